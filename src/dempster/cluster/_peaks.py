@@ -10,61 +10,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, check_neighbors
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 
-__all__ = ["add_up_belief", "first_higher", "follow", "PeakSettings", "Peaks", "find_peaks"]
+__all__ = ["add_up_belief", "first_higher", "follow", "Peaks", "find_peaks"]
 
 
-_add_up_belief = kernel("""add_up_belief(
+# Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbours j (Su and Denoeux, 2019). Where the scale
+# is zero (twins), only twins count.
+add_up_belief = kernel("""add_up_belief(
     index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n], belief: float64[rows] out)""")
-_first_higher = kernel("""first_higher(
+# The nearest of the given neighbours that is believed more, of equally near ones the most believed.
+first_higher = kernel("""first_higher(
     objects: int64[rows] below n, index: int32[rows, K] below n, distance: float64[rows, K], rank: int64[n],
     nearest: int64[n] out, delta: float64[n] out)""")
-_follow = kernel("follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)")
+# Every object takes the label of its nearest object of higher belief; peaks have theirs already.
+follow = kernel("follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)")
 
-
-def add_up_belief(index: np.ndarray, distance: np.ndarray, scale: np.ndarray, belief: np.ndarray) -> None:
-    """Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbours j (Su and Denoeux, 2019).
-
-    Where the scale is zero (twins), only twins bear witness.
-    """
-    _add_up_belief(index, distance, scale, belief)
-
-
-def first_higher(
-    objects: np.ndarray,
-    index: np.ndarray,
-    distance: np.ndarray,
-    rank: np.ndarray,
-    nearest: np.ndarray,
-    delta: np.ndarray,
-) -> None:
-    """The nearest of the given neighbours that is believed more, of equally near ones the most believed."""
-    _first_higher(objects, index, distance, rank, nearest, delta)
-
-
-def follow(order: np.ndarray, nearest: np.ndarray, labels: np.ndarray) -> None:
-    """Every object takes the label of its nearest object of higher belief; peaks have theirs already."""
-    _follow(order, nearest, labels)
-
-
-_FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 30, 300  # bounds of the automatic K: noise below, memory and time above
+_MIN_NEIGHBORS, _MAX_NEIGHBORS = 30, 300  # bounds of the automatic K: noise below, memory and time above
 _CELLS = 20_000_000  # dissimilarities held at once
-
-
-@dataclass(frozen=True)
-class PeakSettings:
-    """What a user may set; None for what follows from the data."""
-
-    n_clusters: int | None
-    n_neighbors: int | None
-    q: float
-    min_belief: float | None
-    min_delta: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,23 +95,30 @@ class Peaks:
         return []
 
 
-def find_peaks(settings: PeakSettings, source: DissimilaritySource, find: Finder, apply: Apply) -> Peaks:
-    """The peaks of the objects of a source, whose neighbours ``find`` finds."""
-    relief = _relief(source, find, _number_of_neighbors(settings.n_neighbors, len(source)), settings.q, apply)
-    indices, thresholds = _chosen(relief, settings)
-    labels = np.full(len(source), -1, dtype=np.int64)
+def find_peaks(
+    source: DissimilaritySource,
+    find: Finder,
+    apply: Apply,
+    q: float,
+    *,
+    n_clusters: int | None = None,
+    n_neighbors: int | None = None,
+    min_belief: float | None = None,
+    min_delta: float | None = None,
+) -> Peaks:
+    """Find the peaks of the objects of a source; parameters that are None follow from the data."""
+    n = len(source)
+    if n_neighbors is None:
+        root = max(np.sqrt(n), min(_MIN_NEIGHBORS, n / 5))
+        n_neighbors = min(int(np.ceil(root)), _MAX_NEIGHBORS, n - 1)
+    elif n_neighbors >= n:
+        raise InvalidParameterError("n_neighbors", f"below the number of objects, {n}", n_neighbors)
+    relief = _relief(source, find, int(n_neighbors), q, apply)
+    indices, thresholds = _select_peaks(relief, n_clusters, min_belief, min_delta)
+    labels = np.full(n, -1, dtype=np.int64)
     labels[indices] = np.arange(len(indices))
     follow(relief.order, relief.nearest_higher, labels)
     return Peaks(relief, indices, labels, *thresholds)
-
-
-def _number_of_neighbors(wanted: int | None, n: int) -> int:
-    if wanted is None:
-        root = max(np.sqrt(n), min(_FEWEST_NEIGHBORS, n / 5))
-        return min(int(np.ceil(root)), _MOST_NEIGHBORS, n - 1)
-    if wanted >= n:
-        raise InvalidInputError(f"n_neighbors must be below the number of objects, {n}, got {wanted}")
-    return int(wanted)
 
 
 # ---- belief and delta -----------------------------------------------------------------------------------------------
@@ -207,17 +181,19 @@ def _search_farther(
 # ---- the choice of the peaks ----------------------------------------------------------------------------------------
 
 
-def _chosen(relief: Relief, settings: PeakSettings) -> tuple[np.ndarray, tuple[float, float, float | None]]:
-    """Positions of the peaks, and the thresholds of belief, delta and prominence that were applied."""
-    wanted, belief, delta, order = settings.n_clusters, relief.belief, relief.delta, relief.order
-    by_hand = settings.min_belief is not None or settings.min_delta is not None
-    min_belief = float(np.median(belief) if settings.min_belief is None else settings.min_belief)
-    min_delta = float(settings.min_delta or 0)
+def _select_peaks(
+    relief: Relief, wanted: int | None, given_belief: float | None, given_delta: float | None
+) -> tuple[np.ndarray, tuple[float, float, float | None]]:
+    """Return the positions of the peaks, and the thresholds of belief, delta and prominence that were applied."""
+    belief, delta, order = relief.belief, relief.delta, relief.order
+    by_hand = given_belief is not None or given_delta is not None
+    min_belief = float(np.median(belief) if given_belief is None else given_belief)
+    min_delta = float(given_delta or 0)
     eligible = (belief >= min_belief) & (delta >= min_delta)
     n_eligible = int(eligible.sum())
     if by_hand and n_eligible < (wanted or 1):
         raise InvalidInputError(
-            f"min_belief={settings.min_belief} and min_delta={settings.min_delta} must be reached by at least "
+            f"min_belief={given_belief} and min_delta={given_delta} must be reached by at least "
             f"{wanted or 1} objects, got {n_eligible}; the largest belief is {belief.max():.6g}, "
             f"the largest delta {delta.max():.6g}"
         )

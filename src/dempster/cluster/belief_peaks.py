@@ -17,7 +17,7 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES, check_enough_objects, named_rows
-from dempster.cluster._peaks import Peaks, PeakSettings, find_peaks
+from dempster.cluster._peaks import Peaks, find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
 from dempster.data.sampling import SAMPLE_SIZE
@@ -235,24 +235,19 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
         check_enough_objects(len(source), self.n_clusters)
-        settings = PeakSettings(
-            n_clusters=self.n_clusters,
-            n_neighbors=None if isinstance(self.n_neighbors, str) else self.n_neighbors,
-            q=self.q,
-            min_belief=self.min_belief,
-            min_delta=self.min_delta,
-        )
         find = finder(source, self.neighbors, self.random_state, self.n_jobs)
         with block_map(self.n_jobs) as apply:
-            peaks = find_peaks(settings, source, find, apply)
+            peaks = find_peaks(
+                source,
+                find,
+                apply,
+                self.q,
+                n_clusters=self.n_clusters,
+                n_neighbors=None if isinstance(self.n_neighbors, str) else self.n_neighbors,
+                min_belief=self.min_belief,
+                min_delta=self.min_delta,
+            )
         self._references = References.of(source, np.arange(len(source)))
-        self._set_result(peaks)
-        self.neighbors_ = find.kind
-        if not (self._input.is_precomputed or self._input.is_gower):
-            self.cluster_centers_ = self._input.attributes(self, X, peaks.indices)
-        return peaks
-
-    def _set_result(self, peaks: Peaks) -> None:
         relief = peaks.relief
         self.belief_ = relief.belief
         self.delta_ = relief.delta
@@ -265,6 +260,10 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.min_belief_ = peaks.min_belief
         self.min_delta_ = peaks.min_delta
         self.min_prominence_ = peaks.min_prominence
+        self.neighbors_ = find.kind
+        if not (self._input.is_precomputed or self._input.is_gower):
+            self.cluster_centers_ = self._input.attributes(self, X, peaks.indices)
+        return peaks
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)

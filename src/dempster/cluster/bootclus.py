@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -57,10 +56,8 @@ __all__ = [
     "Bootstraps",
     "bootstrap_mixture",
     "PairModel",
-    "MixtureSettings",
     "MixtureFits",
     "fit_mixtures",
-    "BootClusSettings",
     "BootClusMethod",
     "pair_family",
     "BootClus",
@@ -602,20 +599,12 @@ _TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM, and the number of objects bey
 _LARGEST_CHANGE = 0.01
 
 
-@dataclass(frozen=True)
-class MixtureSettings:
-    """What a user may set. ``n_clusters`` and ``mixture`` are None if BIC chooses."""
-
-    n_clusters: int | None
-    mixture: str | ParsimoniousGaussianMixture | None
-    n_bootstraps: int
-    random_state: Seed
-
-    def fingerprint(self, data: np.ndarray) -> str:
-        """Changes with the data, with every setting, and with the state of a generator of random numbers."""
-        given = self.mixture.get_params() if isinstance(self.mixture, ParsimoniousGaussianMixture) else self.mixture
-        parts = (data.shape, self.n_clusters, given, self.n_bootstraps, self.random_state)
-        return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
+def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
+    """Return a digest that changes with the data, with the parameters of the mixtures, and with the state of a
+    generator of random numbers."""
+    given = params.mixture.get_params() if isinstance(params.mixture, ParsimoniousGaussianMixture) else params.mixture
+    parts = (data.shape, n_clusters, given, params.n_bootstraps, params.random_state)
+    return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -644,18 +633,23 @@ class MixtureFits:
     fingerprint: str
 
 
-def fit_mixtures(
-    settings: MixtureSettings,
-    data: np.ndarray,
-    n_jobs: int | None,
-    progress: Callable[[int | None, str], AbstractContextManager[Advance]],
-) -> MixtureFits:
-    """Fit the mixture to the data, then to samples of them."""
-    for_mixture, for_samples, for_references = seed_sequence(settings.random_state).spawn(3)
-    mixture = _unfitted(settings, len(data), n_jobs)
+def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
+    """Fit the mixture to the data, then to samples of them; BIC chooses the number of clusters if it is None."""
+    for_mixture, for_samples, for_references = seed_sequence(params.random_state).spawn(3)
+    if isinstance(params.mixture, ParsimoniousGaussianMixture):
+        mixture = clone(params.mixture)
+        if n_clusters is not None:
+            mixture.set_params(n_components=n_clusters)
+    else:
+        mixture = ParsimoniousGaussianMixture(
+            "auto" if n_clusters is None else n_clusters,
+            model="auto" if params.mixture is None else params.mixture,
+            tol=_TOLERANCE * min(1.0, _TOLERANCE_UP_TO / len(data)),
+            n_jobs=params.n_jobs,
+        )
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
-    with progress(None, "models") as advance:
+    with params._progress(None, "models") as advance:
 
         def hear(name: str, done: int, total: int | None, unit: str, note: str) -> None:
             if done:
@@ -666,34 +660,21 @@ def fit_mixtures(
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
-    with progress(settings.n_bootstraps, "samples") as advance:
+    with params._progress(params.n_bootstraps, "samples") as advance:
         bootstraps = bootstrap_mixture(
             data,
             mixture.parameters_,
             posterior,
-            settings.n_bootstraps,
+            params.n_bootstraps,
             for_samples,
             tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(likelihood))),
             max_iter=mixture.max_iter,
             regularization=mixture.reg_covar,
             scaled=scaled,
-            n_jobs=n_jobs,
+            n_jobs=params.n_jobs,
             advance=advance,
         )
-    return MixtureFits(mixture, posterior, bootstraps, for_references, settings.fingerprint(data))
-
-
-def _unfitted(settings: MixtureSettings, n: int, n_jobs: int | None) -> ParsimoniousGaussianMixture:
-    """The mixture asked for."""
-    if isinstance(settings.mixture, ParsimoniousGaussianMixture):
-        mixture = clone(settings.mixture)
-        return mixture if settings.n_clusters is None else mixture.set_params(n_components=settings.n_clusters)
-    return ParsimoniousGaussianMixture(
-        "auto" if settings.n_clusters is None else settings.n_clusters,
-        model="auto" if settings.mixture is None else settings.mixture,
-        tol=_TOLERANCE * min(1.0, _TOLERANCE_UP_TO / n),
-        n_jobs=n_jobs,
-    )
+    return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
 
 
 _ALL_PAIRS_UP_TO = 2000  # objects, for n_partners="auto"
@@ -701,30 +682,20 @@ _PARTNERS = 500  # of each object beyond
 _COMPARED = 150  # of these, with whom the other objects are compared: more change neither masses nor coverage
 
 
-@dataclass(frozen=True)
-class BootClusSettings:
-    """What a user may set, once the mixtures are fitted."""
-
-    confidence: float
-    n_partners: int | str
-    max_iter: int
-    tol: float
-
-
 class BootClusMethod(Method[PairMasses, PairMasses]):
     """The pairs of the reference objects, with one start: what the mixture says of each object."""
 
-    def __init__(self, settings: BootClusSettings, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply):
-        self.settings, self.values, self.fits, self.apply = settings, sample.values, fits, apply
+    def __init__(self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply):
+        self.params, self.values, self.fits, self.apply = params, sample.values, fits, apply
         self.which, self.compared = self._reference_positions()
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.of(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
-        self.lower, self.upper = intervals_of_all_pairs(probabilities, settings.confidence, apply)
+        self.lower, self.upper = intervals_of_all_pairs(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the reference objects; which of them others are compared with."""
-        n, wanted = len(self.values), self.settings.n_partners
+        n, wanted = len(self.values), self.params.n_partners
         if wanted == "all" or (wanted == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
         rng, labels = np.random.default_rng(self.fits.for_references), self.fits.posterior.argmax(axis=1)
@@ -741,13 +712,13 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return (), 0
 
     def descend(self, start: PairMasses) -> Run[PairMasses]:
-        return fit_masses(start, self.lower, self.upper, self.settings.max_iter, self.settings.tol)
+        return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
 
     def partition(self, run: Run[PairMasses]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses, run.model.family.sets)
 
     def result(self, run: Run[PairMasses]) -> tuple[PairModel, np.ndarray]:
-        model = PairModel(self.fits.bootstraps, self.settings.confidence, self.references, run.model, self.compared)
+        model = PairModel(self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared)
         return model, model.masses(self.values, self.apply)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -945,10 +916,9 @@ class BootClus(EvidentialClusterer):
         if self.n_clusters == "auto":
             wanted = super()._number_of_clusters(sample, apply)
         check_different_objects(data, data, wanted or 1)
-        settings = MixtureSettings(wanted, self.mixture, self.n_bootstraps, self.random_state)
         known = self._fits if self.warm_start else None
-        if known is None or known.fingerprint != settings.fingerprint(data):
-            self._fits = fit_mixtures(settings, data, self.n_jobs, self._progress)
+        if known is None or known.fingerprint != mixture_fingerprint(self, wanted, data):
+            self._fits = fit_mixtures(self, wanted, data)
         return self._known_fits().bootstraps.n_clusters
 
     def _known_fits(self) -> MixtureFits:
@@ -959,8 +929,7 @@ class BootClus(EvidentialClusterer):
         return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> BootClusMethod:
-        settings = BootClusSettings(self.confidence, self.n_partners, self.max_iter, self.tol)
-        return BootClusMethod(settings, sample, self._known_fits(), task.apply)
+        return BootClusMethod(self, sample, self._known_fits(), task.apply)
 
     def _attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
         bootstraps = model.bootstraps

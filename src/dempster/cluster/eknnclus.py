@@ -43,10 +43,8 @@ __all__ = [
     "references_of",
     "twins_of",
     "on_family",
-    "NeighborSettings",
     "NeighborMethod",
     "SampledNeighborMethod",
-    "neighbor_method",
     "EKNNClus",
 ]
 
@@ -55,7 +53,8 @@ _relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
     order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
     support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
-_agreement = kernel("""agreement(
+# Half the sum of the weights between objects of the same label: for a symmetric graph, that over pairs.
+agreement = kernel("""agreement(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
     labels: int32[n]) -> float""")
 _neighbor_masses = kernel("""neighbor_masses(
@@ -102,11 +101,6 @@ def relabel(
     return moves, float(gained[0])
 
 
-def agreement(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> float:
-    """Half the sum of the weights between objects of the same label: for a symmetric graph, that over pairs."""
-    return _agreement(indptr, indices, weights, labels)
-
-
 def write_masses(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -121,7 +115,7 @@ def write_masses(
 
     With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r).
     """
-    first, last = indptr[start], indptr[stop]  # the door looks at all indices that it is given: only at these
+    first, last = indptr[start], indptr[stop]  # all indices that a kernel is given are checked: only these
     rows = indptr[start : stop + 1] - first
     _neighbor_masses(rows, indices[first:last], weights[first:last], labels, n_clusters, out[start:stop])
 
@@ -521,22 +515,6 @@ _MOST_NEIGHBORS_AFTER_SAMPLE = 50  # the sample has found the clusters; what rem
 _LARGEST_PARTITION = 2**31  # cells of the table of masses: 17 GB
 
 
-@dataclass(frozen=True)
-class NeighborSettings:
-    """What a user may set. ``n_neighbors`` is None if it follows from the number of objects; ``init`` is the name of a
-    start, a number of random clusters, or the labels or the partition to start from."""
-
-    n_neighbors: int | None
-    q: float
-    power: float
-    graph: str
-    neighbors: str
-    init: str | int | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    n_jobs: int | None
-
-
 @dataclass(frozen=True, eq=False)
 class LabelStart:
     """Labels to start from, and the chance that orders the visits."""
@@ -553,26 +531,6 @@ class FoundLabels:
     searches: tuple[tuple[int, float], ...]
 
 
-def neighbor_method(
-    settings: NeighborSettings,
-    sample: Sample[DissimilaritySource | SparseSource],
-    rng: np.random.Generator,
-    apply: Apply,
-) -> NeighborMethod:
-    """The method with the start that is asked for, or that suits the number of objects."""
-    source, init = sample.values, settings.init
-    has_objects = isinstance(source, DissimilaritySource) and source.objects is not None
-    if isinstance(init, str) and init == "auto":
-        init = "distinct" if len(source) <= _DISTINCT_UP_TO else max(2, len(source) // 10)
-        if has_objects and len(source) > _SAMPLE_FROM:
-            init = "sample"
-    if isinstance(init, str) and init == "sample":
-        if not has_objects:
-            raise InvalidInputError("init='sample' needs attributes, not precomputed dissimilarities")
-        return SampledNeighborMethod(settings, sample, rng, apply)
-    return NeighborMethod(replace(settings, init=init), sample, rng, apply)
-
-
 class NeighborMethod(Method[LabelStart, FoundLabels]):
     """The graph of one fit, and the searches on it."""
 
@@ -580,12 +538,15 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     def __init__(
         self,
-        settings: NeighborSettings,
+        params: EKNNClus,
         sample: Sample[DissimilaritySource | SparseSource],
         rng: np.random.Generator,
         apply: Apply,
+        init: str | int | ArrayLike | CredalPartition,
+        n_neighbors: int | None,
     ):
-        self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
+        self.params, self.source, self.rng, self.apply = params, sample.values, rng, apply
+        self.init, self.wanted_neighbors = init, n_neighbors
         if isinstance(self.source, SparseSource):
             self.source = SparseSource(sparse.csr_matrix(self.source.stored))
         self.n = len(self.source)
@@ -593,11 +554,34 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         seed = int(rng.integers(2**31))  # drawn whatever the data, so that the searches have the same chances
         self.with_twins: np.ndarray | None = None  # objects that may have equal ones, if that is known
         neighbors, order = self._neighbors(seed)
-        self.evidence = Evidence.learnt(neighbors, settings.q, settings.power)
-        self.graph = Graph.of(self.evidence.of(neighbors, apply), settings.graph, apply, order)
+        self.evidence = Evidence.learnt(neighbors, params.q, params.power)
+        self.graph = Graph.of(self.evidence.of(neighbors, apply), params.graph, apply, order)
+
+    @classmethod
+    def of(
+        cls,
+        params: EKNNClus,
+        sample: Sample[DissimilaritySource | SparseSource],
+        rng: np.random.Generator,
+        apply: Apply,
+        init: str | int | ArrayLike | CredalPartition,
+        n_neighbors: int | None,
+    ) -> NeighborMethod:
+        """Return the method with the start that is asked for, or that suits the number of objects."""
+        source = sample.values
+        has_objects = isinstance(source, DissimilaritySource) and source.objects is not None
+        if isinstance(init, str) and init == "auto":
+            init = "distinct" if len(source) <= _DISTINCT_UP_TO else max(2, len(source) // 10)
+            if has_objects and len(source) > _SAMPLE_FROM:
+                init = "sample"
+        if isinstance(init, str) and init == "sample":
+            if not has_objects:
+                raise InvalidInputError("init='sample' needs attributes, not precomputed dissimilarities")
+            return SampledNeighborMethod(params, sample, rng, apply, init, n_neighbors)
+        return NeighborMethod(params, sample, rng, apply, init, n_neighbors)
 
     def _number_of_neighbors(self) -> int:
-        wanted = self.settings.n_neighbors
+        wanted = self.wanted_neighbors
         if wanted is None:
             return self._automatic_number_of_neighbors()
         if wanted >= self.n:
@@ -612,11 +596,11 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
     def _neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
         """(n, n) distances of every object to its neighbours; an order in which near objects stand together."""
         if isinstance(self.source, SparseSource):
-            stored = nearest_stored(self.source.stored, self.settings.n_neighbors, drop_diagonal=True)
+            stored = nearest_stored(self.source.stored, self.wanted_neighbors, drop_diagonal=True)
             if stored.nnz == 0:
                 raise InvalidInputError("X must hold dissimilarities between different objects, got none")
             return stored, None
-        find = finder(self.source, self.settings.neighbors, seed, self.settings.n_jobs)
+        find = finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbors_of_all(find, self.n, self.n_neighbors)
         if not isinstance(find, ExactFinder):
             return nearest, None
@@ -627,15 +611,15 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> LabelStart | None:
-        init = self.settings.init
+        init = self.init
         return None if isinstance(init, str | int | np.integer) else LabelStart(self._given_labels(init), self.rng)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
-        seeds = self.rng.integers(2**63, size=self.settings.n_init)
+        seeds = self.rng.integers(2**63, size=self.params.n_init)
         return (self._drawn(np.random.default_rng(seed)) for seed in seeds), len(seeds)
 
     def _drawn(self, rng: np.random.Generator) -> LabelStart:
-        init = self.settings.init
+        init = self.init
         return LabelStart(np.arange(self.n) if isinstance(init, str) else rng.integers(init, size=self.n), rng)
 
     def _given_labels(self, init: ArrayLike | CredalPartition) -> np.ndarray:
@@ -647,7 +631,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def descend(self, start: LabelStart) -> Run[FoundLabels]:
-        labels, agreement, converged = self.graph.search(start.labels, start.rng, self.settings.max_iter)
+        labels, agreement, converged = self.graph.search(start.labels, start.rng, self.params.max_iter)
         history = [-value for value in agreement]
         return Run(FoundLabels(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
@@ -676,7 +660,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
             labels=labels,
             own_masses=on_family(self.graph.masses(labels, n_clusters, self.apply)),
             n_neighbors=self.n_neighbors,
-            n_stored=self.settings.n_neighbors,
+            n_stored=self.wanted_neighbors,
             searches=run.model.searches,
         )
         twins = twins_of(self.source, references, self.with_twins)
@@ -702,16 +686,17 @@ class SampledNeighborMethod(NeighborMethod):
 
     def __init__(
         self,
-        settings: NeighborSettings,
+        params: EKNNClus,
         sample: Sample[DissimilaritySource | SparseSource],
         rng: np.random.Generator,
         apply: Apply,
+        init: str | int | ArrayLike | CredalPartition,
+        n_neighbors: int | None,
     ):
-        super().__init__(settings, sample, rng, apply)
+        super().__init__(params, sample, rng, apply, init, n_neighbors)
         assert isinstance(self.source, DissimilaritySource)
         self.drawn = np.sort(rng.permutation(self.n)[:_SAMPLE_SIZE])
-        on_sample = replace(settings, n_neighbors=None, init="auto")
-        self.small = neighbor_method(on_sample, Sample(self.source.subset(self.drawn)), rng, apply)
+        self.small = NeighborMethod.of(params, Sample(self.source.subset(self.drawn)), rng, apply, "auto", None)
 
     def _automatic_number_of_neighbors(self) -> int:
         if self.n > _SAMPLE_SIZE:
@@ -915,18 +900,9 @@ class EKNNClus(EvidentialClusterer):
         return 1  # nobody asks: the searches find it
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> NeighborMethod:
-        settings = NeighborSettings(
-            n_neighbors=None if isinstance(self.n_neighbors, str) else self.n_neighbors,
-            q=self.q,
-            power=self.power,
-            graph=self.graph,
-            neighbors=self.neighbors,
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        return neighbor_method(settings, sample, generator(self.random_state), task.apply)
+        n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
+        rng = generator(self.random_state)
+        return NeighborMethod.of(self, sample, rng, task.apply, self.init, n_neighbors)
 
     def _attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)

@@ -25,7 +25,7 @@ from dempster._random import as_random_state
 from dempster._types import Seed
 from dempster._validation import has_missing, mean_of_rows
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._peaks import PeakSettings, find_peaks
+from dempster.cluster._peaks import find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.partial import filled
@@ -158,9 +158,10 @@ def compared_numbers(
     rng = as_random_state(random_state)
     some, w, D = _without_outliers(*_sample(source, weights, rng))
     n, squares = len(some), np.square(D)
-    settings = PeakSettings(n_clusters=None, n_neighbors=None, q=_BELIEF, min_belief=None, min_delta=None)
-    n_peaks = len(find_peaks(settings, some, finder(some, "auto", rng, 1), apply).indices) if n > 2 else 1
-    candidates = _candidates(n_peaks) if candidates is None else candidates
+    n_peaks = len(find_peaks(some, finder(some, "auto", rng, 1), apply, _BELIEF).indices) if n > 2 else 1
+    if candidates is None:  # many peaks speak for more clusters than the usual candidates have
+        low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
+        candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
     different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
     numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(different // 3, 1)}) or [1])
     euclidean = some.is_euclidean and isinstance(some.objects, np.ndarray)
@@ -178,12 +179,6 @@ def compared_numbers(
     )
 
 
-def _candidates(n_peaks: int) -> set[int]:
-    """What is compared if nobody says otherwise. Many peaks speak for more clusters than the usual candidates have."""
-    low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
-    return set(_CANDIDATES) | set(range(max(int(np.ceil(low)), 2), int(high) + 1))
-
-
 def _sample(
     source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState
 ) -> tuple[DissimilaritySource, np.ndarray]:
@@ -195,14 +190,10 @@ def _sample(
         probes = np.arange(min(len(source), 200))
         order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
     which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
-    return _completed(source.subset(which)), counts / counts.mean()
-
-
-def _completed(source: DissimilaritySource) -> DissimilaritySource:
-    """The same objects, with stand-ins for their missing cells."""
-    if not (isinstance(source, AttributeSource) and has_missing(source.objects)):
-        return source
-    return AttributeSource(filled(source.objects), source.metric)
+    some = source.subset(which)
+    if isinstance(some, AttributeSource) and has_missing(some.objects):
+        some = AttributeSource(filled(some.objects), some.metric)
+    return some, counts / counts.mean()
 
 
 def _without_outliers(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -32,7 +33,7 @@ from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from dempster.cluster._mass_step import MassStep, carried_masses
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._search import MassModel, Method, Sample, require_singletons
+from dempster.cluster._search import Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
@@ -56,8 +57,6 @@ __all__ = [
     "shapeless_dispersion",
     "spectrum",
     "gram_spectrum",
-    "ViewSettings",
-    "all_on_one_view",
     "Coordinates",
     "ViewModel",
     "ViewMethod",
@@ -391,34 +390,52 @@ def gram_spectrum(squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 _ALL = 0.99  # of the weight: all of it
+Model = TypeVar("Model")
 
 
-@dataclass(frozen=True)
-class ViewSettings:
-    """What a user may set. ``delta`` is None if it follows from the data, ``view_weights`` if they are learnt; ``init``
-    is the name of a way to draw starts, or the prototypes, the medoids or the partition to start from."""
+class AnyViewMethod(Method[Model, Model]):
+    """What the methods for attributes and for dissimilarities share: parameters, penalties, weights of the views."""
 
-    n_clusters: int
-    view_names: list[str]
-    view_weights: np.ndarray | None
-    evenness: float
-    alpha: float
-    beta: float
-    delta: float | None
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
+    def __init__(self, params: WMVEC, sample: Sample[Any], task: Task):
+        self.params, self.values, self.apply, self.n_clusters = params, sample.values, task.apply, task.n_clusters
+        self.rng = as_random_state(params.random_state)
+        self.view_names = params._input.names
+        self.beta = params._fuzziness(sample.values)
+        self.view_weights = params._given_weights()
+        self.init = params._start(sample.values, task.n_clusters)
+        self._delta = None if isinstance(params.delta, str) else float(params.delta)
+        self.rule: WeightRule
 
+    @property
+    @abstractmethod
+    def delta(self) -> float:
+        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
 
-def all_on_one_view(weights: np.ndarray, rule: WeightRule, settings: ViewSettings) -> list[str]:
-    """A remark if the weights that were learnt leave one view only."""
-    if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ALL:
-        return []
-    name = settings.view_names[int(weights.argmax())]
-    return [
-        f"{name!r} has {weights.max():.1%} of the weight of all views; try a larger evenness, got {rule.evenness:g}"
-    ]
+    def _weight_rule(self, shapeless: np.ndarray, varies: np.ndarray) -> WeightRule:
+        if self.view_weights is not None:
+            return fixed_weights(self.view_weights)
+        return learnt_weights(shapeless, varies, float(self.params.evenness))
+
+    def _mass_step(self, family: FocalSets) -> MassStep:
+        require_singletons(family)
+        delta2 = np.inf if family.empty_index is None else self.delta**2
+        return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
+
+    def partition(self, run: Run[Model]) -> CredalPartition:
+        model: Any = run.model
+        return CredalPartition.unchecked(model.masses(self.values, self.apply), model.family)
+
+    def result(self, run: Run[Model]) -> tuple[Any, np.ndarray]:
+        model: Any = run.model
+        return model, model.masses(self.values, self.apply)
+
+    def remarks(self, model: Any) -> list[str]:
+        """Warn if the weights that were learnt leave one view only."""
+        weights, rule = model.weights, self.rule
+        if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ALL:
+            return []
+        name, share = self.view_names[int(weights.argmax())], f"{weights.max():.1%}"
+        return [f"{name!r} has {share} of the weight of all views; try a larger evenness, got {rule.evenness:g}"]
 
 
 _ZERO = 1e-12  # an object lies on a prototype up to this cost; the dispersion of every view is 1
@@ -575,44 +592,30 @@ class Sums:
         )
 
 
-class ViewMethod(Method[ViewModel, ViewModel]):
+class ViewMethod(AnyViewMethod[ViewModel]):
     """Masses, prototypes and weights of views by turns."""
 
-    def __init__(
-        self,
-        settings: ViewSettings,
-        sample: Sample[np.ndarray],
-        view: np.ndarray,
-        rng: np.random.RandomState,
-        apply: Apply,
-    ):
-        self.settings, self.values, self.weights = settings, sample.values, sample.kernel_weights
-        self.rng, self.apply = rng, apply
+    def __init__(self, params: WMVEC, sample: Sample[np.ndarray], task: Task):
+        super().__init__(params, sample, task)
+        self.weights, view = sample.kernel_weights, params._input.of_column
         self.coordinates = Coordinates.of(self.values, view, self.weights)
         self.data = self.coordinates(self.values)
-        self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
-        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, sample.weights)
+        self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, self.rng)
+        _starts.check_different_objects(self.data, self.sample, self.n_clusters, sample.weights)
         self.shapeless = np.array(
             [
-                shapeless_dispersion(spectrum(self.sample[:, view == v], self.sample_weights), settings.n_clusters)
-                for v in range(len(settings.view_names))
+                shapeless_dispersion(spectrum(self.sample[:, view == v], self.sample_weights), self.n_clusters)
+                for v in range(len(self.view_names))
             ]
         )
-        self.rule = self._weight_rule()
-        self._delta = settings.delta
-
-    def _weight_rule(self) -> WeightRule:
-        s = self.settings
-        if s.view_weights is not None:
-            return fixed_weights(s.view_weights)
-        return learnt_weights(self.shapeless, self.coordinates.varies, s.evenness)
+        self.rule = self._weight_rule(self.shapeless, self.coordinates.varies)
 
     @property
     def delta(self) -> float:
         """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
         if self._delta is None:
             squares, which = distances_to_centers(
-                self.sample * self._first_roots, self.sample_weights, self.settings.n_clusters, self.rng
+                self.sample * self._first_roots, self.sample_weights, self.n_clusters, self.rng
             )
             self._delta = outlier_distance(np.sqrt(squares), self.sample_weights[which])
         return self._delta
@@ -625,37 +628,32 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         first = self.rule.first
         return ViewModel(self._mass_step(family), self.coordinates, centers, first, np.ones(len(first)))
 
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
-        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, _ZERO)
-
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> ViewModel | None:
-        init = self.settings.init
+        init = self.init
         return None if isinstance(init, str) else self._model(family, self._given_centers(init, family))
 
     def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:
-        c, p = self.settings.n_clusters, self.data.shape[1]
+        c, p = self.n_clusters, self.data.shape[1]
         if not isinstance(init, CredalPartition):
             return self.coordinates(_starts.checked_centers(init, (c, p)))
         _starts.check_partition(init, len(self.data), c)
         blank = self._model(family, np.zeros((c, p)))
-        powers = carried_masses(init.masses, init.focal_sets, family) ** self.settings.beta
+        powers = carried_masses(init.masses, init.focal_sets, family) ** self.beta
         powers *= self.weights[:, None] if len(self.weights) else 1.0
         return blank.best_centers(powers.sum(axis=0), powers.T @ self.data)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[ViewModel], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
         return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
     def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> ViewModel:
         """First prototypes far from each other where all views count alike."""
-        roots, init = self._first_roots, self.settings.init
+        roots, init = self._first_roots, self.init
         assert isinstance(init, str)
         weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
-        drawn = _starts.first_centers(self.sample * roots, weights, self.settings.n_clusters, init, rng)
+        drawn = _starts.first_centers(self.sample * roots, weights, self.n_clusters, init, rng)
         return self._model(family, drawn / np.where(roots > 0, roots, 1.0))
 
     @cached_property
@@ -663,7 +661,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
         to take them."""
         weights = np.where(isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
-        enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.settings.n_clusters
+        enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
 
     # ---- runs -----------------------------------------------------------------------------------------------------
@@ -690,7 +688,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
 
     def _run(self, start: ViewModel, data: np.ndarray, weights: np.ndarray) -> Run[ViewModel]:
         step = self._step(data, weights)
-        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
 
     def _step(self, data: np.ndarray, weights: np.ndarray) -> Callable[[ViewModel], tuple[float, ViewModel]]:
         """One iteration: the objective of a model, and the next model."""
@@ -702,18 +700,6 @@ class ViewMethod(Method[ViewModel, ViewModel]):
             return objective, model.updated(sums, self.rule, total)
 
         return step
-
-    # ---- results --------------------------------------------------------------------------------------------------
-
-    def partition(self, run: Run[ViewModel]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses(self.values, self.apply), run.model.family)
-
-    def result(self, run: Run[ViewModel]) -> tuple[ViewModel, np.ndarray]:
-        return run.model, run.model.masses(self.values, self.apply)
-
-    def remarks(self, model: MassModel[np.ndarray]) -> list[str]:
-        assert isinstance(model, ViewModel)
-        return all_on_one_view(model.weights, self.rule, self.settings)
 
 
 _SAMPLE_SIZE = 2_000  # objects among which first medoids are looked for
@@ -800,11 +786,11 @@ class MedoidViewModel:
         return ClusterEvidence(words, -costs @ coefficients, None, positions, coefficients, costs, views=views)
 
 
-class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
+class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
     """Masses, medoids and weights of views by turns."""
 
-    def __init__(self, settings: ViewSettings, sample: Sample[ViewMatrices], rng: np.random.RandomState, apply: Apply):
-        self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
+    def __init__(self, params: WMVEC, sample: Sample[ViewMatrices], task: Task):
+        super().__init__(params, sample, task)
         n = len(self.values)
         self.weights = np.ones(n) if sample.weights is None else sample.weights
         self.total = float(self.weights.sum())
@@ -814,11 +800,10 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
         self.dispersions = np.where(self.varies, dispersions, 1.0)
         sums = np.sum([_weighted_sums(D, share[:, None])[0] / s for D, s in self._views()], axis=0)
         order = np.argsort(sums, kind="stable")
-        self.positions, self.sample_weights = sampling.sample_in_order(order, self.weights, _SAMPLE_SIZE, rng)
+        self.positions, self.sample_weights = sampling.sample_in_order(order, self.weights, _SAMPLE_SIZE, self.rng)
         self._check_different_objects()
         self.shapeless = self._shapeless_dispersions()
-        self.rule = self._weight_rule()
-        self._delta = settings.delta
+        self.rule = self._weight_rule(self.shapeless, self.varies)
 
     def _views(self) -> Iterable[tuple[np.ndarray, float]]:
         """Matrices and their dispersions."""
@@ -826,21 +811,15 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
 
     def _shapeless_dispersions(self) -> np.ndarray:
         some = np.unique(np.linspace(0, len(self.positions) - 1, _SPECTRUM_SIZE).astype(int))
-        which, weights, c = self.positions[some], self.sample_weights[some], self.settings.n_clusters
+        which, weights, c = self.positions[some], self.sample_weights[some], self.n_clusters
         spectra = (
             gram_spectrum(np.square(D[np.ix_(which, which)], dtype=float), weights) for D in self.values.matrices
         )
         return np.array([shapeless_dispersion(variances, c) for variances in spectra])
 
-    def _weight_rule(self) -> WeightRule:
-        s = self.settings
-        if s.view_weights is not None:
-            return fixed_weights(s.view_weights)
-        return learnt_weights(self.shapeless, self.varies, s.evenness)
-
     def _check_different_objects(self) -> None:
         """As many different objects as clusters are needed; the sample is looked at first."""
-        c = self.settings.n_clusters
+        c = self.n_clusters
         if _number_of_different(self.values, self.positions) >= c:
             return
         different = _number_of_different(self.values, np.flatnonzero(self.weights > 0))
@@ -858,12 +837,12 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
     @cached_property
     def _drawn_medoids(self) -> list[np.ndarray]:
         """Positions in the sample, drawn along an order that has nothing to do with the rows."""
-        s = self.settings
+        n_init, c = self.params.n_init, self.n_clusters
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
-        if s.init == "random":
+        if self.params.init == "random":
             chances = self.sample_weights / self.sample_weights.sum()
-            return [rng.choice(len(self.positions), s.n_clusters, replace=False, p=chances) for _ in range(s.n_init)]
-        return medoid_starts(self._sample_squares, s.n_clusters, s.n_init, rng, self.sample_weights)
+            return [rng.choice(len(self.positions), c, replace=False, p=chances) for _ in range(n_init)]
+        return medoid_starts(self._sample_squares, c, n_init, rng, self.sample_weights)
 
     @property
     def delta(self) -> float:
@@ -872,11 +851,6 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
             nearest = np.sqrt(self._sample_squares[self._drawn_medoids[0]].min(axis=0))
             self._delta = outlier_distance(nearest, self.sample_weights)
         return self._delta
-
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
-        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, _ZERO)
 
     def _model(self, family: FocalSets, medoids: np.ndarray) -> MedoidViewModel:
         first = self.rule.first
@@ -891,15 +865,15 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> MedoidViewModel | None:
-        init = self.settings.init
+        init = self.init
         if isinstance(init, str):
             return None
-        n, c, n_views = len(self.values), self.settings.n_clusters, len(self.dispersions)
+        n, c, n_views = len(self.values), self.n_clusters, len(self.dispersions)
         if not isinstance(init, CredalPartition):
             return self._model(family, np.tile(_starts.checked_positions(init, n, c), (n_views, 1)))
         _starts.check_partition(init, n, c)
         blank = self._model(family, np.tile(self.positions[:c], (n_views, 1)))
-        powers = carried_masses(init.masses, init.focal_sets, family) ** self.settings.beta
+        powers = carried_masses(init.masses, init.focal_sets, family) ** self.beta
         return replace(self._updated(blank, powers * self.weights[:, None]), weights=self.rule.first)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[MedoidViewModel], int]:
@@ -914,7 +888,7 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
         those before are the end."""
         run = Run(start)
         following = start
-        for _ in range(self.settings.max_iter):
+        for _ in range(self.params.max_iter):
             objective, after = self._step(following)
             change = run.objective - objective if run.history else np.inf
             if change < -_MEDOIDS_ROUNDING * abs(objective):
@@ -922,7 +896,7 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
                 break
             run.model, following = following, after
             run.history.append(objective)
-            if change <= self.settings.tol * abs(objective):
+            if change <= self.params.tol * abs(objective):
                 run.converged = True
                 break
         return run
@@ -930,7 +904,7 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
     def _step(self, model: MedoidViewModel) -> tuple[float, MedoidViewModel]:
         """One iteration: the objective of a model, and the next model."""
         objective, masses, _ = model.step.nonempty_masses(model.costs(self.values), self.weights, self.apply)
-        powers = masses**self.settings.beta * self.weights[:, None]
+        powers = masses**self.beta * self.weights[:, None]
         return objective + self.total * self.rule.penalty(model.weights), self._updated(model, powers)
 
     def _updated(self, model: MedoidViewModel, powers: np.ndarray) -> MedoidViewModel:
@@ -973,18 +947,6 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
             self._delta = outlier_distance(np.sqrt(model.near(self.values).min(axis=1)), self.weights)
         step = self._mass_step(FocalSets.neighbors(squared_distances=model.distances_of_medoids))
         return Run(replace(model, step=step), run.history, run.converged)
-
-    # ---- results --------------------------------------------------------------------------------------------------
-
-    def partition(self, run: Run[MedoidViewModel]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses(self.values, self.apply), run.model.family)
-
-    def result(self, run: Run[MedoidViewModel]) -> tuple[MedoidViewModel, np.ndarray]:
-        return run.model, run.model.masses(self.values, self.apply)
-
-    def remarks(self, model: MassModel[ViewMatrices]) -> list[str]:
-        assert isinstance(model, MedoidViewModel)
-        return all_on_one_view(model.weights, self.rule, self.settings)
 
 
 def joined_dissimilarities(X: ViewMatrices) -> np.ndarray:
@@ -1262,28 +1224,14 @@ default="k-means++"
     # ---- the method -----------------------------------------------------------------------------------------------
 
     def _method(self, sample: Sample[Any], task: Task) -> ViewMethod | MedoidViewMethod:
-        values, rng = sample.values, as_random_state(self.random_state)
-        precomputed = isinstance(values, ViewMatrices)
+        method = MedoidViewMethod if isinstance(sample.values, ViewMatrices) else ViewMethod
+        return method(self, sample, task)
+
+    def _fuzziness(self, values: np.ndarray | ViewMatrices) -> float:
+        """Return beta: given, or by the number of dimensions."""
         if self.beta != "auto":
-            beta = float(self.beta)
-        else:
-            beta = fuzziness(dimension_of(values) if precomputed else values.shape[1])
-        settings = ViewSettings(
-            n_clusters=task.n_clusters,
-            view_names=self._input.names,
-            view_weights=self._given_weights(),
-            evenness=float(self.evenness),
-            alpha=self.alpha,
-            beta=beta,
-            delta=None if self.delta == "auto" else float(self.delta),
-            init=self._start(values, task.n_clusters),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        if precomputed:
-            return MedoidViewMethod(settings, sample, rng, task.apply)
-        return ViewMethod(settings, sample, self._input.of_column, rng, task.apply)
+            return float(self.beta)
+        return fuzziness(dimension_of(values) if isinstance(values, ViewMatrices) else values.shape[1])
 
     def _given_weights(self) -> np.ndarray | None:
         """Weights of the views that were asked for, which sum to one; None if they are to be learnt."""
@@ -1323,7 +1271,7 @@ default="k-means++"
     # ---- what is shown --------------------------------------------------------------------------------------------
 
     def _choices(self, method: Any) -> dict[str, str]:
-        found = {**super()._choices(method), **reasons(self.beta, self.delta, method.settings.beta, method.delta)}
+        found = {**super()._choices(method), **reasons(self.beta, self.delta, method.beta, method.delta)}
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             found["view_weights"] = _described(self._input.names, model.weights)
@@ -1336,7 +1284,7 @@ default="k-means++"
             "view_dispersion_": model.dispersion,
             "shapeless_dispersion_": method.shapeless,
             "delta_": method.delta,
-            "beta_": method.settings.beta,
+            "beta_": method.beta,
         }
         if isinstance(model, MedoidViewModel):
             return {**found, "medoid_indices_": model.medoids}
