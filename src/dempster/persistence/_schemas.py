@@ -403,7 +403,7 @@ def _sklearn() -> tuple[Schema, ...]:
     plain = (LogisticRegression, LinearDiscriminantAnalysis, StandardScaler, MinMaxScaler, RobustScaler)
     return (
         *map(Schema.of_estimator, plain),
-        Schema.of_estimator(OneClassSVM, check=_check_vectors),
+        Schema.of_estimator(OneClassSVM, _check_vectors),
         Schema(
             NearestNeighbors,
             lambda found: {"parameters": found.get_params(deep=False), "points": vars(found)["_fit_X"]},
