@@ -142,6 +142,8 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     _advice = "increase max_iter or tol"  # if it does not converge
     _model: MassModel[Any]
     number_: NumberOfClusters
+    credal_partition_: Any
+    labels_: Any
 
     # ---- what a clusterer supplies --------------------------------------------------------------------------------
 
@@ -212,7 +214,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Fit. An error or an interrupt leaves the estimator as it was."""
         known = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
-            vars(draft).pop("_online", None)  # what `partial_fit` has learned
+            draft.__dict__.pop("_online", None)  # what `partial_fit` has learned
             method, run = draft._fit_all(X, sample_weight, known)
         for message in method.remarks(self._model):
             warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
@@ -244,7 +246,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             self._model, masses = method.result(run)
             follows = self._follows(X)
             self._set_result(run, same_place(masses, X) if follows else masses, sample, self._choices(method), apply)
-            vars(self).update(self._attributes(method, self._model))
+            self.__dict__.update(self._attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
             if follows:

@@ -145,12 +145,13 @@ class Sample(Generic[Values]):
 
         ``explicit_weights``: rows in memory that count alike get the weight one.
         """
+        values: Any = self.values
         if self.blocks is not None:
-            return self.blocks.with_values(self.values, device, apply)
+            return self.blocks.with_values(values, device, apply)
         weights = self.kernel_weights
-        if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(self.values):
-            weights = np.ones(len(self.values))
-        return open_rows(self.values, weights, apply, device)
+        if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(values):
+            weights = np.ones(len(values))
+        return open_rows(values, weights, apply, device)
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
         """Return the positions of rows of the sample among all rows."""

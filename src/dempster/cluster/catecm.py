@@ -90,9 +90,9 @@ class CategoryEncoder:
             out[:, column] = np.where(value == _ABSENT, _ABSENT, value + self.offsets[column])
         return out
 
-    def _unknown(self, table: TableLike, column: int, row: int) -> ValueError:
+    def _unknown(self, table: TableLike, column: int, row: int) -> InvalidInputError:
         cell = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table, dtype=object)[row, column]
-        return ValueError(
+        return InvalidInputError(
             f"X holds a category in column {self.names[column]!r} that fit has not seen: {cell!r} in row {row}; "
             "set handle_unknown='ignore' to treat such categories as different from all others"
         )

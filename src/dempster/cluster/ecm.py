@@ -192,9 +192,9 @@ class PrototypeModel:
         have an attribute."""
         costs = self._partial_costs(rows)
         masses, empty = np.empty_like(costs), np.empty(len(costs))
-        objective = masses_from_costs(
-            costs, np.empty(0) if weights is None else weights, *self.step.kernel_arguments(), masses, empty
-        )
+        factor, size, delta2, beta, zero = self.step.kernel_arguments()
+        given = np.empty(0) if weights is None else weights
+        objective = masses_from_costs(costs, given, factor, size, delta2, beta, zero, masses, empty)
         masses **= self.step.beta
         if weights is not None:
             masses *= weights[:, None]

@@ -183,8 +183,8 @@ def _arrow_numbers(batch: Any, number: int) -> np.ndarray:
     return values
 
 
-def _not_numbers(name: Any, number: int, dtype: Any) -> ValueError:
-    return ValueError(
+def _not_numbers(name: Any, number: int, dtype: Any) -> InvalidInputError:
+    return InvalidInputError(
         f"blocks of X must hold numbers, but column {printable(name)} of block {number} is {dtype}: leave it out, or "
         "turn it into numbers in the same way for all blocks"
     )

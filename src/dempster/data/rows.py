@@ -195,7 +195,9 @@ class BlockRows(Rows):
             tuple,
         )
         super().__init__(drawn.astype(source.dtype, copy=False), weights, runner.apply)
-        self._device, self._origin, self._unit = "cpu", None, None
+        self._device = "cpu"
+        self._origin: np.ndarray | None = None
+        self._unit: float | None = None
 
     def __len__(self) -> int:
         return self.moments.n

@@ -416,8 +416,8 @@ def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _no_common_column(i: int, j: int) -> ValueError:
-    return ValueError(
+def _no_common_column(i: int, j: int) -> InvalidInputError:
+    return InvalidInputError(
         f"rows {i} and {j} have no column present in both, so they have no dissimilarity; fill in their missing "
         "cells, leave one of the two out or, in a clusterer, set missing='partial' (`gower_block` itself gives NaN for "
         "such pairs with incomparable='nan')"

@@ -297,7 +297,7 @@ class StreamedBatches:
 
     def _several(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
         """The objects of this epoch and of some that follow, by their numbers."""
-        n, width = len(self.blocks), self.blocks.source.width
+        n, width = len(self.blocks), self.blocks.values.shape[1]
         drawn: dict[int, list[np.ndarray]] = {}
         cells = 0
         for number in range(first, self.epochs):
