@@ -368,7 +368,7 @@ def reading(values: Any, name: str) -> Iterator[None]:
         elif (reason := _why_not_numbers(values)) is not None:
             message = f"{name} must hold real numbers: {reason}"
         else:
-            message = f"{name} must be an array of real numbers, objects in rows: {error}"
+            message = f"{name} cannot be read: {error}"
         raise InvalidParameterError(name, value=values, message=message) from error
 
 

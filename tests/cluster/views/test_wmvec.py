@@ -333,7 +333,7 @@ def test_rows_are_matched_by_their_names(seen):
     strange = {**tables, "b": tables["b"].rename(index={"object 3": "another"})}
     with pytest.raises(ValueError, match="'b' in X: the names of the objects differ: 'object 3'"):
         WMVEC(3).fit(strange)
-    with pytest.raises(ValueError, match="'b' in X: The feature names should match"):
+    with pytest.raises(ValueError, match="'b' in X: .*The feature names should match"):
         one.predict({**tables, "b": tables["b"].rename(columns={"column 0": "other"})})
     D = {name: pd.DataFrame(distances(t), index=names, columns=names) for name, t in views.items()}
     moved = {**D, "b": D["b"].iloc[order]}
@@ -397,7 +397,7 @@ def test_new_objects_that_are_refused(seen):
         model.predict([views["a"], views["b"]])
     with pytest.raises(ValueError, match="the views of X are a, b, c, but those of fit were a, b, noise"):
         model.predict({"a": views["a"], "b": views["b"], "c": views["noise"]})
-    with pytest.raises(ValueError, match="'a' in X: X has 4 features, but .* is expecting 3 features"):
+    with pytest.raises(ValueError, match="'a' in X: .*X has 4 features, but .* is expecting 3 features"):
         model.predict([views["b"], views["a"], views["noise"]])
 
 
