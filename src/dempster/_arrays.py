@@ -12,28 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = [
-    "Array",
-    "as_array",
-    "copied",
-    "divided",
-    "frozen",
-    "is_followed",
-    "is_tensor",
-    "library_of",
-    "made_by",
-    "like",
-    "looked_up",
-    "positions_where",
-    "precision_of",
-    "product",
-    "rows_times",
-    "same_place",
-    "to_host",
-    "with_shape",
-    "zeros",
-]
-
 _AT_ONCE = 512  # rows
 
 Array: TypeAlias = Any

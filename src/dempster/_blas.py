@@ -9,8 +9,6 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-__all__ = ["one_blas_thread"]
-
 
 class _OneThread:
     """One BLAS thread as long as some fit wants it. The number is that of the whole process: of fits that run at the

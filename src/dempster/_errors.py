@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["InvalidInputError", "InvalidParameterError", "MissingExtraError"]
-
 _NOT_GIVEN: Any = object()
 MAX_VALUE_CHARACTERS = 80
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from dempster._validation import plain_number
 
-__all__ = ["fit_transaction"]
-
 Estimator = TypeVar("Estimator")
 
 

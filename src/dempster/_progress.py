@@ -8,8 +8,6 @@ from contextvars import ContextVar
 
 from dempster._types import Advance
 
-__all__ = ["Listener", "heard_by", "progress_bar"]
-
 # name of the work, units done, units in all (None if nobody knows), what a unit is, a word on the state
 Listener = Callable[[str, int, int | None, str, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("dempster_progress", default=None)

@@ -15,8 +15,6 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 
-__all__ = ["generator", "as_random_state", "seed_sequence", "seed_number"]
-
 _LARGEST = np.iinfo(np.int32).max
 
 

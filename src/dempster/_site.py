@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ADDRESS", "DocumentedEstimator"]
-
 ADDRESS = "https://dempster.readthedocs.io/en/stable"
 
 

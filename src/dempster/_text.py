@@ -18,25 +18,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = [
-    "printable",
-    "one_line",
-    "shorten",
-    "shorten_all",
-    "unique_names",
-    "join_words",
-    "join_some",
-    "quote_names",
-    "format_number",
-    "format_count",
-    "format_share",
-    "format_cell",
-    "format_cluster",
-    "format_clusters",
-    "format_group",
-    "format_answer",
-]
-
 MAX_NAMED_CLUSTERS = 4
 """Sets of more clusters are described by their size."""
 

@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["TableLike", "ArrayLike", "Index", "Seed", "Metric", "Advance"]
-
 TableLike: TypeAlias = Any
 """Objects in rows: an array, a pandas or polars table, a sparse matrix; what it may be is checked where it is read."""
 

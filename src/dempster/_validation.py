@@ -16,87 +16,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from dempster._arrays import Array, is_tensor, library_of, like, made_by, precision_of, to_host, with_shape
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._text import printable
-
-__all__ = [
-    # parameters
-    "Rule",
-    "integer",
-    "repetitions",
-    "iterations",
-    "real",
-    "choice",
-    "kind",
-    "array",
-    "flag",
-    "verbosity",
-    "hashable",
-    "told",
-    "seed",
-    "n_jobs",
-    "check",
-    "check_choice",
-    "check_flags",
-    "check_parameters",
-    "listed",
-    "names",
-    "texts",
-    "shown",
-    "is_estimator",
-    "is_integer",
-    "is_number",
-    "plain_number",
-    # numbers
-    "LARGEST",
-    "SMALLEST",
-    "reading",
-    "as_reals",
-    "as_truth",
-    "real_tensor",
-    "read_fields",
-    "check_tensor",
-    "check_size",
-    "check_scale",
-    "check_memory",
-    "checked_masses",
-    "column_bounds",
-    "centering_offset",
-    "clip_to_range",
-    "mean_of_rows",
-    # X and weights
-    "PARTIAL_METRICS",
-    "read_features",
-    "readable",
-    "tensor_attributes",
-    "check_missing",
-    "has_missing",
-    "missing_value_advice",
-    "object_weights",
-    # labels and tables
-    "reading_labels",
-    "reading_table",
-    "naming_table",
-    "as_labels",
-    "is_missing",
-    "same_label",
-    "plain_text",
-    "with_plain_columns",
-    "table",
-    # names of rows and columns
-    "object_index",
-    "column_index",
-    "column_names",
-    "names_of_table",
-    "numbered_attributes",
-    "order_of_names",
-    "ordered_like",
-    "in_order_of",
-    "printable",
-]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # size of numbers in double precision, and of parameters in units of the data
 _SINGLE = 1e12, 1e-12
@@ -647,6 +570,8 @@ def read_features(
     options
         For scikit-learn's ``validate_data``.
     """
+    from sklearn.utils.validation import validate_data  # takes a second, which tables and data sets need not wait for
+
     if stay:
         return tensor_attributes(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
     if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
@@ -662,6 +587,8 @@ def read_features(
 
 def tensor_attributes(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
     """Validate a tensor of attributes where it is; ``more_axes``: whether a row may have more than one axis."""
+    from sklearn.utils.validation import validate_data
+
     check_tensor(X, "X")
     found = f"(shape={tuple(X.shape)}) while a minimum of"
     if X.ndim != 2 and not (more_axes and X.ndim > 2):

@@ -13,19 +13,6 @@ from typing import Any
 
 from dempster._errors import InvalidParameterError
 
-__all__ = [
-    "CAPABILITIES",
-    "MethodInfo",
-    "Parameter",
-    "find_method",
-    "method_names",
-    "method_parameters",
-    "method_summary",
-    "methods_that",
-    "methods_with",
-    "parse_value",
-]
-
 CAPABILITIES = {
     "auto": 'n_clusters="auto" chooses the number of clusters',
     "weights": "fit takes sample_weight",

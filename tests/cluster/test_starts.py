@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dempster.cluster._starts import k_means, nearest_centers
+from dempster.cluster._starts import move_centers, nearest_centers
 
 rng = np.random.default_rng(0)
 X, CENTERS = rng.normal(size=(500, 4)), rng.normal(size=(7, 4))
@@ -27,4 +27,4 @@ def test_steps_of_k_means_are_weighted_means_of_the_nearest_objects():
                 for k, center in enumerate(expected)
             ]
         )
-    np.testing.assert_allclose(k_means(X, weights, found, 3), expected, atol=1e-12)
+    np.testing.assert_allclose(move_centers(X, weights, found, 3), expected, atol=1e-12)

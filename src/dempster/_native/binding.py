@@ -40,8 +40,6 @@ import numpy as np
 
 from dempster._native import build
 
-__all__ = ["Kernel", "interruptible", "kernel", "library"]
-
 Result = TypeVar("Result")
 Sizes = dict[str | None, int]
 

@@ -31,18 +31,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "Compiler",
-    "Target",
-    "TARGETS",
-    "build",
-    "build_here",
-    "find_compiler",
-    "fingerprint",
-    "library_names",
-    "names_here",
-]
-
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
 CACHE = PACKAGE.parents[1] / "build" / "kernels"  # compiled files of a developer's checkout

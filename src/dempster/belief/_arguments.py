@@ -23,18 +23,6 @@ from dempster._validation import (
 )
 from dempster.belief.focal_sets import FocalSets
 
-__all__ = [
-    "SUM_TOLERANCE",
-    "checked_masses",
-    "checked_index",
-    "checked_positions",
-    "in_order_of_sets",
-    "checked_frame",
-    "checked_probabilities",
-    "positions",
-    "membership_rows",
-]
-
 SUM_TOLERANCE = 1e-6
 _NEGATIVE_TOLERANCE = 1e-10
 

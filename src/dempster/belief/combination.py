@@ -22,19 +22,6 @@ from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
-__all__ = [
-    "RULES",
-    "combine_masses",
-    "in_one_place",
-    "NORMALIZATIONS",
-    "remove_empty",
-    "move_empty_to_omega",
-    "discounted",
-    "checked_contexts",
-    "contextually_discounted",
-]
-
-
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
 _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
 _MOST_PAIRS = 30_000_000  # of sets that are joined one by one

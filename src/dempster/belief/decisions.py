@@ -18,20 +18,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check, check_choice, integer, is_number, shown
 from dempster.belief.focal_sets import FocalSets
 
-__all__ = [
-    "DECISION_RULES",
-    "SINGLE_RULES",
-    "SET_RULES",
-    "decide",
-    "decide_sets",
-    "expected_losses",
-    "checked_losses",
-    "choose_acts",
-    "interval_dominance",
-    "maximality",
-    "cautious_sets",
-]
-
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
 SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
 _MOST_LOSSES = 100_000_000  # that are looked at to choose a set

@@ -14,9 +14,6 @@ from dempster._arrays import frozen
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
 
-__all__ = ["FocalSets", "gabriel_pairs", "inside", "unique_sets", "checked_family"]
-
-
 _ROUNDING = 1e-9
 
 

@@ -51,9 +51,6 @@ from dempster.belief.combination import NORMALIZATIONS, combine_masses, in_one_p
 from dempster.belief.focal_sets import FocalSets, checked_family, inside
 from dempster.belief.opinions import Opinions
 
-__all__ = ["MassFunctions"]
-
-
 _BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # beliefs computed at once
 _MOST_BELIEFS = 1_000_000_000  # in all, some twenty seconds

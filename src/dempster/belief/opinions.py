@@ -15,7 +15,6 @@ from dempster.belief.focal_sets import FocalSets
 if TYPE_CHECKING:
     from dempster.belief.mass_functions import MassFunctions
 
-__all__ = ["Opinions", "masses_from_opinions", "masses_from_dirichlet", "opinions_of"]
 
 _SINGLE_TOLERANCE = 1e-5  # of sums in single precision
 

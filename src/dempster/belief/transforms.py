@@ -18,30 +18,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_memory, check_size
 from dempster.belief.focal_sets import FocalSets, checked_family, inside, unique_sets
 
-__all__ = [
-    "mass_to_commonality",
-    "commonality_to_mass",
-    "mass_to_implicability",
-    "implicability_to_mass",
-    "mass_to_belief",
-    "belief_to_mass",
-    "mass_to_plausibility",
-    "plausibility_to_mass",
-    "commonality_to_plausibility",
-    "mass_to_conjunctive_weights",
-    "conjunctive_weights_to_mass",
-    "mass_to_disjunctive_weights",
-    "disjunctive_weights_to_mass",
-    "consonant_from_contour",
-    "consonant_from_pignistic",
-    "sweep_columns",
-    "masses_from_implicability",
-    "masses_from_commonality",
-    "masses_from_plausibility",
-    "nested_masses",
-    "table_of_values",
-]
-
 
 def _frame_size(values: Array) -> int:
     size = values.shape[-1] if values.ndim else 0

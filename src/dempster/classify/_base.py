@@ -48,8 +48,6 @@ from dempster.belief.decisions import DECISION_RULES, SET_RULES
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.optimize.descent import Run
 
-__all__ = ["EvidentialClassifier", "Targets", "hard_targets", "is_soft"]
-
 CAUTIOUS = "partial_assignment"
 
 

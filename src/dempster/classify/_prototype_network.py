@@ -18,8 +18,6 @@ from dempster.optimize.descent import Run
 from dempster.optimize.k_means import k_means
 from dempster.optimize.lbfgs import minimize_lbfgs
 
-__all__ = ["PrototypeNetworkClassifier", "NETWORK_RULES", "clustered"]
-
 Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 NETWORK_RULES: Mapping[str, rule.Rule] = {

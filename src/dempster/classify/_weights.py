@@ -16,8 +16,6 @@ from scipy.special import logsumexp
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-__all__ = ["WeightsOfEvidence", "least_informative", "two_class_scores", "evidence_family"]
-
 MAX_CLASSES = 12  # whose sets are all listed
 _NEVER = -1e300  # logarithm of zero that survives a multiplication by zero
 

@@ -16,8 +16,6 @@ from dempster._types import ArrayLike
 from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like
 from dempster.belief import MassFunctions
 
-__all__ = ["ContextualDiscounting"]
-
 
 class ContextualDiscounting(  # type: ignore[call-arg]
     TransformerMixin, DocumentedEstimator, BaseEstimator, auto_wrap_output_keys=None

@@ -23,8 +23,6 @@ from dempster.dissimilarity.sources import AttributeSource, check_square, naming
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
 
-__all__ = ["EKNNClassifier", "SoftLabels"]
-
 MAX_SETS = 4_096
 _BLOCK = 2_000_000  # numbers held at a time
 _OCTAVES = np.arange(-2, 7)  # not lower: labels would count however far their objects are

@@ -17,8 +17,6 @@ from dempster._fitting import fit_transaction
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
 from dempster.classify._weights import WeightsOfEvidence, evidence_family, least_informative, two_class_scores
 
-__all__ = ["EvidenceFromClassifier", "is_network"]
-
 _CLOSE = 1e-4  # of probabilities; networks compute in single precision
 
 

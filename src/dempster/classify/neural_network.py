@@ -23,8 +23,6 @@ from dempster.classify._prototype_network import (
 from dempster.optimize.blocks import block_map, row_blocks
 from dempster.optimize.descent import Run
 
-__all__ = ["EvidentialNeuralNetworkClassifier"]
-
 # The kernels are in neural_network.c, which states the model.
 _masses = kernel("""network_masses(
     X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p], gamma: float64[r],

@@ -20,8 +20,6 @@ from dempster.classify._prototype_network import (
 )
 from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
-__all__ = ["EvidentialRBFClassifier"]
-
 _RIDGE = 1e-2  # of the first weights
 
 

@@ -49,16 +49,6 @@ from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import find_labels
 
-__all__ = [
-    "EvidentialClusterer",
-    "COMMON_RULES",
-    "MISSING_RULE",
-    "Support",
-    "Task",
-    "check_enough_objects",
-    "named_rows",
-]
-
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
     "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),

@@ -22,16 +22,6 @@ from dempster.cluster._expressions import (
 from dempster.cluster._mass_step import MassStep
 from dempster.data.device import bring, room_for, sent, torch_on
 
-__all__ = [
-    "TorchOperations",
-    "prototype_sums",
-    "prototype_masses",
-    "mixture_sums",
-    "mixture_masses",
-    "mixture_log_densities",
-    "reference_masses",
-]
-
 MAX_CELLS = 1 << 27  # of a matrix that is held at once
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from dempster.belief import FocalSets
 from dempster.cluster._mass_step import pair_columns
 
-__all__ = ["Operations", "RoundComponents", "mass_step", "doubtful_masses", "mixture_logs", "cluster_contour"]
-
 
 class Operations(Protocol):
     """What the formulas need besides operators; ``x`` is a value with rows."""

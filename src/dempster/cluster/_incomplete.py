@@ -19,8 +19,6 @@ from dempster.dissimilarity.partial import filled, point_squares
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, GowerSource
 from dempster.optimize.k_means import k_means
 
-__all__ = ["comparable", "prepared", "usual_differences", "within_variances"]
-
 _SAMPLE_SIZE = 2000
 _STARTS = 5  # of k-means
 _COMPARED = 500  # rows of a mixed table

@@ -20,8 +20,6 @@ from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.optimize.blocks import Apply
 
-__all__ = ["lifted", "lifted_block", "grounded_evidence", "LiftedMethod", "SpatialModel", "SpatialMethod"]
-
 
 def lifted(X: Array) -> Array:
     """The rows with one more coordinate, zero for all."""

@@ -21,16 +21,6 @@ from dempster.belief import FocalSets
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "MassStep",
-    "masses_from_costs",
-    "carried_masses",
-    "carried_partition",
-    "doubtful_masses",
-    "pair_columns",
-    "plausible_on_the_way",
-]
-
 
 @dataclass(frozen=True)
 class MassStep:

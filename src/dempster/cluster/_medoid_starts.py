@@ -12,8 +12,6 @@ import numpy as np
 from dempster._native import kernel
 from dempster.belief import FocalSets
 
-__all__ = ["medoid_starts", "masses_from_medoids", "masses_of_labels", "random_masses"]
-
 # Seeds drawn in proportion to the conflict with the nearest seed so far, the best of several each time (greedy
 # k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds the draws, a row for each seed.
 far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")

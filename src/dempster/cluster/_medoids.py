@@ -31,25 +31,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "pair_quantile",
-    "check_different_objects",
-    "ComparedObjects",
-    "blocks_of_rows",
-    "raised",
-    "MedoidModel",
-    "Representatives",
-    "Medoids",
-    "MedoidDescent",
-    "PlainMedoidDescent",
-    "MedoidMethod",
-    "RELATIONAL_RULES",
-    "MEDOID_RULES",
-    "RelationalClusterer",
-    "MedoidClusterer",
-]
-
-
 WHOLE_MATRIX = 5_000  # objects up to which the matrix of dissimilarities is kept: 200 MB
 CELLS = 4_000_000  # dissimilarities computed at once
 

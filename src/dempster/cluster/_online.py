@@ -20,8 +20,6 @@ from dempster.cluster._search import MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
 from dempster.partition import CredalPartition
 
-__all__ = ["CHECKPOINT_RULE", "DEVICE_RULE", "OnlineClusterer", "OnlineModel"]
-
 CHECKPOINT_RULE = rule.choice(None) | rule.kind(str, Path, words="a path")
 
 DEVICE_RULE = rule.kind(str, words="the name of a device")

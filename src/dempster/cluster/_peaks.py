@@ -16,9 +16,6 @@ from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, che
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 
-__all__ = ["add_up_belief", "first_higher", "follow", "Peaks", "find_peaks"]
-
-
 # Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbours j (Su and Denoeux, 2019). Where the scale
 # is zero (twins), only twins count.
 add_up_belief = kernel("""add_up_belief(

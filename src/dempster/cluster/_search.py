@@ -28,19 +28,6 @@ from dempster.optimize.blocks import Apply, outside_jobs
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, nearest_pairs
 
-__all__ = [
-    "NAMES",
-    "Families",
-    "families_of",
-    "named_family",
-    "require_singletons",
-    "Sample",
-    "MassModel",
-    "Method",
-    "Search",
-]
-
-
 NAMES = ("auto", "simple", "pairs", "full", "selected")
 
 

@@ -22,27 +22,6 @@ from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "too_few",
-    "check_different_objects",
-    "check_partition",
-    "checked_centers",
-    "check_different",
-    "checked_masses_start",
-    "checked_positions",
-    "first_centers",
-    "far_objects",
-    "move_centers",
-    "nearest_centers",
-    "fuzziness",
-    "outlier_distance",
-    "distances_to_centers",
-    "isolated",
-    "isolated_by_distances",
-    "reasons",
-]
-
-
 # ---- samples --------------------------------------------------------------------------------------------------------
 
 

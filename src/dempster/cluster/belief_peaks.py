@@ -27,8 +27,6 @@ from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, block_map
 
-__all__ = ["BeliefPeaks", "PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "peaks_of_source", "centers_from_peaks"]
-
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Finds cluster centres, and how many there are, in the plane of belief and delta.

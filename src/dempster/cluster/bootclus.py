@@ -44,25 +44,6 @@ from dempster.partition import CredalPartition
 from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import checked_pairs, pair_forms
 
-__all__ = [
-    "Coverage",
-    "PairIntervals",
-    "PairFamily",
-    "PairMasses",
-    "choose_references",
-    "intervals_of_all_pairs",
-    "intervals_of_pairs",
-    "fit_masses",
-    "Bootstraps",
-    "bootstrap_mixture",
-    "PairModel",
-    "MixtureFits",
-    "fit_mixtures",
-    "BootClusMethod",
-    "pair_family",
-    "BootClus",
-]
-
 
 class Coverage(NamedTuple):
     """Share of pairs whose true probability lies in their interval, and mean length of the intervals."""

@@ -25,8 +25,6 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-__all__ = ["FixedPrototypeMethod", "BPEC"]
-
 
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means whose prototypes do not move. There is one start."""

@@ -29,19 +29,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "CategoryEncoder",
-    "different_rows",
-    "mismatches",
-    "accumulate",
-    "write_masses",
-    "CategoricalSettings",
-    "CategoricalModel",
-    "CategoricalMethod",
-    "CatECM",
-]
-
-
 _ABSENT = -1  # number of a category that no prototype has
 _MISSING = -1  # code of a missing cell in GowerEncoder, which gives categories that it has not seen another below zero
 

@@ -25,9 +25,6 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import solve_normal_equations
 from dempster.partition import CredalPartition
 
-__all__ = ["CredalModel", "CredalMethod", "CCM"]
-
-
 _COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
 
 

@@ -31,16 +31,6 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "LinkCosts",
-    "LinkedObjects",
-    "ConstrainedModel",
-    "ConstrainedMethod",
-    "LinkedPrototypes",
-    "CECM",
-]
-
-
 _SWEEPS = 10  # over the linked objects in one mass step: more of them are better spent after the prototypes have moved
 _SETTLED = 1e-6  # largest change of a mass that ends a mass step
 

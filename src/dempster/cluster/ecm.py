@@ -31,19 +31,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "missing_costs",
-    "sums_of_present",
-    "PrototypeModel",
-    "Statistics",
-    "OnlinePrototypes",
-    "PrototypeMethod",
-    "PrototypeStep",
-    "ZERO",
-    "ECM",
-]
-
-
 _prototype_sums = kernel("""prototype_sums(
     X: real[n, p], weights: float64[n] or None, barycentres: real[p, g], metrics: real[p, p, g] or None,
     factor: real[g], size: int64[g], delta2: float, beta: float, zero: float,

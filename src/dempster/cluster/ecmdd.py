@@ -24,8 +24,6 @@ from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = ["ECMdd", "SingleMedoidMethod", "SingleMedoidModel"]
-
 
 @dataclass(frozen=True)
 class SingleMedoidModel(MedoidModel):

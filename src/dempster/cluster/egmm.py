@@ -30,18 +30,6 @@ from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "posteriors",
-    "EvidentialMixture",
-    "MixtureSums",
-    "positive_definite",
-    "neighbors_in_metric",
-    "OnlineMixture",
-    "EGMMMethod",
-    "EGMM",
-]
-
-
 _bootstrap_posteriors = kernel("""bootstrap_posteriors(
     X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
     out: float32[n, g, fits] out)""")

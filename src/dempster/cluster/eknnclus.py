@@ -27,28 +27,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "relabel",
-    "agreement",
-    "write_masses",
-    "reordered",
-    "both_sides",
-    "Evidence",
-    "Graph",
-    "renumbered",
-    "as_rows",
-    "neighbors_of_all",
-    "nearest_stored",
-    "NeighborModel",
-    "references_of",
-    "twins_of",
-    "on_family",
-    "NeighborMethod",
-    "SampledNeighborMethod",
-    "EKNNClus",
-]
-
-
 _relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
     order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,

@@ -19,16 +19,6 @@ from dempster.dissimilarity.sources import References, attribute_shares
 from dempster.optimize.blocks import block_map
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "ClusterEvidence",
-    "ExplainingModel",
-    "ComparingModel",
-    "ReadObject",
-    "read_object",
-    "attributes_of",
-    "quadratic_parts",
-]
-
 
 @dataclass(frozen=True)
 class ClusterEvidence:

@@ -25,9 +25,6 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-__all__ = ["MECM", "MedianMethod", "MedianModel"]
-
-
 # (n, g) costs for dissimilarities ``near`` to the medoids and ``between`` them.
 fill_costs = kernel("""median_costs(
     near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,

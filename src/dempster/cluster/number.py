@@ -37,7 +37,6 @@ from dempster.optimize.k_means import k_means
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NumberOfClusters", "compared_numbers"]
 
 _CANDIDATES = range(2, 26)
 _AROUND_PEAKS = 0.2  # candidates this near to the number of peaks are heard, too

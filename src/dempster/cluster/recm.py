@@ -34,20 +34,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "is_to_be_squared",
-    "squared",
-    "squared_matrix",
-    "WeightedMeans",
-    "WeightedMeansModel",
-    "smallest_eigenvalue",
-    "RelationalObjects",
-    "RelationalMethod",
-    "NotEuclidean",
-    "RECM",
-]
-
-
 # D times P': without BLAS, whose threads get in the way of small products, again and again.
 fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
 # One iteration: returns the objective of the prototypes P, whose products with the dissimilarities are given, and

@@ -23,9 +23,6 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-__all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed", "SECM"]
-
-
 _MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 
 

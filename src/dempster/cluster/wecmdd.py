@@ -29,9 +29,6 @@ from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = ["WECMdd", "WeightedMedoidMethod", "WeightedMedoidModel"]
-
-
 _LONGEST_TURN = 8  # iterations after which an objective that comes back is noticed
 _COINCIDE = 0.01  # of the weights differ between clusters that are one
 

@@ -18,16 +18,9 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster._random import as_random_state
+from dempster._text import printable
 from dempster._types import ArrayLike, Index, Seed, TableLike
-from dempster._validation import (
-    as_reals,
-    check_tensor,
-    in_order_of,
-    numbered_attributes,
-    object_index,
-    order_of_names,
-    printable,
-)
+from dempster._validation import as_reals, check_tensor, in_order_of, numbered_attributes, object_index, order_of_names
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -45,27 +38,6 @@ from dempster.dissimilarity.views import Views, index_of_views, split_views
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
-
-__all__ = [
-    "ViewInput",
-    "ViewMatrices",
-    "given_views",
-    "Comparison",
-    "WeightRule",
-    "learnt_weights",
-    "fixed_weights",
-    "shapeless_dispersion",
-    "spectrum",
-    "gram_spectrum",
-    "Coordinates",
-    "ViewModel",
-    "ViewMethod",
-    "MedoidViewModel",
-    "MedoidViewMethod",
-    "joined_dissimilarities",
-    "dimension_of",
-    "WMVEC",
-]
 
 
 class View(BaseEstimator):

@@ -22,21 +22,6 @@ from dempster.optimize.row_fit import symmetric_pairs
 from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
-__all__ = [
-    "Constraints",
-    "Contradiction",
-    "ContradictionError",
-    "ContradictionWarning",
-    "Violations",
-    "checked_constraints",
-    "checked_count",
-    "links",
-    "must_link_components",
-    "pair_codes",
-    "pairs_at",
-]
-
-
 UNLABELLED = -1
 _READ_AS_THEY_ARE = (list, tuple, str, memoryview)
 _LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64

@@ -17,8 +17,6 @@ from dempster.io.atomic import as_file, as_path
 from dempster.io.partitions import decode_cell, encode_cell
 from dempster.io.tables import cells_as_names, read_quietly
 
-__all__ = ["positions_of", "read_constraints", "write_constraints"]
-
 SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
 DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
 _TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "false"}

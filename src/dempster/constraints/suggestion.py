@@ -12,8 +12,6 @@ from dempster._random import generator
 from dempster.constraints.constraints import Constraints, checked_count, must_link_components, pair_codes
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
-__all__ = ["suggest_pairs"]
-
 
 def suggest_pairs(
     partition: Any, n: int, *, constraints: Constraints | None = None, random_state: Any = None

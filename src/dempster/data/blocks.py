@@ -29,17 +29,6 @@ from dempster._types import Seed
 from dempster._validation import has_missing, mean_of_rows
 from dempster.optimize.blocks import Apply
 
-__all__ = [
-    "Moments",
-    "moments_of",
-    "sample_rows",
-    "weighted_sample",
-    "Blocks",
-    "BlockFunction",
-    "comes_in_blocks",
-    "is_dask",
-]
-
 
 @dataclass(frozen=True)
 class Moments:

@@ -13,17 +13,6 @@ from dempster._errors import InvalidInputError, MissingExtraError
 from dempster.data import sampling
 from dempster.data.sampling import direction_of_line, order_along_line
 
-__all__ = [
-    "sent",
-    "bring",
-    "room_for",
-    "torch_on",
-    "order_on_device",
-    "RowsOnDevice",
-    "block_on_device",
-    "rows_on_device",
-]
-
 
 def order_on_device(rows: Array) -> tuple[Array, Array]:
     """Positions of the objects of a tensor along the line, and which of them repeat the one before, cell by cell.

@@ -15,22 +15,10 @@ import numpy as np
 
 from dempster._arrays import made_by
 from dempster._errors import InvalidInputError, MissingExtraError
-from dempster._validation import LARGEST, SMALLEST, check_size, column_names, printable, reading
+from dempster._text import printable
+from dempster._validation import LARGEST, SMALLEST, check_size, column_names, reading
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
-
-__all__ = [
-    "Columns",
-    "WeightsInOrder",
-    "checked_weights",
-    "weight_blocks",
-    "Tiles",
-    "tiles_of",
-    "parquet_dataset",
-    "cut",
-    "PairwiseSum",
-    "open_blocks",
-]
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster.optimize.blocks import Apply
 
-__all__ = ["Journal", "PassRunner", "peak_memory"]
-
 _MAGIC = b"dempster-passes-1\n"
 _MARK = 64  # characters of a digest
 _LENGTH = 8  # bytes

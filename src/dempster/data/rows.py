@@ -13,16 +13,15 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
 from dempster._errors import InvalidParameterError
+from dempster._text import printable
 from dempster._types import Seed
-from dempster._validation import check_scale, column_bounds, printable
+from dempster._validation import check_scale, column_bounds
 from dempster.data import sampling
 from dempster.data.blocks import Blocks, Moments, moments_of, sample_rows, weighted_sample
 from dempster.data.device import order_on_device, sent, torch_on
 from dempster.data.passes import PassRunner
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.optimize.blocks import Apply
-
-__all__ = ["Rows", "BlockRows", "open_rows"]
 
 RowFunction = Callable[[Array, Any, Any, Apply], Any]
 """A pure function of rows, of their weights (empty or None if all count alike), of what all rows share (a model), and

@@ -11,20 +11,6 @@ import numpy as np
 from dempster._arrays import Array
 from dempster._validation import clip_to_range, has_missing, mean_of_rows
 
-__all__ = [
-    "SAMPLE_SIZE",
-    "evenly_spread",
-    "systematic_draw",
-    "direction_of_line",
-    "order_along_line",
-    "sample_in_order",
-    "representative_sample",
-    "holds_all",
-    "mean_of_objects",
-    "mean_squared_deviation",
-]
-
-
 SAMPLE_SIZE = 20_000  # objects on which starts with prototypes compete
 
 

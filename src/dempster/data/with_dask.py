@@ -19,8 +19,6 @@ from dempster.data.blocks import BlockFunction, Blocks, is_dask
 from dempster.data.in_process import Columns, checked_weights
 from dempster.optimize.blocks import Apply
 
-__all__ = ["DaskBlocks", "dask_blocks_of"]
-
 _ADDED_AT_ONCE = 8
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from dempster._errors import InvalidParameterError
 
-__all__ = ["CATALOGUE", "DatasetRecord", "Preparation", "dataset_names", "describe_shape", "find_record"]
-
 
 @dataclass(frozen=True)
 class Preparation:

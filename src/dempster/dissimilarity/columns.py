@@ -15,8 +15,6 @@ from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import with_plain_columns
 
-__all__ = ["Column", "read_columns"]
-
 _MOST_EXACT = 2**53  # beyond, floating-point numbers leave whole ones out
 _NO_MEASURES = (bool, np.bool_, np.timedelta64)  # which count among the real numbers
 

@@ -22,21 +22,6 @@ from dempster._native import kernel
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.partial import same_rows
 
-__all__ = [
-    "MISSING",
-    "UNSEEN",
-    "GowerEncoder",
-    "GowerData",
-    "gower_block",
-    "gower_pairs",
-    "gower_matrix",
-    "column_differences",
-    "partial_gower_block",
-    "partial_gower_pairs",
-    "present_cells",
-]
-
-
 MISSING = -1  # code of a cell that is missing
 UNSEEN = -2  # code of a category that the encoder does not know
 

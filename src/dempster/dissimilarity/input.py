@@ -46,17 +46,6 @@ from dempster.dissimilarity.sources import (
     rounding,
 )
 
-__all__ = [
-    "METRIC_RULE",
-    "DissimilarityInput",
-    "columns_of_fit",
-    "mark_tags",
-    "square_table",
-    "try_metric",
-    "with_columns",
-    "with_columns_like_rows",
-]
-
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")

@@ -30,25 +30,6 @@ from dempster.dissimilarity.sources import (
 )
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 
-__all__ = [
-    "BlockFinder",
-    "needs_blocks",
-    "nearest_columns",
-    "rows_at_once",
-    "PointTree",
-    "minkowski_power",
-    "Neighbors",
-    "Finder",
-    "ExactFinder",
-    "ApproximateFinder",
-    "finder",
-    "exact_index",
-    "safe_jobs",
-    "check_neighbors",
-    "ReferenceFinder",
-]
-
-
 _CELLS = 4_000_000  # dissimilarities that a thread holds at once
 _WIDTH = 16  # places in a leaf
 _QUERIES = 256  # that a thread answers at a time

@@ -18,8 +18,6 @@ import numpy as np
 from dempster._validation import clip_to_range, has_missing
 from dempster.optimize.blocks import row_blocks
 
-__all__ = ["filled", "pair_squares", "partial_squares", "point_squares", "same_rows"]
-
 _KNOWN = 1000  # objects whose cells serve for those that are missing
 _CELLS = 4_000_000  # numbers held at once
 _TWINS = 1e-9  # squared distance, relative to the squares of the rows, up to which they may be equal

@@ -17,8 +17,6 @@ from dempster._validation import readable, reading
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.dissimilarity.sources import check_square, check_values
 
-__all__ = ["DissimilarityPCA"]
-
 
 class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Turns dissimilarities into attributes, for new objects too.

@@ -30,23 +30,6 @@ from dempster.dissimilarity.gower import (
 )
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 
-__all__ = [
-    "DissimilaritySource",
-    "AttributeSource",
-    "TensorSource",
-    "MatrixSource",
-    "GowerSource",
-    "SparseSource",
-    "Twins",
-    "check_square",
-    "check_values",
-    "naming_metric",
-    "rounding",
-    "References",
-    "attribute_shares",
-]
-
-
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 
 

@@ -10,21 +10,6 @@ from dempster._native import kernel
 from dempster._validation import as_reals, is_number
 from dempster.dissimilarity.sources import rounding
 
-__all__ = [
-    "to_conflict",
-    "conflicts_among",
-    "decay",
-    "default_quantile",
-    "scale_at",
-    "LARGE_CONFLICT",
-    "intrinsic_dimension",
-    "random_pairs",
-    "drawn_pairs",
-    "pairs_of_sparse",
-    "choose_landmarks",
-]
-
-
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
 _NEAREST = 10  # objects that tell the dimension
 _LOST = 1e-4  # of an exponent, which single precision may lose

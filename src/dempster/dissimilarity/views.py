@@ -22,15 +22,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import printable
 from dempster._types import Index, Metric, TableLike
-from dempster._validation import column_names, numbered_attributes, object_index, order_of_names, printable
+from dempster._validation import column_names, numbered_attributes, object_index, order_of_names
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from dempster.dissimilarity.sources import MatrixSource
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Views", "split_views", "index_of_views", "joined_views", "square_part"]
 
 
 def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:

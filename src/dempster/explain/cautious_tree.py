@@ -27,25 +27,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "SplitColumn",
-    "split_columns",
-    "column_values",
-    "round_between",
-    "threshold_text",
-    "TreeNode",
-    "rule_words",
-    "tree_text",
-    "Bins",
-    "Node",
-    "goes_left",
-    "grow",
-    "mistakes",
-    "overlaps",
-    "costs_by_leaves",
-    "prune",
-    "CautiousTree",
-]
 
 MAX_BINS = 512  # of a column; with fewer different values every split is tried
 MAX_SUMS = 4_000_000  # numbers in the sums of a node

@@ -18,8 +18,6 @@ from dempster._validation import is_missing
 from dempster.explain.inputs import Cells, ObjectTable
 from dempster.explain.object_explanation import Change
 
-__all__ = ["Target", "smallest_changes"]
-
 _POINTS = 32  # asked about along a line
 _FINER, _ROUNDS = 16, 3  # as many points between two of them, and again
 _MOST_ATTRIBUTES = 40  # moved one by one; of more, those that do most

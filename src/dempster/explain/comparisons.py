@@ -15,19 +15,6 @@ import numpy as np
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
-__all__ = [
-    "Attribute",
-    "Feature",
-    "attributes_of",
-    "features_of",
-    "Ranked",
-    "adjusted",
-    "compare",
-    "category_test",
-    "mann_whitney",
-    "overall_test",
-]
-
 _OTHERS = "other"
 _FEW, _EXACT_UP_TO = 8, 100  # objects of the smaller and of both groups, up to which Mann-Whitney's test is exact
 _EXPECTED = 5  # smallest expected count for which the chi-square distribution will do

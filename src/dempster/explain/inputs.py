@@ -45,20 +45,6 @@ from dempster.dissimilarity.views import Views, joined_views, split_views
 from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
-__all__ = [
-    "ExplainedInput",
-    "resolve_input",
-    "row_names",
-    "find_object",
-    "join_attributes",
-    "read_attributes",
-    "ObjectTable",
-    "Cells",
-    "select_rows",
-    "to_array",
-]
-
-
 # ---- estimator, partition or labels ---------------------------------------------------------------------------------
 
 

@@ -17,7 +17,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ObjectExplanation", "Change", "Exemplar", "ComparedObject"]
 
 MAX_NAMED = 3  # attributes named on one side
 MIN_RELATIVE_STRENGTH = 0.25  # of the strongest object, below which one is not named

@@ -37,8 +37,6 @@ from dempster.explain.inputs import (
 from dempster.explain.object_explanation import ComparedObject, Exemplar, ObjectExplanation
 from dempster.partition import CredalPartition
 
-__all__ = ["explain_object"]
-
 MAX_COMPARED = 10  # objects compared with that are named
 N_PROBES = 8  # objects by which the data of a fit are recognized
 MASS_TOLERANCE = 1e-3  # masses that differ by less are the same, in single precision too

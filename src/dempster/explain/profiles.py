@@ -33,7 +33,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Group", "groups_of", "group_weights", "add_typical", "tell_apart", "Profile", "profile"]
 
 _COLUMNS = ["kind", "clustered", "separation", "delta", "rule", "threshold", "p", "p_adjusted"]
 _STATISTICS = (

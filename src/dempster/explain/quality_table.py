@@ -23,7 +23,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["quality", "Quality"]
 
 _SHUFFLES = 5
 _SHUFFLED_SAMPLE = 1_000  # objects whose silhouettes are computed for a shuffle

@@ -31,7 +31,6 @@ from dempster.partition.relational import sample_pairs
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Resampling", "Refit", "stability", "Stability"]
 
 MAX_PAIRS = 20_000  # looked at unless the user wants more
 DISSOLVED_BELOW, RECOVERED_FROM = 0.5, 0.75  # Jaccard indices below and above which Hennig (2007, 2008) speaks of these

@@ -31,20 +31,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "checked_classes",
-    "numbered",
-    "shared_objects",
-    "one_to_one",
-    "cluster_of_class",
-    "class_of_cluster",
-    "set_scores",
-    "SetScores",
-    "SetScore",
-    "doubt_of",
-    "kept_curve",
-    "KeptCurve",
-]
 
 _MATCHINGS = ("auto", "one_to_one", "majority")
 _WORDS = {

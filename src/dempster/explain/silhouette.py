@@ -26,7 +26,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["credal_silhouette", "CredalSilhouette"]
 
 _EXACT_UP_TO = 10_000  # objects; beyond, a sample is judged against a sample
 _SAMPLE = 5_000

@@ -18,8 +18,6 @@ from pathlib import Path
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._validation import listed, shown
 
-__all__ = ["as_file", "as_path", "atomic_write", "atomic_writes", "reading_file", "writing_file"]
-
 _PREFIX = ".dempster-"
 MAX_PATH_CHARACTERS = 32_767  # of any system
 _EXTRAS = {".xlsx": ("openpyxl", "excel"), ".rds": ("rdata", "r")}  # packages and extras; others need pyarrow

@@ -19,8 +19,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, is_quantity, looks_like_number
 from dempster.io.text import BLANKS, MAX_LINE_CHARACTERS, has_open_quote, open_text, split_cells
 
-__all__ = ["Dialect", "explain_uneven_lines", "has_header", "sniff"]
-
 _DELIMITERS = (",", ";", "\t", "|")
 _ONE_COLUMN = "\x1f"  # as a delimiter: a character that no text file holds
 _SAMPLE_LINES = 100

@@ -26,7 +26,6 @@ from dempster.io.text import BLANKS, open_text, split_cells
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_dissimilarities"]
 
 _KINDS = {
     ".csv": "text",

@@ -16,16 +16,6 @@ from dempster._validation import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MISSING_WORDS",
-    "choose_decimal",
-    "is_number",
-    "is_quantity",
-    "looks_like_number",
-    "meant_as_number",
-    "parse_numbers",
-    "warn_of_text",
-]
 
 # Spreadsheets and statistical programs write these into cells that they could not compute, in several languages.
 _FAILED = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from scipy import sparse
 
-__all__ = [
-    "write_partition",
-    "read_partition",
-    "write_top_masses",
-    "PARTITION_KINDS",
-    "encode_cell",
-    "decode_cell",
-    "encode_headings",
-    "decode_headings",
-    "encode_name",
-    "decode_name",
-]
 
 PARTITION_KINDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")

@@ -26,8 +26,6 @@ from dempster.io.atomic import as_file, as_path, reading_file, writing_file
 from dempster.io.partitions import check_partition
 from dempster.partition import CredalPartition
 
-__all__ = ["RValue", "read_r", "read_rds", "write_r", "write_rds"]
-
 # Types of items, by R's own names.
 _SYM, _PAIRS, _CHAR, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _STRING, _LIST, _RAW = 1, 2, 9, 10, 13, 14, 15, 16, 19, 24
 _NULL, _REFERENCE, _ALTERNATIVE, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE = 254, 255, 238, 253, 242, 241, 250

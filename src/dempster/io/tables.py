@@ -22,16 +22,6 @@ from dempster.io.text import BLANKS, open_text, text_encoding
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "read_table",
-    "read_quietly",
-    "cells_as_names",
-    "file_kind",
-    "natural_index",
-    "plain_value",
-    "exact_floats",
-    "check_reading",
-]
 
 TABLE_KINDS = {
     ".csv": "text",

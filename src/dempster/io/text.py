@@ -14,8 +14,6 @@ from typing import IO
 
 from dempster._errors import InvalidInputError
 
-__all__ = ["BLANKS", "MAX_LINE_CHARACTERS", "has_open_quote", "open_text", "split_cells", "text_encoding"]
-
 BLANKS = " "  # as a delimiter: runs of blanks and tabs
 MAX_LINE_CHARACTERS = 1 << 24
 _SAMPLE_BYTES = 1 << 22

@@ -40,19 +40,6 @@ from dempster.constraints.constraints import checked_constraints
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.optimize.descent import Run
 
-__all__ = [
-    "KERNEL_RULES",
-    "PAIR_RULES",
-    "Classes",
-    "KernelMetricLearner",
-    "LinearMetricLearner",
-    "MetricLearner",
-    "Pairs",
-    "automatic_gamma",
-    "few_threads",
-    "signed_rows",
-]
-
 PAIR_RULES: Mapping[str, rule.Rule] = {
     "max_pairs": rule.integer(1),
     "max_iter": rule.iterations(),

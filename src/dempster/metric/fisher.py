@@ -18,8 +18,6 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, signed_rows
 
-__all__ = ["FDA", "KFDA", "LFDA"]
-
 _MAX_RIDGE_SHARE = 0.99  # beyond this share of the ridge in a direction's within-class variance, the ridge scales it
 _MIN_EIGENVALUE = 1e-10  # eigenvalues below this part of the largest carry no separation
 

@@ -24,8 +24,6 @@ from dempster._validation import mean_of_rows
 from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, few_threads, signed_rows
 from dempster.optimize.descent import Run
 
-__all__ = ["MMC", "DMLEig"]
-
 _ZERO = 1e-12  # squared distances below this part of their mean do not steepen the gradient further
 _FIRST_SMOOTHING = 0.1
 _ROUGH = 1e-2  # gap that ends all degrees of smoothing but the last

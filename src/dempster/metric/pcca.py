@@ -27,8 +27,6 @@ from dempster.metric._base import (
 )
 from dempster.optimize.descent import Run
 
-__all__ = ["KPCCA", "PCCA"]
-
 _MIN_ITERATIONS = 10  # the first steps away from a start near zero are short
 _SAME = 1e-13  # distances below this part of the largest coordinate are rounding errors
 _TIE = 1e-3  # starts whose objectives differ by less, relatively, are tied: the first one wins

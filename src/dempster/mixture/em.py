@@ -15,19 +15,6 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, read_fields
 
-__all__ = [
-    "DIAGONAL_MODELS",
-    "MODELS",
-    "EMResult",
-    "GaussianParameters",
-    "binary_unit",
-    "fit_em",
-    "log_densities",
-    "model_name",
-    "n_parameters",
-    "unit_log_likelihood",
-]
-
 # Volume, shape and orientation: Equal for all components, Varying, or the Identity (Celeux and Govaert, 1995).
 MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 DIAGONAL_MODELS = MODELS[:6]

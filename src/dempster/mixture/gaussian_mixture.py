@@ -49,8 +49,6 @@ from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import as_likely
 from dempster.optimize.k_means import k_means
 
-__all__ = ["ParsimoniousGaussianMixture"]
-
 _TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mclust
 _TREE_SAMPLE = 1000  # objects that stand for more than that
 _PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample

@@ -10,8 +10,6 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 
-__all__ = ["MergeTree", "merge_tree"]
-
 _MODELS = ("EII", "VII", "VVV")  # in the order of their numbers in agglomeration.c, which states the costs
 _agglomerate = kernel("""agglomerate(
     points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges: int64[steps, 2] out)""")

@@ -36,8 +36,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["n_clusters_curve", "NClustersCurve", "number_of_clusters"]
-
 
 _MOST = 100_000
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}

@@ -17,8 +17,6 @@ from dempster.classify.rbf import EvidentialRBFClassifier
 from dempster.dissimilarity.neighbors import PointTree, minkowski_power
 from dempster.onnx.graph import Value, centred, concatenated, maximum, squared_distances, squares_of, take, where
 
-__all__ = ["EXPORTED"]
-
 
 def masses_of_classes(
     squares: Value, n_neighbors: int, codes: np.ndarray, gamma: np.ndarray, reliability: float

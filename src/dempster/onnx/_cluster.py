@@ -36,8 +36,6 @@ from dempster.onnx.graph import (
 )
 from dempster.optimize.projection import linear_image, projection_hessian
 
-__all__ = ["EXPORTED"]
-
 
 def dense_layers(inputs: Value, layers: list[tuple[np.ndarray, np.ndarray]]) -> Value:
     """(n, f) scores at the end of rectified linear layers."""

@@ -14,8 +14,6 @@ from dempster._validation import check_choice
 from dempster.io.atomic import as_path, atomic_write
 from dempster.onnx.graph import Graph, Value, centred
 
-__all__ = ["to_onnx"]
-
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32") -> Any:
     """A fitted estimator as an ONNX model, which other programs and languages run without Python.

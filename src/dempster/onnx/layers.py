@@ -21,8 +21,6 @@ from dempster._errors import InvalidInputError
 from dempster._validation import shown
 from dempster.onnx.graph import OPSET, Value, centred, maximum, minimum, squared_distances
 
-__all__ = ["activated", "decision_values", "network_features", "network_outputs", "transformed"]
-
 
 def transformed(steps: Any, X: Value) -> Value:
     """Objects after the steps of a pipeline."""

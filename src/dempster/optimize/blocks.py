@@ -10,8 +10,6 @@ from typing import Any, Protocol, TypeVar
 from dempster._validation import check
 from dempster._validation import n_jobs as n_jobs_rule
 
-__all__ = ["Apply", "row_blocks", "n_threads", "block_map", "fits_in_threads", "outside_jobs"]
-
 Result = TypeVar("Result")
 
 _ROWS = 4096

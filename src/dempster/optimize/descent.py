@@ -8,9 +8,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["Run", "as_likely", "descend", "solve_normal_equations"]
-
-
 Model = TypeVar("Model")
 
 _SAME_LIKELIHOOD = (

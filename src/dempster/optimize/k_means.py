@@ -8,8 +8,6 @@ import numpy as np
 
 from dempster._native import interruptible, kernel
 
-__all__ = ["k_means"]
-
 _MAX_ITER = 300
 _TOLERANCE = 1e-4  # share of the mean variance of the attributes
 _SOON = 30_000_000  # operations, less than a tenth of a second

@@ -13,8 +13,6 @@ import numpy as np
 from dempster._native import kernel
 from dempster.optimize.descent import Run
 
-__all__ = ["LBFGS", "minimize_lbfgs"]
-
 _EVALUATE, _CONVERGED = 0, 1
 _ITERATIONS = 3  # their place in the counts
 _WRITTEN = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")

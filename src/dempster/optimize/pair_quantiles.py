@@ -13,8 +13,6 @@ import numpy as np
 
 from dempster._native import kernel
 
-__all__ = ["quantile_ranks", "quantiles_within", "quantiles_between", "quantiles_of_pairs", "probabilities_of_pairs"]
-
 # P holds the probabilities p_ikb (object, cluster, fit); rank and fraction are those of `quantile_ranks`.
 
 # All pairs of objects: rows start to stop - 1 of two symmetric matrices, right of the diagonal. Written at (i, j) and

@@ -15,16 +15,6 @@ from dempster._native import kernel
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = [
-    "Terms",
-    "project",
-    "projection_hessian",
-    "linear_image",
-    "terms_of_conflicts",
-    "euclidean_terms",
-    "settle_links",
-]
-
 Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 """Gives, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each object the
 reference that it coincides with, -1 if there is none."""

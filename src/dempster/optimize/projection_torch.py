@@ -16,11 +16,6 @@ from dempster.data.device import bring, room_for, sent, torch_on
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = [
-    "project_euclidean",
-    "simplex_qp_torch",
-]
-
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
 _LONGEST_LIST = 8  # nonzero masses a row may have here
 _RIDGE = 1e-12

@@ -33,21 +33,6 @@ import numpy as np
 
 from dempster._native import Kernel, interruptible, kernel
 
-__all__ = [
-    "descend_rows",
-    "descend_all_pairs",
-    "descend_some_pairs",
-    "descend_intervals",
-    "pairs_value",
-    "conflicts_of_pairs",
-    "is_simple_family",
-    "interval_hessian",
-    "symmetric_pairs",
-    "no_links",
-    "sweep_rows",
-    "pair_distances",
-]
-
 _LINKS = """link_indptr: int64[n + 1] offsets in e, link_indices: int32[e] below n, coefficients: float64[e],
     form: float64[f, f]"""
 _PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],

@@ -21,16 +21,6 @@ from dempster._native import kernel
 from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
 
-__all__ = [
-    "simplex_qp",
-    "simplex_qp_batch",
-    "simplex_qp_workspace",
-    "solve_simplex_qp",
-    "solve_simplex_qp_batch",
-    "solve_diagonal",
-]
-
-
 # Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel of `solve_simplex_qp`. It allocates nothing and does not
 # check that H is positive semidefinite. On entry x is the starting point: negative entries count as zero and the rest
 # is rescaled; all zeros ask for a cold start from the best vertex. max_iter is a cap on the iterations (10 f is ample);

@@ -29,8 +29,6 @@ from dempster.optimize.row_fit import no_links, pair_distances, sweep_rows, symm
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
-__all__ = ["combine_partitions", "combine_relations"]
-
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
 _FEW_SWEEPS = 5

@@ -35,22 +35,6 @@ from dempster._validation import (
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
-__all__ = [
-    "Estimate",
-    "credal_rand_index",
-    "consistency_index",
-    "nonspecificity_of_pairs",
-    "dominates",
-    "non_dominated",
-    "jousselme_of_pairs",
-    "PartitionMap",
-    "map_of_partitions",
-    "cluster_similarity",
-    "mutual_neighbors",
-    "nearest_pairs",
-]
-
-
 _EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
 _DEFAULT_SAMPLE = 2_000_000
 _NUMBER = Rule("a number", is_number)

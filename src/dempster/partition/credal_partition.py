@@ -37,7 +37,6 @@ from dempster.partition.relational import RelationalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CredalPartition", "PartitionSummary", "as_credal_partition", "find_labels"]
 
 _NAMED_OUTLIERS = 8
 _ROUNDING = 1e-6

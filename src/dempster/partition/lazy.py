@@ -20,7 +20,6 @@ from dempster.partition.credal_partition import CredalPartition, PartitionSummar
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["family_with_frame", "top_masses", "LazyCredalPartition"]
 
 _NAMED_OUTLIERS = 1000  # that a summary lists by their positions
 

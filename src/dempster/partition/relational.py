@@ -16,8 +16,6 @@ from dempster._random import generator
 from dempster._validation import check, check_memory, choice, integer, reading
 from dempster.belief import FocalSets, MassFunctions
 
-__all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]
-
 _PAIRS_AT_ONCE = 1 << 18  # pairs worked on at once
 RELATIONS = ("empty", "same", "different", "unknown")
 

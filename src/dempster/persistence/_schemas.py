@@ -14,8 +14,6 @@ from dempster.belief import FocalSets, MassFunctions, Opinions
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, check_names, check_parts
 
-__all__ = ["TABLES"]
-
 _MASS_TOLERANCE = 1e-3  # how far from one the sum of masses may be, of whatever precision
 
 

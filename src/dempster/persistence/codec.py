@@ -21,8 +21,6 @@ from dempster._errors import InvalidInputError
 from dempster.persistence.container import Reader
 from dempster.persistence.schema import schema_for, schema_named
 
-__all__ = ["Encoder", "Decoder"]
-
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _CELL_KINDS = "biufcMmSU"  # of NumPy's arrays and scalars
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")

@@ -30,8 +30,6 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import check_memory
 
-__all__ = ["FORMAT_VERSION", "Reader", "UnreadableFileError", "write_container", "open_container"]
-
 FORMAT_VERSION = 1
 _FORMAT = "dempster"
 _HEADER = "dempster.json"

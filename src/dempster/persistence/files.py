@@ -16,8 +16,6 @@ from dempster.persistence.codec import Decoder, Encoder
 from dempster.persistence.container import FORMAT_VERSION, Reader, UnreadableFileError, open_container, write_container
 from dempster.persistence.schema import schema_for
 
-__all__ = ["save", "load", "describe"]
-
 # Extensions by which other programs, or other functions of ours, know what a file is.
 _OF_OTHERS = {
     ".csv": "a table; dempster.io.write_partition writes partitions as tables",

@@ -27,8 +27,6 @@ from dempster._validation import is_integer
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import CredalPartition
 
-__all__ = ["Schema", "check_names", "check_parts", "register", "schema_for", "schema_named", "schemas_by_name"]
-
 Parts = dict[str, Any]
 # Types of fitted attributes that have the same meaning wherever they occur.
 FITTED: dict[str, Any] = {

@@ -22,8 +22,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["ConvergenceDisplay"]
-
 _LOG_FROM = 20.0  # ratio of the largest to the smallest objective that a linear axis no longer shows
 _FEW_ITERATIONS = 60  # of which each gets a dot
 

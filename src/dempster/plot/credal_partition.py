@@ -27,28 +27,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = [
-    "Plane",
-    "to_plane",
-    "hull_vertices",
-    "rounded_outline",
-    "RoughPicture",
-    "sector_angles",
-    "split_markers",
-    "legend_handles",
-    "MAX_SECTORS",
-    "MAX_SPLIT_MARKERS",
-    "MAX_LISTED_CLUSTERS",
-    "draw_ambiguous",
-    "draw_certain",
-    "draw_lower_hulls",
-    "draw_outliers",
-    "draw_upper_hulls",
-    "is_crowded",
-    "write_names",
-    "CredalPartitionDisplay",
-]
-
 _GOLDEN = (np.sqrt(5) - 1) / 2
 MAX_FLATNESS = 1e-9  # ratio of the widths below which points count as lying on a line
 _CORNER = np.exp(2j * np.pi * np.arange(32) / 32)  # a circle, to round the corners with

@@ -20,8 +20,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["DeltaBelDisplay"]
-
 _MOST_POINTS = 5_000  # beyond which a vector file of all points would be unwieldy
 _MOST_NUMBERS = 40  # peaks, beyond which their numbers would cover the picture
 _CURVE_POINTS = 200

@@ -23,8 +23,6 @@ from dempster.plot._canvas import (
 )
 from dempster.plot.credal_partition import split_markers
 
-__all__ = ["ObjectExplanationDisplay", "ProfileDisplay", "CautiousTreeDisplay"]
-
 MAX_NAME_CHARACTERS = 34  # characters of an attribute; of longer names the middle is left out
 MAX_TITLE_CHARACTERS, MAX_LINE_CHARACTERS = 56, 64
 MIN_BASE_SHARE = 1e-6  # of all pulls, below which there is nothing besides the attributes

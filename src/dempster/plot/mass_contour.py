@@ -25,8 +25,6 @@ from dempster.plot._canvas import (
 )
 from dempster.plot.credal_partition import to_plane
 
-__all__ = ["MassContourDisplay"]
-
 PANEL_LEVELS = np.linspace(0, 1, 11)
 JOINT_LEVELS = np.array([0.5, 0.7, 0.9])  # at most one set has a mass above a half, so the regions do not overlap
 MAX_COLUMNS = 4

@@ -21,8 +21,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["NumberOfClustersDisplay", "NonspecificityDisplay"]
-
 _MARKERS = "osD^v<>P"
 
 

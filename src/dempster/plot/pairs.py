@@ -29,8 +29,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["ShepardDisplay", "CalibrationDisplay", "PairProbabilityDisplay"]
-
 N_PAIRS = 20_000  # pairs that are sampled
 MAX_POINTS = 5_000  # pairs, beyond which points would cover each other
 STYLES = ("auto", "points", "density")

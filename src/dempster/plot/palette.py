@@ -1,7 +1,5 @@
 """The colors of clusters, in every picture and on every page."""
 
-__all__ = ["PALETTE"]
-
 # The first six are those of Okabe and Ito (2008) that stand out from white and from black. Each of the others was
 # chosen among saturated and medium-light colours as the one farthest (in Oklab, the smallest distance for normal,
 # protanope and deuteranope eyes) from black, white and those before it.

@@ -22,8 +22,6 @@ from dempster.plot._canvas import (
     shown_names,
 )
 
-__all__ = ["PartitionMapDisplay"]
-
 
 class PartitionMapDisplay:
     """Map of partitions: distances in the plane approximate one minus the credal Rand index.

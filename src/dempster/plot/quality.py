@@ -22,8 +22,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["SilhouetteDisplay", "StabilityDisplay", "KeptCurveDisplay"]
-
 _GAP = 0.015  # between clusters, as a share of the objects
 _LIGHT = 0.35  # how much of its color an ambiguous object keeps
 MAX_NAME_CHARACTERS = 22

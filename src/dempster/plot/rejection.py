@@ -22,8 +22,6 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-__all__ = ["RejectionCurveDisplay", "RejectionCurve"]
-
 
 @dataclass(frozen=True)
 class RejectionCurve:

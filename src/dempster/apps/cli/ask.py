@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dempster.constraints import Constraints
     from dempster.partition import CredalPartition
 
-__all__ = ["ask"]
 
 _KEYS = "y same cluster, n different clusters, ? do not know, u undo, q enough"
 

@@ -41,7 +41,6 @@ from dempster.registry import find_method
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["classify"]
 
 UNDECIDED = "undecided"
 _OR = " or "

@@ -38,8 +38,6 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     from dempster.apps.recipe import Outcome, Recipe
 
-__all__ = ["cluster"]
-
 
 @click.command(cls=RecipeCommand, short_help="Cluster the rows of a table.")
 @recipe_options

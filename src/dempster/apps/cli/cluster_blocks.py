@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dempster.apps.recipe import Preparation, Recipe, TableModel
 
-__all__ = ["cluster_blocks"]
 
 # fields of the recipe and outputs that need all rows in memory
 _NEED_MEMORY = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")

@@ -22,8 +22,6 @@ from dempster.apps.cli.shared.output import (
 )
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
-__all__ = ["combine"]
-
 _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive")
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from dempster.partition import CredalPartition
 
-__all__ = ["compare", "moved_objects"]
-
 
 @click.command(cls=Command, short_help="Compare partitions: indices, map, who moved.")
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import TableModel
     from dempster.partition import CredalPartition
 
-__all__ = ["convert"]
 
 _KINDS = (".csv", ".tsv", ".parquet", ".npz", ".rds", ".dempster")
 _GRAPH = ".onnx"

@@ -25,7 +25,6 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["demo"]
 
 _FILES = ("example.csv", "partition.csv", "partition.png", "convergence.png")
 

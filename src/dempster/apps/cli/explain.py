@@ -16,8 +16,6 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["explain"]
-
 
 @click.command(cls=Command, short_help="Why an object, a cluster or a pair of clusters.")
 @click.argument("subject", type=PATH)

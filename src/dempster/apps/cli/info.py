@@ -16,8 +16,6 @@ from dempster.apps.cli.shared.errors import Command
 from dempster.apps.cli.shared.options import screen_options
 from dempster.apps.cli.shared.output import Screen
 
-__all__ = ["info"]
-
 _NEEDED = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "click", "rich")
 _EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "openpyxl", "onnx", "starlette")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")

@@ -27,8 +27,6 @@ from dempster.apps.cli.shared.output import (
 )
 from dempster.apps.cli.shared.param_types import PATH
 
-__all__ = ["predict"]
-
 
 @click.command(cls=Command, short_help="Apply a saved model to new rows.")
 @click.argument("model", type=PATH)

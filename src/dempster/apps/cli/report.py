@@ -22,8 +22,6 @@ from dempster.apps.cli.shared.output import (
 )
 from dempster.apps.cli.shared.param_types import PATH
 
-__all__ = ["report"]
-
 
 @click.command(cls=Command, short_help="A page for people who must act on the result.")
 @click.argument("subject", type=PATH)

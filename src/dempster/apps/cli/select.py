@@ -29,8 +29,6 @@ from dempster.apps.cli.shared.output import (
 )
 from dempster.apps.cli.shared.param_types import WholeNumber
 
-__all__ = ["select"]
-
 MAX_CLUSTERS = 100_000
 
 

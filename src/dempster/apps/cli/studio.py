@@ -11,8 +11,6 @@ import click
 from dempster.apps.cli.shared.errors import UserError
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
-__all__ = ["studio"]
-
 
 @click.command(short_help="Explore a table in the browser.")
 @click.argument("file", type=PATH, required=False)

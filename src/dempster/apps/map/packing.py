@@ -14,8 +14,6 @@ from dempster._text import format_group
 from dempster.explain import doubt_of
 from dempster.partition import CredalPartition
 
-__all__ = ["MEDIA_TYPE", "STATIC_FOLDER", "name_sets", "pack", "pack_objects", "to_plain"]
-
 MEDIA_TYPE = "application/octet-stream"
 STATIC_FOLDER = Path(__file__).parent / "static"
 _ALIGNMENT_BYTES = 8  # typed arrays of the page need it

@@ -19,7 +19,6 @@ from dempster.io.numbers import meant_as_number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "Attributes", "Preparation", "check_table", "choose_attributes"]
 
 MISSING = ("refuse", "drop", "partial")
 Note = Callable[[str], None]
@@ -449,8 +448,9 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndar
         select = _select_not_empty if missing == "partial" else _select_complete
         mask, remarks = select(rows, absent, missing)
         kept = np.flatnonzero(mask)
-        for remark in remarks if note is not None else ():
-            note(remark)
+        if note is not None:
+            for remark in remarks:
+                note(remark)
     infinite = {name: np.isinf(rows[name].to_numpy()[kept]) for name in rows.columns if rows[name].dtype.kind == "f"}
     where = [name for name, cells in infinite.items() if cells.any()]
     if where:

@@ -11,9 +11,6 @@ from typing import Any
 from dempster._errors import InvalidInputError
 from dempster.registry import find_method
 
-__all__ = ["as_code", "as_command", "as_toml", "parse_toml"]
-
-
 _WIDTH = 100
 
 

@@ -19,9 +19,6 @@ from dempster.io.numbers import looks_like_number
 from dempster.io.tables import cells_as_names, read_quietly
 from dempster.io.text import open_text
 
-__all__ = ["check_labels", "is_file_name", "label_codes", "labels_as_constraints", "find_labels", "read_labels"]
-
-
 if TYPE_CHECKING:
     import pandas as pd
 

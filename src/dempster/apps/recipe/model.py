@@ -12,9 +12,6 @@ from dempster._errors import InvalidInputError
 from dempster.apps.recipe.attributes import Attributes, Preparation
 from dempster.persistence.schema import Schema, register
 
-__all__ = ["Outcome", "Prepared", "TableModel", "Units"]
-
-
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd

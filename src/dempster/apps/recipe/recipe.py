@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dempster._progress import Listener
     from dempster.apps.recipe.model import Outcome
 
-__all__ = ["Recipe"]
 
 KINDS = ("table", "dissimilarities", "image")
 _COLUMNS = ("columns", "exclude", "categories")

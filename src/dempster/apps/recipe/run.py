@@ -22,9 +22,6 @@ from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.tables import read_quietly
 
-__all__ = ["IMAGE_KINDS", "notes_of_reading", "prepare", "read_image", "read_views", "run"]
-
-
 if TYPE_CHECKING:
     import pandas as pd
 

@@ -15,8 +15,6 @@ from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_of
 from dempster.explain.inputs import select_rows
 
-__all__ = ["Axis", "MapCoordinates", "place_objects"]
-
 MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600  # objects whose dissimilarities are scaled; all others are placed by theirs to these
 MAX_COMPONENT_ROWS = 5000

@@ -24,7 +24,6 @@ from dempster.explain.scores import checked_classes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Counts", "DoubtfulObject", "Facts", "collect_facts"]
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0

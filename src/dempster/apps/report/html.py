@@ -14,22 +14,6 @@ import numpy as np
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-__all__ = [
-    "Html",
-    "tag",
-    "joined",
-    "sentence",
-    "Column",
-    "table",
-    "answer_bar",
-    "cluster_bar",
-    "line_chart",
-    "scatter",
-    "swatch",
-    "color_of",
-]
-
-
 # words written from right to left, which would turn the signs around them
 _FROM_THE_RIGHT = re.compile(
     "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"

@@ -23,7 +23,6 @@ from dempster.partition import CredalPartition
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ObjectNames", "ReportInput", "read_input", "short_name", "to_frame"]
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40

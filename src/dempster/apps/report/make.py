@@ -20,8 +20,6 @@ from dempster.apps.report.page import render_page
 from dempster.explain import Stability
 from dempster.io.atomic import as_path, atomic_write
 
-__all__ = ["Report", "make_report"]
-
 MAX_TITLE_CHARACTERS = 200
 _RULES = {
     "metric": rule.choice(None) | rule.choice("precomputed"),

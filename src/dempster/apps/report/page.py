@@ -36,8 +36,6 @@ from dempster.apps.report.profiles import ClusterProfiles
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 
-__all__ = ["render_page"]
-
 _SHADES = 10  # of the heat map
 
 

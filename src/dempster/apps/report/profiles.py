@@ -13,8 +13,6 @@ from dempster._text import format_number, one_line
 from dempster.apps.report.inputs import ReportInput
 from dempster.explain import Profile, profile
 
-__all__ = ["ClusterProfiles", "Difference", "Pair", "find_pairs", "profile_clusters"]
-
 MAX_LISTED_PAIRS = 12
 MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_000, 250_000, 2_000, 20
 MAX_PROFILE_COLUMNS = 1_000

@@ -18,8 +18,6 @@ from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silh
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import one_to_one, shared_objects
 
-__all__ = ["Trust", "measure_trust"]
-
 MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes that are computed
 MAX_RESAMPLED_OBJECTS = 500
 _RESAMPLES = (10, 5)  # as many as the time allows, or none

@@ -7,8 +7,6 @@ import numpy as np
 from dempster._text import format_count, format_share, join_words
 from dempster.apps.report.facts import Facts
 
-__all__ = ["caveats", "describe_outcome", "describe_run", "describe_separation", "verdicts"]
-
 _HIGHLY_STABLE, _UNSTABLE = 0.75, 0.6  # Jaccard indices (Hennig, 2007)
 _SEPARATED, _TOUCHING = 0.5, 0.25  # silhouettes (Kaufman and Rousseeuw, 1990)
 _KEPT_SHARE = 0.8

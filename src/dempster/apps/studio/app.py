@@ -21,8 +21,6 @@ from dempster.apps.studio.jobs import Workers
 from dempster.apps.studio.planes import plane_kinds
 from dempster.apps.studio.sessions import Sessions
 
-__all__ = ["make_app"]
-
 _STATIC = Path(__file__).parent / "static"
 
 

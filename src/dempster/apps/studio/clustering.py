@@ -17,9 +17,6 @@ from dempster.apps.studio.runs import Run, Source
 from dempster.apps.studio.sessions import Session
 from dempster.registry import find_method, method_names
 
-__all__ = ["ROUTES", "method_list"]
-
-
 _NOT_HERE = ("secm", "wmvec")  # images and several tables are no table of objects
 _OWN = ("n_clusters", "random_state", "missing", "verbose", "init", "metric", *LOCAL_PARAMETERS)
 # what a person would change first; the rest is folded away

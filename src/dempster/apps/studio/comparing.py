@@ -14,9 +14,6 @@ from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import Session
 from dempster.partition import CredalPartition, credal_rand_index, map_of_partitions
 
-__all__ = ["compare", "run_map", "ROUTES"]
-
-
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
 MAX_MOVED_ROWS = 50_000

@@ -11,8 +11,6 @@ from starlette.responses import JSONResponse, Response
 
 from dempster.apps.studio.worker import without_folders
 
-__all__ = ["GoneError", "TooLargeError", "describe_error", "to_response"]
-
 _INSIDE = "Something went wrong inside. The terminal in which the studio was started shows where."
 
 

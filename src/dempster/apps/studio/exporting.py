@@ -18,9 +18,6 @@ from dempster.apps.studio.sessions import Session
 from dempster.io import write_partition
 from dempster.persistence import save
 
-__all__ = ["ROUTES"]
-
-
 _KINDS = ("csv", "npz", "parquet")
 
 

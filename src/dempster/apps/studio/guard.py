@@ -17,8 +17,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard", "Gate", "TOKEN_HEADER"]
-
 TOKEN_HEADER = "x-dempster-token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {

@@ -18,8 +18,6 @@ from typing import Any
 
 from dempster.apps.studio.errors import describe_error
 
-__all__ = ["Job", "Workers", "TooBusyError"]
-
 _MOST = 6  # processes that work at a time
 _MOST_IDLE = 2
 _numbers = count(1)

@@ -16,9 +16,6 @@ from dempster.apps.studio.routing import Params, answer, route
 from dempster.apps.studio.runs import Source
 from dempster.apps.studio.sessions import Session, safe_name
 
-__all__ = ["ROUTES", "EXAMPLES", "load_file"]
-
-
 MAX_UPLOAD_BYTES = 1 << 30  # bytes
 _READING = ("header", "delimiter", "decimal", "index_col")
 

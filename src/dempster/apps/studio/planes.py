@@ -12,19 +12,6 @@ from scipy.spatial.distance import cdist
 
 from dempster.dissimilarity.partial import filled
 
-__all__ = [
-    "Distortion",
-    "distortion_of",
-    "scaled_to_plane",
-    "Plane",
-    "attribute_plane",
-    "principal_plane",
-    "scaling_plane",
-    "umap_plane",
-    "plane_kinds",
-]
-
-
 _SAMPLE = 1500
 _NEIGHBORS = 10
 _GOOD, _FAIR = 0.75, 0.45  # share of the neighbors that are kept

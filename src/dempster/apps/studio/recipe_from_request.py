@@ -16,8 +16,6 @@ from dempster.apps.studio.runs import Source
 from dempster.apps.studio.sessions import Session
 from dempster.registry import find_method, parse_value
 
-__all__ = ["LOCAL_PARAMETERS", "build_recipe", "selected_source", "share_recipe", "write_answers"]
-
 LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")
 """Parameters about this machine, which the page does not set: where files are written, how many threads there are."""
 

@@ -20,8 +20,6 @@ from dempster.apps.studio.errors import TooLargeError, to_response
 from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import Session
 
-__all__ = ["Params", "answer", "as_file", "parse_integer", "parse_json", "route", "run_route"]
-
 Params = dict[str, Any]
 MAX_BODY_BYTES = 32 << 20  # uploaded tables have a limit of their own
 MAX_DIGITS = 18

@@ -13,7 +13,6 @@ from dempster.apps.map import to_plain
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Condition", "Rule", "fit_rule"]
 
 MAX_CONDITIONS = 3
 MIN_GAIN = 0.02  # of the balance of precision and recall, that another condition must bring

@@ -15,9 +15,6 @@ from dempster.apps.recipe import choose_attributes
 from dempster.explain import doubt_of
 from dempster.partition import CredalPartition
 
-__all__ = ["Run", "Source"]
-
-
 if TYPE_CHECKING:
     import pandas as pd
 

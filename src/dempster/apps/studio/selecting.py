@@ -14,9 +14,6 @@ from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import Session
 from dempster.apps.studio.viewing import profile_selection
 
-__all__ = ["ROUTES"]
-
-
 MAX_RULES = 50
 
 

@@ -14,8 +14,6 @@ from dempster.io.atomic import as_file
 if TYPE_CHECKING:
     from dempster.apps.studio.guard import Guard
 
-__all__ = ["serve"]
-
 
 def serve(
     file: str | os.PathLike[str] | None = None,

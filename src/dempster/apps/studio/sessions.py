@@ -25,8 +25,6 @@ from dempster.apps.studio.runs import Run, Source
 from dempster.apps.studio.worker import FOLDER_PREFIX
 from dempster.constraints import Constraints
 
-__all__ = ["PairAnswers", "Session", "Sessions", "to_constraints"]
-
 MAX_SESSIONS = 24
 MAX_RUNS = 30
 

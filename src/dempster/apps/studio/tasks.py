@@ -18,8 +18,6 @@ from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 
-__all__ = ["TASKS", "warm_up", "MOST_CELLS"]
-
 Tell = Callable[[str, float | None], None]
 MOST_CELLS = 400_000_000
 _MOST_UNZIPPED = 4 << 30  # bytes

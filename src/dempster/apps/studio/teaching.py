@@ -15,8 +15,6 @@ from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import PairAnswers, Session, to_constraints
 from dempster.constraints import Constraints, read_constraints, suggest_pairs
 
-__all__ = ["ROUTES", "expected_gain"]
-
 MIN_GAIN_BITS = 0.05  # a question that settles less is hardly worth the time
 _N_SPARE_PAIRS = 20  # suggested besides those that were answered
 

@@ -20,8 +20,6 @@ from dempster.dissimilarity.partial import filled
 from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, kept_curve, profile
 from dempster.partition import CredalPartition
 
-__all__ = ["ROUTES", "profile_selection"]
-
 # ---- planes ---------------------------------------------------------------------------------------------------------
 
 CONTOUR_COLUMNS, CONTOUR_ROWS = 120, 90

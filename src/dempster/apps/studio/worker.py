@@ -16,9 +16,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-__all__ = ["FOLDER_PREFIX", "without_folders", "main"]
-
-
 FOLDER_PREFIX = "dempster-studio-"
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 

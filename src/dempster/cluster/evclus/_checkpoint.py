@@ -14,9 +14,6 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster.cluster.evclus._network import TrainingProgress
 
-__all__ = ["Checkpoint", "TrainingRecord", "fingerprint"]
-
-
 _MAGIC = b"dempster-checkpoint-2\n"
 _ARRAY, _TEXT = "array", "text"  # what stands for an array in the text, and the name of the text in the file
 _ROWS = 65_536  # of an array that is not contiguous, copied at once

@@ -44,23 +44,6 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import Terms, euclidean_terms, linear_image, project, terms_of_conflicts
 from dempster.optimize.row_fit import conflicts_of_pairs
 
-__all__ = [
-    "reach",
-    "Affinity",
-    "Surroundings",
-    "neighboring_clusters",
-    "neighbors_of_pairs",
-    "EvclusModel",
-    "DoubtModel",
-    "wanted_terms",
-    "twins_at_zero",
-    "ShepardData",
-    "ShepardMixin",
-    "Assessment",
-    "assess",
-]
-
-
 # ---- surroundings ---------------------------------------------------------------------------------------------------
 
 _reach = kernel("""reach(

@@ -41,34 +41,6 @@ from dempster.dissimilarity.transform import (
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.lbfgs import LBFGS
 
-__all__ = [
-    "SMALL",
-    "LBFGS_STEPS",
-    "Adam",
-    "Arrays",
-    "FeedForward",
-    "HeldOutPairs",
-    "HostArrays",
-    "Labels",
-    "Links",
-    "MassLayer",
-    "Network",
-    "NetworkInputs",
-    "NetworkObjective",
-    "NetworkTargets",
-    "Penalties",
-    "TrainingProgress",
-    "ValueAndGradient",
-    "batches_of_epoch",
-    "cross_entropy",
-    "falling",
-    "network_quantile",
-    "targets_of",
-    "train_adaptive_steps",
-    "train_lbfgs",
-    "train_mini_batches",
-]
-
 # ---- terms of the loss -----------------------------------------------------------------------------------------------
 
 ValueAndGradient = tuple[Any, Array]

@@ -38,22 +38,6 @@ from dempster.optimize.row_fit import (
     symmetric_pairs,
 )
 
-__all__ = [
-    "Links",
-    "link_form",
-    "ConflictProblem",
-    "AllPairs",
-    "SomePairs",
-    "DistinctObjects",
-    "distinct_objects",
-    "SCALES",
-    "ScaleTrial",
-    "Scale",
-    "WeightedPairs",
-    "likelihood_of_clusters",
-]
-
-
 # ---- constraints ----------------------------------------------------------------------------------------------------
 
 

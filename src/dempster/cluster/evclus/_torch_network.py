@@ -17,8 +17,6 @@ from dempster.belief import FocalSets
 from dempster.cluster.evclus._network import MassLayer, ValueAndGradient, cross_entropy
 from dempster.optimize.blocks import Apply
 
-__all__ = ["DeviceArrays", "TorchNetwork", "checked_module", "feed_forward", "network_on", "precision_of"]
-
 
 def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
     """Rectified linear layers; weights and biases uniform on +-1 / sqrt(inputs + 1)."""

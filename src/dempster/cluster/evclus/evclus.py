@@ -86,8 +86,6 @@ from dempster.optimize.descent import Run, as_likely
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-__all__ = ["EVCLUS", "EvclusMethod", "FittedPairs", "ObjectMasses", "LINK_FACTORS"]
-
 ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto" and to assess a fit
 MAX_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
 _MIN_LANDMARKS = 600

@@ -70,19 +70,6 @@ from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
 from dempster.partition import CredalPartition
 
-__all__ = [
-    "NNEVCLUS",
-    "Training",
-    "NetworkMethod",
-    "NetworkModel",
-    "Preparation",
-    "FirstMasses",
-    "coefficients_at_fence",
-    "doubt_lessons",
-    "scores_of_sets",
-]
-
-
 _RULES = {
     "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch"),
     "batch_size": rule.integer(2),

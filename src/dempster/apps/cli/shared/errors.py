@@ -27,17 +27,6 @@ from click.core import ParameterSource
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
 
-__all__ = [
-    "DEBUG_VARIABLE",
-    "Command",
-    "Program",
-    "UserError",
-    "WrongUse",
-    "describe_exception",
-    "install_signal_handlers",
-    "readable_warnings",
-]
-
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
 EXIT_DATA, EXIT_USE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 70, 130
 EXIT_SIGNAL = 128  # plus the number of the signal

@@ -14,16 +14,6 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe, TableModel
     from dempster.partition import CredalPartition
 
-__all__ = [
-    "Subject",
-    "find_object",
-    "find_rows",
-    "list_input_files",
-    "read_partition_file",
-    "read_rows",
-    "read_subject",
-]
-
 
 @dataclass(frozen=True)
 class Subject:

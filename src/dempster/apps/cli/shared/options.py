@@ -29,23 +29,6 @@ from dempster.apps.cli.shared.param_types import (
 if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe
 
-__all__ = [
-    "RecipeCommand",
-    "column_options",
-    "output_option",
-    "parameters_from",
-    "plot_option",
-    "reading_options",
-    "recipe_from",
-    "recipe_options",
-    "save_model_option",
-    "scale_option",
-    "screen_options",
-    "seed_option",
-    "settings_option",
-    "split_names",
-    "truth_option",
-]
 
 # parameters of methods that have options of their own
 _OWN = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}

@@ -23,28 +23,6 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Attributes, Outcome
     from dempster.partition import CredalPartition
 
-__all__ = [
-    "ANSWERS",
-    "DECISIONS",
-    "PAGE",
-    "PARTITION",
-    "Screen",
-    "beside",
-    "check_extension",
-    "check_outputs",
-    "check_own_file",
-    "check_partition_kind",
-    "draw_attributes",
-    "draw_convergence",
-    "draw_display",
-    "draw_partition",
-    "further_outputs",
-    "headline",
-    "partition_document",
-    "write_files",
-    "write_table",
-    "write_text",
-]
 
 PATIENCE = 1.0  # seconds after which people want to see that something happens
 MAX_NAMED_OUTLIERS = 1000  # in a JSON document
@@ -284,7 +262,7 @@ def check_partition_kind(path: Path | None, option: str = "--output") -> None:
     """Refuse names of partitions with other extensions, and kinds that cannot be written here."""
     from dempster.io.partitions import PARTITION_KINDS
 
-    check_extension(option, path, PARTITION_KINDS)
+    check_extension(option, path, tuple(PARTITION_KINDS))
     if path is not None and path.suffix.lower() == ".parquet":
         try:
             import pyarrow  # noqa: F401

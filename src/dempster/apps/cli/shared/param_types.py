@@ -11,9 +11,6 @@ from click.shell_completion import CompletionItem
 
 from dempster import registry
 
-__all__ = ["NONE", "PATH", "ColumnNames", "FileName", "MethodName", "NumberOrAuto", "Value", "WholeNumber"]
-
-
 NONE = object()  # "none" was typed; None is the value of an option that was not given
 
 
