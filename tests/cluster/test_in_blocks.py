@@ -239,14 +239,14 @@ def test_progress_and_messages(capsys, caplog):
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: CECM(3).fit(lazy_array("some")), "CECM needs all objects in memory"),
+        (lambda: CECM(3).fit(lazy_array("some")), "CECM needs all rows in memory"),
         (lambda: ECM(3).fit(iter(blocks("some"))), "can be read only once"),
         (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must be None if X is in memory"),
         (
             lambda: ECM(3, checkpoint="a").fit(blocks("some")),
             "random_state to be an integer, got None",
         ),
-        (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must not be a partition"),
+        (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must be prototypes or a name"),
         (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must be in memory"),
         (lambda: ECM(3).fit([X[:1], X[1:2]]), "n_samples=2 should be >= n_clusters=3"),
         (lambda: ECM(3).fit([X[:0]]), "no objects"),
