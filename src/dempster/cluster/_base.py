@@ -40,6 +40,7 @@ from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import checked_constraints
 from dempster.data.blocks import Blocks, comes_in_blocks
+from dempster.data.device import torch_on
 from dempster.data.in_process import open_blocks
 from dempster.data.passes import Journal, PassRunner
 from dempster.data.rows import BlockRows
@@ -139,7 +140,8 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """Validate X as the method reads it; here attributes, C-contiguous, float32 kept."""
-        return self._checked_attributes(X, reset=reset)
+        min_rows = self._min_rows if reset else 1
+        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._follows(X))
 
     def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
         """Validate attributes; ``options`` go to scikit-learn's ``validate_data``."""
@@ -230,7 +232,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             has_names = given is not None and not isinstance(given, str)
             if has_names:
                 self.init = self._match_start(given, sample.index)
-            method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
+            method, run = self._searched(
+                Search(self.tol, apply, self._progress, self.n_jobs),
+                sample,
+                task,
+            )
             if has_names:
                 self.init = given
             self._model, masses = method.result(run)
@@ -346,6 +352,12 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self._wanted_clusters()}"
             )
             raise InvalidParameterError("focal_sets", message=message)
+        device = getattr(self, "device", "cpu")
+        if device != "cpu" and self._support.passes:
+            if self.missing == "partial":
+                message = f"device={device!r} needs all cells of X: missing must be 'refuse', got 'partial'"
+                raise InvalidParameterError("missing", message=message)
+            torch_on(device)
 
     def _progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))

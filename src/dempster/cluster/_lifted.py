@@ -70,8 +70,8 @@ class SpatialMethod(LiftedMethod):
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> SpatialModel:
         return SpatialModel(self._mass_step(family), np.asarray(centers, float), metrics)
 
-    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
-        model = super()._draw(family, rng)
+    def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
+        model = super()._draw(family, seed)
         return replace(model, centers=_grounded(model.centers))
 
     def _outlier_distance(self) -> float:

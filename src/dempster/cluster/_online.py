@@ -54,18 +54,6 @@ class OnlineClusterer(EvidentialClusterer):
     device: str
     init: Any
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.device == "cpu":
-            return
-        from dempster.data.device import torch_on
-
-        if self.missing == "partial":
-            raise InvalidInputError(
-                f"device={self.device!r} needs all cells of X: missing must be 'refuse', got 'partial'"
-            )
-        torch_on(self.device)
-
     def _masses_of(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
             return super()._masses_of(values, apply)

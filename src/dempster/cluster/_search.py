@@ -135,7 +135,7 @@ class Sample(Generic[Values]):
         values: Any = self.values
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)
-        weights = self.kernel_weights
+        weights = np.empty(0) if self.weights is None else self.weights
         if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(values):
             weights = np.ones(len(values))
         return open_rows(values, weights, apply, device)
@@ -256,20 +256,18 @@ class Search:
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
         ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
-        run = self._solved(method, families.first)
+        given = method.given_start(families.first)
+        if given is not None:
+            run = method.descend(given)
+        else:
+            starts, total = method.drawn_starts(families.first)
+            with self.progress(total, "starts") as advance:
+                runs = self._in_threads if method.starts_in_threads else self._one_by_one
+                run = method.completed(method.chosen(runs(method, starts, advance), self.tol))
         if families.select is not None:
             run = method.extended(run, families.select(method.partition(run), method.partition_weights(weights)))
         run = method.finished(run)
         return method.with_neighbors(run) if families.neighbors else run
-
-    def _solved(self, method: Method[Start, Model], family: FocalSets) -> Run[Model]:
-        given = method.given_start(family)
-        if given is not None:
-            return method.descend(given)
-        starts, total = method.drawn_starts(family)
-        with self.progress(total, "starts") as advance:
-            runs = self._in_threads if method.starts_in_threads else self._one_by_one
-            return method.completed(method.chosen(runs(method, starts, advance), self.tol))
 
     def _one_by_one(
         self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance

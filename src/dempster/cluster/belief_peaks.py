@@ -326,6 +326,6 @@ def peaks_of_source(
 
 def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
     """The attributes of the peaks, if they are asked for; any other start as it is."""
-    if not asks_for_peaks(init):
+    if (isinstance(init, str) and init != "belief-peaks") or not asks_for_peaks(init):
         return init
     return fitted_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

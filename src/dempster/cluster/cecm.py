@@ -19,7 +19,6 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.ecm import (
     PrototypeMethod,
     PrototypeModel,
-    PrototypeStep,
     Statistics,
     sums_of_present,
 )
@@ -212,26 +211,22 @@ class ConstrainedMethod(PrototypeMethod):
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> LinkedPrototypes:
         return LinkedPrototypes(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
 
-    def _step(self, *, on_sample: bool) -> PrototypeStep:
+    def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
         whole, drawn = (self.free, self.free_weights), (self.free_sample, self.free_sample_weights)
         data, weights = drawn if on_sample else whole
-
-        def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            assert isinstance(model, LinkedPrototypes)
-            family = model.family
-            if len(self.linked) == 0:
-                statistics = model.statistics(data, weights, self.apply)
-                return self._share(family) * statistics.objective, model.updated(statistics)
-            squared_costs, link_costs = self._squared_costs(model), self._link_costs(family)
-            linked = self.linked.improved_masses(self._before(model), squared_costs, link_costs)
-            statistics = self._linked_statistics(model, linked)
-            if len(data):
-                statistics = model.statistics(data, weights, self.apply) + statistics
-            objective = self._share(family) * statistics.objective + float(np.sum(squared_costs * linked**2))
-            objective += self.linked.cost_of_links(linked, link_costs)
-            return objective, replace(model, linked_masses=linked).updated(statistics)
-
-        return step
+        assert isinstance(model, LinkedPrototypes)
+        family = model.family
+        if len(self.linked) == 0:
+            statistics = model.statistics(data, weights, self.apply)
+            return self._share(family) * statistics.objective, model.updated(statistics)
+        squared_costs, link_costs = self._squared_costs(model), self._link_costs(family)
+        linked = self.linked.improved_masses(self._before(model), squared_costs, link_costs)
+        statistics = self._linked_statistics(model, linked)
+        if len(data):
+            statistics = model.statistics(data, weights, self.apply) + statistics
+        objective = self._share(family) * statistics.objective + float(np.sum(squared_costs * linked**2))
+        objective += self.linked.cost_of_links(linked, link_costs)
+        return objective, replace(model, linked_masses=linked).updated(statistics)
 
     def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         """The masses of the linked objects are found again on the wider family, from those they had."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any, Self
@@ -193,7 +193,10 @@ class PrototypeModel:
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""
-        model = replace(self, centers=self._centers(statistics)) if move_centers else self
+        model = self
+        if move_centers:
+            best = self._best_centers if statistics.total.ndim == 1 else self._partial_centers
+            model = replace(self, centers=best(statistics))
         return model if self.metrics is None else replace(model, metrics=model._best_metrics(statistics))
 
     def centers_from(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
@@ -201,13 +204,11 @@ class PrototypeModel:
         weight = carried_masses(masses, family, self.family)
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
-            return self._centers(Statistics(0.0, *sums_of_present(X, weight)))
+            return self._partial_centers(Statistics(0.0, *sums_of_present(X, weight)))
         return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
 
-    def _centers(self, statistics: Statistics) -> np.ndarray:
-        """The best prototypes, attribute by attribute where not all objects have all of them."""
-        if statistics.total.ndim == 1:
-            return self._best_centers(statistics)
+    def _partial_centers(self, statistics: Statistics) -> np.ndarray:
+        """Return the best prototypes, attribute by attribute, where some values are missing."""
         found = np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(len(statistics.total))])
         seen = statistics.total @ self.step.sets > 0
         return np.where(seen.T, found, self.centers)  # what no object of a cluster has stays where it was
@@ -363,8 +364,6 @@ class OnlinePrototypes:
 ZERO = 1e-12  # an object lies on a prototype up to this cost, in mean squared deviations of the data
 _EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
 
-PrototypeStep = Callable[[PrototypeModel], tuple[float, PrototypeModel]]
-
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means, and what its relatives share with it.
@@ -400,7 +399,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.within, self.weights = sample.within, sample.kernel_weights
         self.rows = sample.rows(task.apply, getattr(estimator, "device", "cpu"))
         self.values = self.rows.values
-        self.origin = self._origin()
+        # second moments, which the adaptive metric needs, lose digits far from the mean
+        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
+        self.origin = None if origin is None else origin.astype(precision_of(self.values))
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
@@ -408,12 +409,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
-
-    def _origin(self) -> np.ndarray | None:
-        """Return the point from which rows are measured: their mean for second moments, which the adaptive metric needs
-        and which lose digits far from zero; None where zero is near enough."""
-        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
-        return None if origin is None else origin.astype(precision_of(self.values))
 
     @property
     def delta(self) -> float:
@@ -437,17 +432,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         squares, which = distances_to_centers(self.points, self.sample_weights, self.n_clusters, self.rng)
         return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
-    def _step(self, *, on_sample: bool) -> PrototypeStep:
-        """Return a function that makes one iteration: the objective of a model, and the next model."""
-
-        def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            if on_sample:
-                statistics = model.statistics(self.sample, self.sample_weights, self.apply)
-            else:
-                statistics = self.shifted.sum(sum_statistics, model, Statistics)
-            return statistics.objective, model.updated(statistics)
-
-        return step
+    def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
+        """Make one iteration: return the objective of a model, and the next model."""
+        if on_sample:
+            statistics = model.statistics(self.sample, self.sample_weights, self.apply)
+        else:
+            statistics = self.shifted.sum(sum_statistics, model, Statistics)
+        return statistics.objective, model.updated(statistics)
 
     def _checked_centers(self, init: ArrayLike) -> np.ndarray:
         """Validate given prototypes, in the coordinates of the values."""
@@ -469,10 +460,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return (self._draw(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+        return map(partial(self._draw, family), seeds), len(seeds)
 
-    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
+    def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
+        rng = np.random.RandomState(seed)
         weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
         return self._model(family, _starts.first_centers(self.points, weights, self.n_clusters, self.init, rng))
 
@@ -506,7 +498,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return Run(replace(run.model, step=step), run.history, run.converged)
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
-        step, max_iter, tol = self._step(on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
+        step, max_iter, tol = partial(self._step, on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_FIRST, tol=tol).model
             start = replace(start, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))

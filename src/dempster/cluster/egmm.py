@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any, Self
@@ -368,10 +368,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return (self._draw(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+        return map(partial(self._draw, family), seeds), len(seeds)
 
-    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> EvidentialMixture:
+    def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
+        rng = np.random.RandomState(seed)
         means = _starts.first_centers(self.sample, self.sample_weights, self.n_clusters, self.init, rng)
         return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
 

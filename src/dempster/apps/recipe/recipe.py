@@ -69,9 +69,9 @@ class Recipe:
     >>> print(recipe.to_command())
     dempster cluster flowers.csv -c 3 --method ecm --delta 5
     >>> print(recipe.to_code())
+    from dempster.apps.recipe import choose_attributes
     from dempster.cluster import ECM
     from dempster.io import read_table
-    from dempster.apps.recipe import choose_attributes
     <BLANKLINE>
     table = read_table("flowers.csv")
     attributes = choose_attributes(table)
