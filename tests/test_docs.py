@@ -1,36 +1,72 @@
-"""The method that the documentation adds to the house: its code runs, and it does what every clusterer must."""
+"""The method that docs/adding_a_method.md adds: its code runs, and does what every clusterer must do."""
 
+import doctest
 import importlib.util
 import itertools
 import re
 import sys
+import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
+from dempster import cluster, persistence, registry
+from dempster.data import rows, sampling
+from dempster.persistence import _schemas, schema
+from tests import test_registry
 from tests.cluster import test_contract
-from tests.cluster.contract import Subject
+from tests.cluster.contract import POINTS, Subject
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "adding_a_method.md"
+MAX_LINES = 130
+X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0, 0, 0], [7, 0, 0], [0, 9, 5]], 200, axis=0)
+
+
+def blocks_of_code():
+    """The blocks of the page: model, method, estimator, export, registry, schemas, tests.
+
+    The site runs those that are marked as ``python``; the others are lines for files that are there.
+    """
+    blocks = re.findall(r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 7
+    return blocks
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The code of the page as a module."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 4
-    file = tmp_path_factory.mktemp("docs") / "noise_clustering.py"
-    file.write_text("\n".join(blocks), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("noise_clustering", file)
+def noise(tmp_path_factory):
+    """The module of the page, with its entries in the registry and in the table of model files."""
+    *code, export, entry, schemas, tests = blocks_of_code()
+    file = tmp_path_factory.mktemp("docs") / "noise.py"
+    file.write_text("\n".join([*code, tests]), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("dempster.cluster.noise", file)
     module = importlib.util.module_from_spec(spec)
-    sys.modules["noise_clustering"] = module  # pickle looks there
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["noise_clustering"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "dempster.cluster.noise", module)
+        spec.loader.exec_module(module)
+        exported = {}
+        exec(export, exported)
+        patch.setattr(cluster, "NoiseCMeans", exported["NoiseCMeans"], raising=False)
+        (info,) = eval(textwrap.dedent(entry).strip(), vars(registry))
+        patch.setitem(registry._PACKAGES["cluster"], info.name, info)
+        added = eval(f"({schemas.strip()})", {**vars(_schemas), **vars(module)})
+        patch.setitem(_schemas.TABLES, "cluster", lambda table=_schemas.TABLES["cluster"]: (*table(), *added))
+        schema.schemas_by_name.cache_clear()
+        yield module
+    schema.schemas_by_name.cache_clear()
+
+
+def test_the_method_is_short():
+    *code, _ = blocks_of_code()
+    assert sum(bool(line.strip()) for block in code for line in block.splitlines()) <= MAX_LINES
+
+
+# ---- what every clusterer must do -----------------------------------------------------------------------------------
 
 
 def arguments(check):
-    """What a test of the contract is called with besides the clusterer."""
+    """Arguments of a test of the contract besides the clusterer."""
     choices = []
     for mark in getattr(check, "pytestmark", []):
         if mark.name == "parametrize":
@@ -42,21 +78,109 @@ def arguments(check):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in vars(test_contract) if name.startswith("test_")])
-def test_the_method_of_the_page_keeps_the_contract(written, name):
+def test_the_method_keeps_the_contract(noise, name):
     check = getattr(test_contract, name)
     for more in arguments(check):
-        check(Subject(written.NoiseCMeans), **more)
+        check(Subject(noise.NoiseCMeans), **more)
 
 
-def test_its_own_tests_pass(written):
-    names = [name for name in vars(written) if name.startswith("test_")]
+def test_the_entry_in_the_registry_agrees_with_the_class(noise):
+    assert registry.find_method("noise").load() is noise.NoiseCMeans
+    test_registry.test_parameters_are_those_of_the_signature("cluster", "noise")
+    test_registry.test_words_are_those_of_the_rules("cluster", "noise")
+    test_registry.test_capabilities_follow_from_signatures("noise")
+    for capability in test_registry.TRIALS:
+        test_registry.test_capabilities_are_what_a_fit_takes("noise", capability)
+
+
+def test_the_program_offers_the_method(noise):
+    from dempster.apps.recipe import Recipe
+
+    assert Recipe("data.csv", method="noise", parameters={"delta": 2.0}).method == "noise"
+
+
+# ---- blocks, missing values, files ----------------------------------------------------------------------------------
+
+
+def blocks_of(table):
+    return [table[:150], table[150:151], table[151:]]
+
+
+def same_model(found, expected):
+    np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_, atol=1e-9)
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-9)
+    masses = np.asarray(found.credal_partition_.masses)
+    np.testing.assert_allclose(masses, expected.credal_partition_.masses, atol=1e-8)
+
+
+@pytest.mark.parametrize("missing", ["refuse", "partial"])
+def test_blocks_give_the_model_of_memory(noise, missing):
+    table = X.copy()
+    if missing == "partial":
+        table[::7, 1] = np.nan
+    clusterer = noise.NoiseCMeans(3, missing=missing, n_init=2, random_state=0)
+    expected = clusterer.fit(table)
+    same_model(noise.NoiseCMeans(**clusterer.get_params()).fit(blocks_of(table)), expected)
+    weights = np.arange(600) % 3 + 0.5
+    expected = clusterer.fit(table, sample_weight=weights)
+    same_model(
+        noise.NoiseCMeans(**clusterer.get_params()).fit(blocks_of(table), sample_weight=blocks_of(weights)), expected
+    )
+
+
+def test_passes_over_blocks_reach_a_minimum_for_all_rows(noise, monkeypatch):
+    """Starts compete on a sample; the iterations that follow sum over all blocks."""
+    monkeypatch.setattr(rows, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(sampling, "SAMPLE_SIZE", 200)
+    model = noise.NoiseCMeans(3, delta=4.0, n_init=2, tol=1e-12, random_state=0).fit(blocks_of(X))
+    assert len(model.sample_indices_) == 200
+    powers = np.asarray(model.credal_partition_.masses)[:, 1:] ** 2
+    centers = powers.T @ X / powers.sum(axis=0)[:, None]
+    np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-5)
+
+
+def test_missing_values_leave_the_clusters_where_they_are(noise):
+    table = X.copy()
+    table[::5, 0] = np.nan
+    table[::9, 2] = np.nan
+    model = noise.NoiseCMeans(3, missing="partial", random_state=0).fit(table)
+    complete = ~np.isnan(table).any(axis=1)
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 200)[complete], model.labels_[complete]) > 0.95
+    clusters = noise.NoiseCMeans(3, random_state=0).fit(X).cluster_centers_
+    np.testing.assert_allclose(np.sort(model.cluster_centers_, axis=0), np.sort(clusters, axis=0), atol=0.3)
+    np.testing.assert_allclose(model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-12)
+    with pytest.raises(ValueError, match="missing='partial'"):
+        noise.NoiseCMeans(3).fit(table)
+
+
+def test_a_model_file_gives_the_same_masses(noise, tmp_path):
+    table = X.copy()
+    table[::7, 1] = np.nan
+    model = noise.NoiseCMeans(3, missing="partial", random_state=0).fit(table)
+    persistence.save(model, tmp_path / "noise.dempster")
+    loaded = persistence.load(tmp_path / "noise.dempster")
+    assert type(loaded) is noise.NoiseCMeans
+    np.testing.assert_array_equal(loaded.predict_mass(table).masses, model.predict_mass(table).masses)
+
+
+# ---- what the page says of it ---------------------------------------------------------------------------------------
+
+
+def test_the_tests_of_the_page_pass(noise):
+    names = [name for name in vars(noise) if name.startswith("test_")]
     assert len(names) == 2
     for name in names:
-        getattr(written, name)()
+        getattr(noise, name)()
 
 
-def test_its_example_is_right(written):
-    import doctest
+def test_its_example_is_right(noise):
+    found = doctest.testmod(noise)
+    assert found.failed == 0
+    assert found.attempted >= 2
 
-    assert doctest.testmod(written).failed == 0
-    assert doctest.testmod(written).attempted >= 2
+
+def test_explanations_need_nothing_more(noise):
+    from dempster.explain import explain_object
+
+    model = noise.NoiseCMeans(3, n_init=2, random_state=0).fit(POINTS)
+    assert "cluster" in str(explain_object(model, POINTS, 0))

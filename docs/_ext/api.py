@@ -23,7 +23,7 @@ def public_names() -> dict[str, str]:
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
         for pattern in ("*/__init__.py", "apps/*/__init__.py")
         for file in (running.ROOT / "src" / "dempster").glob(pattern)
-        if not file.parent.name.startswith("_") and file.parent.name not in ("cli", "data")
+        if not file.parent.name.startswith("_") and file.parent.name not in ("cli", "data", "map")
     )
     homes: dict[str, str] = {}
     for package in ["dempster", *packages]:

@@ -34,6 +34,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -83,6 +84,11 @@ def library() -> ctypes.CDLL:
             raise ImportError(f"the kernels of dempster were compiled for another processor than this one: {_REMEDY}")
     _check_age(kernels)
     return kernels
+
+
+def library_path() -> Path:
+    """Return the file that the kernels were loaded from."""
+    return Path(vars(library())["_name"])  # ctypes has no public attribute for it
 
 
 def _load(path: str) -> ctypes.CDLL:

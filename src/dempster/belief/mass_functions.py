@@ -640,7 +640,11 @@ class MassFunctions:
         Opinions
             With ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
         """
-        return opinions.opinions_of(self, base_rate)
+        opinions.check_opinions(self.masses, self.focal_sets, self.frame)
+        rate = opinions.read_base_rate(base_rate, self.frame, self.n_clusters)
+        known = self.mass(FocalSets.simple(self.n_clusters, empty=False, omega=False))
+        unknown = self.mass(FocalSets.from_sets(self.n_clusters, [range(self.n_clusters)]))[:, 0]
+        return Opinions(known, unknown, rate)
 
     def __len__(self) -> int:
         return len(self._masses)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
-
-if TYPE_CHECKING:
-    from dempster.belief.mass_functions import MassFunctions
 
 
 _SINGLE_TOLERANCE = 1e-5  # of sums in single precision
@@ -136,24 +133,30 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     return _on_singletons_and_frame(evidence / total, weight / total[:, 0])
 
 
-def opinions_of(masses: MassFunctions, base_rate: Any = None) -> Opinions:
-    """What is on single answers is belief, what is on the frame uncertainty; other sets have no place."""
-    family, c = masses.focal_sets, masses.n_clusters
+def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
+    """Refuse masses on other sets than the single answers and the whole frame."""
+    c = family.n_clusters
     if c == 1:
         raise InvalidInputError("opinions are about at least two answers, got one")
     other = (family.cardinality != 1) & (family.cardinality != c)
-    if (masses.masses[:, other] > 0).any():
-        name = family.names(masses.frame)[np.flatnonzero(other)[(masses.masses[:, other] > 0).any(axis=0).argmax()]]
+    if (masses[:, other] > 0).any():
+        name = family.names(frame)[np.flatnonzero(other)[(masses[:, other] > 0).any(axis=0).argmax()]]
         raise InvalidInputError(
             f"multinomial opinions have mass on single answers and the whole frame only, but {name} has some; take "
             "MassFunctions.from_opinions(m.singleton_belief) for the opinions that keep what is believed of each answer"
         )
-    rate = np.full(c, 1 / c) if base_rate is None else as_reals(in_order_of(base_rate, masses.frame), "base_rate")
-    if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
-        raise InvalidParameterError("base_rate", must=f"hold {c} probabilities that sum to one", value=base_rate)
-    known = masses.mass(FocalSets.simple(c, empty=False, omega=False))
-    unknown = masses.mass(FocalSets.from_sets(c, [range(c)]))[:, 0]
-    return Opinions(known, unknown, rate)
+
+
+def read_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray:
+    """Validate the probabilities of the answers when nothing is known; None: all are alike."""
+    if base_rate is None:
+        return np.full(n_answers, 1 / n_answers)
+    rate = as_reals(in_order_of(base_rate, frame), "base_rate")
+    if rate.shape != (n_answers,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
+        raise InvalidParameterError(
+            "base_rate", must=f"hold {n_answers} probabilities that sum to one", value=base_rate
+        )
+    return rate
 
 
 def _table(values: Any, name: str) -> np.ndarray:

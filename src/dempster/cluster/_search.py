@@ -216,9 +216,10 @@ class Method(ABC, Generic[Start, Model]):
         """The run of the last family, with what is left to do when all descents are over."""
         return run
 
-    @abstractmethod
     def partition(self, run: Run[Model]) -> CredalPartition:
-        """The partition of a run, from which the second family is selected."""
+        """Return the partition of a run, from which the second family is selected."""
+        model, masses = self.result(run)
+        return CredalPartition.unchecked(masses, model.family)
 
     def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
         """How much the objects of that partition count (None: all alike); ``weights`` are those of all objects."""

@@ -75,10 +75,10 @@ def _devices() -> dict[str, str]:
 
 def _kernels() -> dict[str, str]:
     """Which compiled library is loaded."""
-    from dempster._native.binding import library
+    from dempster._native.binding import library_path
 
     try:
-        path = Path(vars(library())["_name"])
+        path = library_path()
     except ImportError as error:
         return {"library": f"cannot be loaded: {error}"}
     return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}
