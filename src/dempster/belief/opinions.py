@@ -12,7 +12,6 @@ from dempster._validation import as_reals, check, choice, in_order_of, read_fiel
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
-
 _SINGLE_TOLERANCE = 1e-5  # of sums in single precision
 
 
