@@ -111,7 +111,9 @@ class NumberOfClusters:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the support of each candidate (see `dempster.plot.NumberOfClustersDisplay`)."""
-        from dempster.plot import NumberOfClustersDisplay  # a view of this value, imported when looked at
+        from dempster.plot.number_of_clusters import (
+            NumberOfClustersDisplay,  # a view of this value, imported when looked at
+        )
 
         return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,8 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     index = None if index is None else listed(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
-        from dempster.persistence import load  # above this package, which it saves
-
-        known = load(file, kind=Constraints)
+        # model files belong to the layer above, which knows what a file may hold, constraints among it
+        known = import_module("dempster.persistence").load(file, kind=Constraints)
         if n is not None:
             known.check(n)
         return known

@@ -782,7 +782,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the tree (see `dempster.plot.CautiousTreeDisplay`)."""
-        from dempster.plot import CautiousTreeDisplay  # a view of this value, imported when looked at
+        from dempster.plot.explanation import CautiousTreeDisplay  # a view of this value, imported when looked at
 
         return CautiousTreeDisplay.from_estimator(self, ax=ax, **options)
 

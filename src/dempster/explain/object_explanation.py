@@ -212,7 +212,7 @@ class ObjectExplanation:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the pulls (see `dempster.plot.ObjectExplanationDisplay`)."""
-        from dempster.plot import ObjectExplanationDisplay  # a view of this value, imported when looked at
+        from dempster.plot.explanation import ObjectExplanationDisplay  # a view of this value, imported when looked at
 
         return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)
 

@@ -334,7 +334,7 @@ class Profile:
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
         """Draw (see `dempster.plot.ProfileDisplay`): ``"heat"``, a map of effect sizes; ``"dots"``, medians and
         quartiles of each group in the units of each attribute."""
-        from dempster.plot import ProfileDisplay  # a view of this value, imported when looked at
+        from dempster.plot.explanation import ProfileDisplay  # a view of this value, imported when looked at
 
         return ProfileDisplay(profile=self).plot(axes=axes, kind=kind, **options)
 

@@ -296,7 +296,7 @@ class Stability:
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
         """Draw clusters and objects (see `dempster.plot.StabilityDisplay`)."""
-        from dempster.plot import StabilityDisplay  # a view of this value, imported when looked at
+        from dempster.plot.quality import StabilityDisplay  # a view of this value, imported when looked at
 
         return StabilityDisplay(stability=self).plot(axes=axes, **options)
 

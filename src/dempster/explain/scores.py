@@ -378,7 +378,7 @@ class KeptCurve:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `dempster.plot.KeptCurveDisplay`)."""
-        from dempster.plot import KeptCurveDisplay  # a view of this value, imported when looked at
+        from dempster.plot.quality import KeptCurveDisplay  # a view of this value, imported when looked at
 
         return KeptCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
 

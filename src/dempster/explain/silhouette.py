@@ -143,7 +143,7 @@ class CredalSilhouette:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the silhouettes (see `dempster.plot.SilhouetteDisplay`)."""
-        from dempster.plot import SilhouetteDisplay  # a view of this value, imported when looked at
+        from dempster.plot.quality import SilhouetteDisplay  # a view of this value, imported when looked at
 
         return SilhouetteDisplay(silhouette=self).plot(ax=ax, **options)
 

@@ -113,7 +113,7 @@ class NClustersCurve:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `dempster.plot.NonspecificityDisplay`)."""
-        from dempster.plot import NonspecificityDisplay  # above this package; needs matplotlib
+        from dempster.plot.number_of_clusters import NonspecificityDisplay  # above this package; needs matplotlib
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 

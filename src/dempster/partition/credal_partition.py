@@ -288,7 +288,7 @@ class CredalPartition(MassFunctions):
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
         """Draw the partition over the attributes ``X`` (see `dempster.plot.CredalPartitionDisplay`)."""
-        from dempster.plot import CredalPartitionDisplay  # above this package; needs matplotlib
+        from dempster.plot.credal_partition import CredalPartitionDisplay  # above this package; needs matplotlib
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 

@@ -256,7 +256,7 @@ def _written(
     """Write one block; the same file if a worker is lost and it is done again."""
     import pandas as pd
 
-    from dempster.io import write_partition, write_top_masses  # above this package
+    from dempster.io.partitions import write_partition, write_top_masses  # above this package
 
     family, metadata, folder, top = shared
     if len(block) == 0:

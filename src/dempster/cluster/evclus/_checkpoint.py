@@ -57,7 +57,7 @@ class Checkpoint:
         return _unpacked(data[head:])
 
     def save(self, state: dict[str, Any]) -> None:
-        from dempster.io import atomic_write
+        from dempster.io.atomic import atomic_write
 
         body = _packed(state)
         digest = hashlib.sha256(body).hexdigest()
