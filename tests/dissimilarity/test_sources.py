@@ -8,7 +8,7 @@ from dempster.dissimilarity.sources import (
     AttributeSource,
     GowerSource,
     MatrixSource,
-    Twins,
+    References,
     check_square,
     check_values,
     rounding,
@@ -90,10 +90,10 @@ def test_a_metric_must_give_dissimilarities():
 def test_twins_are_equal_cell_by_cell():
     A = np.array([[1.0, 2], [0.0, 5], [1.0, 2], [3.0, 4]])
     B = np.array([[-0.0, 5], [1, 2], [1, 2.0000001], [3, 4]])
-    source = AttributeSource(A)
-    assert Twins(source.keys(A)).find(source.keys(B)).tolist() == [1, 0, -1, 3]
-    assert Twins(source.keys(A)).find(source.keys(A)).tolist() == [0, 1, 0, 3]  # the first of several
-    assert Twins(source.keys(A)).find(source.keys(A[:0])).tolist() == []
+    references = References.of(AttributeSource(A), np.arange(4))
+    assert references.equals(B).tolist() == [1, 0, -1, 3]
+    assert references.equals(A).tolist() == [0, 1, 0, 3]  # the first of several
+    assert references.equals(A[:0]).tolist() == []
 
 
 def test_twins_in_tables_with_missing_cells():
@@ -102,9 +102,10 @@ def test_twins_in_tables_with_missing_cells():
     data = encoder.transform(table)
     source = GowerSource(data)
     assert source.block(np.array([0]), np.array([1, 2])).tolist() == [[0, 0]]  # no difference where both are known,
-    assert Twins(source.keys(data)).find(source.keys(data)).tolist() == [0, 1, 2, 1]  # but not the same objects
+    references = References.of(source, np.arange(4))
+    assert references.equals(data).tolist() == [0, 1, 2, 1]  # but not the same objects
     unseen = encoder.transform(pd.DataFrame({"a": [1.0], "b": ["y"]}))
-    assert Twins(source.keys(data)).find(source.keys(unseen)).tolist() == [-1]
+    assert references.equals(unseen).tolist() == [-1]
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

@@ -124,9 +124,7 @@ def checked_masses(masses: Any, f: int) -> Array:
 
 
 def checked_index(index: Any, n: int) -> Any:
-    """Names of the rows, None for none."""
-    if index is None:
-        return None
+    """Check the names of the rows."""
     count = _number_of_names(index)
     if count != n:
         raise InvalidParameterError(

@@ -125,8 +125,9 @@ class MassFunctions:
     def _set(self, masses, focal_sets, index, frame) -> None:
         self._masses = frozen(masses)
         self.focal_sets = focal_sets
-        self.index = checked_index(index, len(masses))
-        self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
+        self.index = None if index is None else checked_index(index, len(masses))
+        c = focal_sets.n_clusters
+        self.frame: tuple[Any, ...] = tuple(range(c)) if frame is None else checked_frame(frame, c)
 
     @classmethod
     def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:

@@ -35,7 +35,7 @@ def medoid_starts(
     ``weights`` are positive; an object of weight 2 counts as two.
     """
     trials = 5 + int(2 * np.log(n_clusters))
-    draws = [rng.random((n_clusters, trials)) for _ in range(_DRAWS * n_starts)]
+    draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
         reach = np.cumsum(weights)
         for uniform in draws:  # the first seed is drawn by the weights, the others by weighted conflicts
@@ -44,24 +44,25 @@ def medoid_starts(
         delta = delta * weights  # all sums are over columns
     delta = np.ascontiguousarray(delta)  # rows taken from a matrix may lie in memory column by column
 
-    def total_conflict(medoids: np.ndarray) -> float:
-        return delta[medoids].min(axis=0).sum()
-
-    seeds = np.zeros((len(draws), n_clusters), np.int64)
-    for uniform, medoids in zip(draws, seeds, strict=True):
-        far_seeds(delta, uniform, medoids)
-    improved = sorted(seeds, key=total_conflict)[: n_starts + 1]
-    for medoids in improved:
+    seeds, conflict = np.zeros((len(draws), n_clusters), np.int64), np.empty(len(draws))
+    for k, uniform in enumerate(draws):
+        far_seeds(delta, uniform, seeds[k])
+        conflict[k] = delta[seeds[k]].min(axis=0).sum()
+    improved = seeds[np.argsort(conflict, kind="stable")[: n_starts + 1]]
+    for k, medoids in enumerate(improved):
         to_medoids(delta, medoids, _MEDOID_STEPS)
-    improved.sort(key=total_conflict)
+        conflict[k] = delta[medoids].min(axis=0).sum()
     kept: list[np.ndarray] = []
     labels: list[np.ndarray] = []
-    for medoids in improved:
+    for medoids in improved[np.argsort(conflict[: len(improved)], kind="stable")]:
         nearest = delta[medoids].argmin(axis=0)
-        if len(kept) < n_starts and not any(_are_alike(nearest, other, n_clusters, weights) for other in labels):
+        for other in labels:
+            if _are_alike(nearest, other, n_clusters, weights):
+                break
+        else:
             kept.append(medoids)
             labels.append(nearest)
-    return kept
+    return kept[:n_starts]
 
 
 def _are_alike(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
@@ -93,5 +94,7 @@ def masses_from_medoids(
 ) -> list[np.ndarray]:
     """Starting masses: objects are certain of the cluster of the nearest of some medoids, by the dissimilarities
     delta."""
-    sets = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
-    return [masses_of_labels(delta[medoids].argmin(axis=0), family) for medoids in sets]
+    starts = []
+    for medoids in medoid_starts(delta, family.n_clusters, n_starts, rng, weights):
+        starts.append(masses_of_labels(delta[medoids].argmin(axis=0), family))
+    return starts

@@ -46,7 +46,7 @@ from dempster.dissimilarity.sources import (
     rounding,
 )
 
-METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
+METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
 _PROBES = 24  # objects between which a function of the user's is tried
@@ -89,18 +89,12 @@ class DissimilarityInput:
         remedy: str = "; set symmetrize=True to use the mean of the two",
     ):
         self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
+        self.is_precomputed = isinstance(metric, str) and metric == "precomputed"
+        self.is_gower = isinstance(metric, str) and metric == "gower"
         self.centered = centered and metric in _FROM_SQUARES
         self.remedy = remedy
         self.origin: np.ndarray | None = None
         self.encoder: Any = None
-
-    @property
-    def is_precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    @property
-    def is_gower(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "gower"
 
     def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
         """The objects of a fit; sets what scikit-learn wants to know of them (``n_features_in_``)."""

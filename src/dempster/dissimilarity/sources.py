@@ -313,19 +313,6 @@ class SparseSource:
 # ---- objects that are the same, and checks --------------------------------------------------------------------------
 
 
-class Twins:
-    """Finds objects that are the same, cell by cell, as one of those given; of several the first."""
-
-    def __init__(self, keys: list[bytes]):
-        self._first: dict[bytes, int] = {}
-        for place, key in enumerate(keys):
-            self._first.setdefault(key, place)
-
-    def find(self, keys: list[bytes]) -> np.ndarray:
-        """Position of the same object for each key, -1 where there is none."""
-        return np.array([self._first.get(key, -1) for key in keys], dtype=np.intp)
-
-
 def _row_keys(*tables: np.ndarray) -> list[bytes]:
     """The bytes of every row; there is one NaN and one zero only."""
     parts = []
@@ -481,19 +468,22 @@ class References:
             raise InvalidInputError("precomputed dissimilarities have no attributes to compare")
         block = values[start : len(values) if stop is None else stop]
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
-            block = block.astype(np.float32, copy=False)
-            return self._rounded_twins.find(self.source.keys(block))
-        return self._twins.find(self.source.keys(block))
+            first, block = self._first_rounded, block.astype(np.float32, copy=False)
+        else:
+            first = self._first
+        return np.array([first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp)
 
     @cached_property
-    def _twins(self) -> Twins:
+    def _first(self) -> dict[bytes, int]:
+        """Position of the first reference with each key."""
         assert self.source is not None
-        return Twins(self.source.keys(self.source.objects))
+        keys = self.source.keys(self.source.objects)
+        return dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
 
     @cached_property
-    def _rounded_twins(self) -> Twins:
-        assert self.source is not None
-        return Twins(self.source.keys(self.source.objects.astype(np.float32, copy=False)))
+    def _first_rounded(self) -> dict[bytes, int]:
+        """The same for attributes in single precision."""
+        return self.astype(np.dtype(np.float32))._first
 
 
 # ---- which attributes make two objects differ -----------------------------------------------------------------------

@@ -43,6 +43,11 @@ def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
         raise InvalidParameterError("dissimilarities", must="not hold negative numbers or NaN")
+    return conflicts_at(d, d0)
+
+
+def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
+    """Compute `to_conflict` of dissimilarities that have been checked already."""
     with np.errstate(over="ignore"):  # as far apart as can be
         return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
 

@@ -50,7 +50,9 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
     try:
         yield apply
     finally:
-        apply.close()
+        if apply.pool is not None:
+            # after an error or Ctrl-C nothing that waits is begun any more
+            apply.pool.shutdown(cancel_futures=True)
 
 
 class _Threads:
@@ -58,21 +60,16 @@ class _Threads:
 
     def __init__(self, n: int = 1):
         self.n = n
-        self._pool: ThreadPoolExecutor | None = None
+        self.pool: ThreadPoolExecutor | None = None
 
     def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
         if len(arguments) == 1:
             return [function(*arguments[0])]
         if self.n == 1:
             return [function(*a) for a in arguments]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n)
-        return [future.result() for future in [self._pool.submit(function, *a) for a in arguments]]
-
-    def close(self) -> None:
-        if self._pool is not None:
-            # after an error or Ctrl-C nothing that waits is begun any more
-            self._pool.shutdown(cancel_futures=True)
+        if self.pool is None:
+            self.pool = ThreadPoolExecutor(self.n)
+        return [future.result() for future in [self.pool.submit(function, *a) for a in arguments]]
 
     def __reduce__(self) -> tuple[type[_Threads], tuple[()]]:
         return _Threads, ()

@@ -28,11 +28,11 @@ class Run(Generic[Model]):
         return self.history[-1]
 
 
-def as_likely(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> list[int]:
+def as_likely(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
     """Which log-likelihoods, of so many objects, are the largest, but for rounding, which must not decide between
     equals."""
     most = max(log_likelihoods)  # infinite where every cluster is a place
-    return [k for k, found in enumerate(log_likelihoods) if found >= most - _SAME_LIKELIHOOD * n_objects]
+    return np.flatnonzero(np.asarray(log_likelihoods) >= most - _SAME_LIKELIHOOD * n_objects)
 
 
 def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:

@@ -135,7 +135,7 @@ def is_simple_family(conflict: np.ndarray) -> bool:
 def conflicts_of_pairs(M: np.ndarray, conflict: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Degrees of conflict m_i' C m_j of the given pairs."""
     out = np.empty(len(first))
-    i, j = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, second))
+    i, j = np.array([first, second], dtype=np.int64)
     if len(M) > 2 * len(i):  # few pairs of many objects: a copy of theirs is smaller than one of all
         M, i, j = M[np.concatenate([i, j])], np.arange(len(i)), np.arange(len(i), 2 * len(i))
     _conflicts_of_pairs(np.ascontiguousarray(M, dtype=float), conflict, i, j, out)

@@ -188,7 +188,7 @@ class CredalPartition(MassFunctions):
     @cached_property
     def labels(self) -> Array:
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
-        return frozen(self.hard())
+        return frozen(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""

@@ -38,7 +38,7 @@ from dempster.cluster._mass_step import doubtful_masses
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.sources import References, rounding
-from dempster.dissimilarity.transform import decay, to_conflict
+from dempster.dissimilarity.transform import conflicts_at, decay
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import Terms, euclidean_terms, linear_image, project, terms_of_conflicts
@@ -175,14 +175,6 @@ class Surroundings:
         width = max(float(np.log(high / low)), _LEAST_RANGE)
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
-    def contour(
-        self, D: np.ndarray, labels: np.ndarray, n_clusters: int, itself: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(n, c) plausibilities of the clusters for objects with these dissimilarities to the references, whose
-        clusters are given, and (n,) masses on the empty set; ``itself`` says which reference an object is (or -1)."""
-        S, near = self.affinity(labels, n_clusters).by_distances(D, itself)
-        return S, self.outlying(near)
-
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
         """How near objects are to the clusters of the references."""
         return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_amounts(self.weights))
@@ -251,7 +243,11 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
     among = mean[np.ix_(there, there)]
     within = np.diagonal(among) / 2
     apart = np.maximum(np.nan_to_num(among - within - within[:, None], nan=np.inf), 0)
-    return [(int(there[k]), int(there[m])) for k, m in gabriel_pairs(apart) if np.isfinite(apart[k, m])]
+    pairs = []
+    for k, m in gabriel_pairs(apart):
+        if np.isfinite(apart[k, m]):
+            pairs.append((int(there[k]), int(there[m])))
+    return pairs
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -299,7 +295,7 @@ class EvclusModel:
         """
         which, d = self.stored(values)
         compared = self.references.some(which)
-        delta, plausible = to_conflict(d, self.d0), (self.reference_masses @ self.family.membership)[which]
+        delta, plausible = conflicts_at(d, self.d0), (self.reference_masses @ self.family.membership)[which]
         counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
         counts[compared.positions == itself] = 0
         counts /= counts.sum() or 1
@@ -375,7 +371,7 @@ class EvclusModel:
             if np.any((columns == itself[i]) & (d == 0)):
                 out[i] = self.reference_masses[where[itself[i]]]
                 continue
-            image, delta = self.reference_masses[where[columns]] @ conflict, to_conflict(d, self.d0)
+            image, delta = self.reference_masses[where[columns]] @ conflict, conflicts_at(d, self.d0)
             if self.counts is not None:
                 root = np.sqrt(self.counts[where[columns]])
                 image, delta = root[:, None] * image, root * delta
@@ -414,10 +410,11 @@ class DoubtModel:
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
         family = neighboring_clusters(D, labels, c, fit.counts)
         surroundings = Surroundings.of(D, fit.counts)
-        contour, outlying = surroundings.contour(D, labels, c, np.arange(len(D)))
-        masses = doubtful_masses(contour, family, outlying)
+        contour, near = surroundings.affinity(labels, c).by_distances(D, np.arange(len(D)))
+        masses = doubtful_masses(contour, family, surroundings.outlying(near))
         model = cls(family, fit, labels, surroundings, masses)
-        model.keep(masses, kept, fit.reference_masses[kept])
+        if len(kept):
+            model.keep(masses, kept, fit.reference_masses[kept])
         return model
 
     def keep(self, masses: np.ndarray, which: np.ndarray, given: np.ndarray) -> None:
@@ -448,7 +445,7 @@ class DoubtModel:
             fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
             return fit.masses(values, apply)
         dtype = self.fit.precision(values)
-        references = self.references.astype(dtype)
+        references = self.fit.references.astype(dtype)
         if self.fit.works_on_device(values) and references.are_points(values):
             return self._masses_from_device(values, references)
 
@@ -568,8 +565,8 @@ def wanted_terms(
     def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         D = references.dissimilarities(values, start, stop)
         if references.source is None:
-            return to_conflict(D, d0), twins_at_zero(D, d0, masses, conflict)
-        return to_conflict(D, d0), references.equals(values, start, stop)
+            return conflicts_at(D, d0), twins_at_zero(D, d0, masses, conflict)
+        return conflicts_at(D, d0), references.equals(values, start, stop)
 
     return terms_of_conflicts(conflicts, image)
 
@@ -616,7 +613,7 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
     twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
     for i in np.flatnonzero(zero.sum(axis=1) > 1):
         candidates = np.flatnonzero(zero[i])
-        gap = masses[candidates] @ conflict @ masses.T - to_conflict(D[i], d0)
+        gap = masses[candidates] @ conflict @ masses.T - conflicts_at(D[i], d0)
         twins[i] = candidates[np.square(gap).sum(axis=1).argmin()]
     return twins
 
@@ -679,7 +676,7 @@ def assess(
     """How well the conflicts of masses match some dissimilarities."""
     i, j, d, weight = pairs
     kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
-    delta = to_conflict(d, d0)
+    delta = conflicts_at(d, d0)
     squares = float(np.sum(weight * (kappa - delta) ** 2))
     kept = slice(None) if len(i) <= _SHOWN_PAIRS else rng.choice(len(i), _SHOWN_PAIRS, replace=False)
     shown = ShepardData(np.asarray(d, float)[kept], np.asarray(delta, float)[kept], kappa[kept])

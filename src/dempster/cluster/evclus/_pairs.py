@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dempster._arrays import to_host
+from dempster._native import Kernel
 from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
 from dempster.constraints import Constraints
@@ -92,12 +93,9 @@ _ROWS_AT_ONCE = 1024  # of the conflicts of all pairs
 class ConflictProblem(ABC):
     """Pairs with their dissimilarities, for any family of focal sets."""
 
-    n: int
+    kernel: Kernel  # of the descent
+    arrays: tuple[np.ndarray, ...]  # the pairs as the kernel takes them
     total: float  # sum over the pairs of w delta^2
-    n_pairs: float  # sum over the pairs of w
-
-    @abstractmethod
-    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links): ...
 
     @abstractmethod
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
@@ -122,12 +120,13 @@ class ConflictProblem(ABC):
         conflict = np.array(family.conflict)
         # stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)], in units of the sum of squares
         weight = self.total * xi / (2 * len(links)) if len(links) else 0.0
-        linear = (links.indptr, links.indices, weight * links.signs, link_form(family))
         n_cannot = int(np.sum(links.signs < 0)) // 2
-        history, converged = self._descend(
-            masses, conflict, is_simple_family(conflict), order, max_iter, tol, 2 * weight * n_cannot, linear
-        )
-        return masses, np.maximum(history, 0) / self.total, bool(converged)
+        history, converged = descend_rows(
+            self.kernel, masses, *self.arrays, conflict, is_simple_family(conflict), order, max_iter, tol,
+            2 * weight * n_cannot, links.indptr, links.indices, weight * links.signs, link_form(family),
+            max_iter=max_iter,
+        )  # fmt: skip
+        return masses, np.maximum(history, 0) / self.total, converged
 
 
 class AllPairs(ConflictProblem):
@@ -136,24 +135,19 @@ class AllPairs(ConflictProblem):
     A pair counts as much as the product of the weights (None: one each).
     """
 
+    kernel = descend_all_pairs
+
     def __init__(self, delta: np.ndarray, weights: np.ndarray | None = None):
         self.delta = np.ascontiguousarray(delta, dtype=float)
-        self.n = len(delta)
-        self.weights = np.ones(self.n) if weights is None else np.asarray(weights, dtype=float)
+        self.weights = np.ones(len(delta)) if weights is None else np.asarray(weights, dtype=float)
+        self.arrays = self.delta, self.weights
         self.total = float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
-        self.n_pairs = (float(np.sum(self.weights)) ** 2 - float(np.sum(self.weights**2))) / 2
-
-    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
-        return descend_rows(
-            descend_all_pairs, masses, self.delta, self.weights, conflict, simple, order, max_iter, tol, constant,
-            *links, max_iter=max_iter,
-        )  # fmt: skip
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
         total = -float(own @ own)  # pairs of an object with itself are no pairs
-        for start in range(0, self.n, _ROWS_AT_ONCE):
+        for start in range(0, len(masses), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             gap = image[rows] @ masses.T - self.delta[rows]
             total += float(self.weights[rows] @ np.einsum("ij,ij,j->i", gap, gap, self.weights))
@@ -163,23 +157,16 @@ class AllPairs(ConflictProblem):
 class SomePairs(ConflictProblem):
     """Chosen pairs (p, 2) with weights."""
 
-    def __init__(self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray):
-        self.n = n
-        self.indptr, self.indices, self.weights, which = symmetric_pairs(n, pairs, weights)
-        self.delta = np.asarray(delta, dtype=float)[which]
-        self.total = float(np.sum(weights * delta**2))
-        self.n_pairs = float(np.sum(weights))
+    kernel = descend_some_pairs
 
-    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
-        return descend_rows(
-            descend_some_pairs, masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple, order,
-            max_iter, tol, constant, *links, max_iter=max_iter,
-        )  # fmt: skip
+    def __init__(self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray):
+        *adjacency, which = symmetric_pairs(n, pairs, weights)
+        self.arrays = *adjacency, np.asarray(delta, dtype=float)[which]
+        self.total = float(np.sum(weights * delta**2))
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         conflict, masses = np.array(family.conflict), np.ascontiguousarray(masses, dtype=float)
-        simple = is_simple_family(conflict)
-        return float(pairs_value(masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple))
+        return float(pairs_value(masses, *self.arrays, conflict, is_simple_family(conflict)))
 
 
 # ---- objects --------------------------------------------------------------------------------------------------------
@@ -314,7 +301,7 @@ class Scale:
         if len(self.trials) == 1:
             return 0
         equal = as_likely([trial.log_likelihood for trial in self.trials])
-        return equal[len(equal) // 2]
+        return int(equal[len(equal) // 2])
 
     @property
     def best(self) -> ScaleTrial:
@@ -323,8 +310,10 @@ class Scale:
 
     def settle(self, log_likelihoods: Sequence[float]) -> Scale:
         """Return the same scales with the log-likelihoods of their clusters."""
-        pairs = zip(self.trials, log_likelihoods, strict=True)
-        return Scale(tuple(replace(trial, log_likelihood=value) for trial, value in pairs))
+        trials = []
+        for trial, value in zip(self.trials, log_likelihoods, strict=True):
+            trials.append(replace(trial, log_likelihood=value))
+        return Scale(tuple(trials))
 
     def reasons(self) -> str:
         """Describe the best scale, and how much worse the others explain the data."""
@@ -350,7 +339,7 @@ class WeightedPairs(NamedTuple):
     def among(self, who: np.ndarray) -> WeightedPairs:
         """Return the same pairs, with their objects by positions among these."""
         order = np.argsort(who)
-        i, j = (order[np.searchsorted(who, objects, sorter=order)] for objects in (self.i, self.j))
+        i, j = order[np.searchsorted(who, [self.i, self.j], sorter=order)]
         return WeightedPairs(i, j, self.dissimilarity, self.weight)
 
 

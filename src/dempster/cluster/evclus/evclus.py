@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,12 +75,12 @@ from dempster.dissimilarity.sources import (
 )
 from dempster.dissimilarity.transform import (
     choose_landmarks,
+    conflicts_at,
     drawn_pairs,
     intrinsic_dimension,
     pairs_of_sparse,
     random_pairs,
     scale_at,
-    to_conflict,
 )
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, as_likely
@@ -183,15 +184,11 @@ class FittedPairs:
         if trial not in self._problems:
             d0 = self.scale.trials[trial].d0
             if self._pairs is None:
-                self._problems[trial] = AllPairs(to_conflict(self._apart, d0), self.counts)
+                self._problems[trial] = AllPairs(conflicts_at(self._apart, d0), self.counts)
             else:
-                delta = to_conflict(self._apart, d0)
+                delta = conflicts_at(self._apart, d0)
                 self._problems[trial] = SomePairs(len(self.fitted), *self._pairs, delta)
         return self._problems[trial]
-
-    def likelihood(self, labels: np.ndarray) -> float:
-        """Return how well clusters of the fitted objects explain the dissimilarities of the pairs."""
-        return likelihood_of_clusters(self.dissimilarities, labels, self.dimension, self.counts)
 
     @cached_property
     def dimension(self) -> float:
@@ -316,8 +313,12 @@ class FittedPairs:
         if quantile is not None:
             return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
         # quantiles at which many objects do not differ are no scale; the largest always is
-        found = [ScaleTrial(q, at) for q in SCALES[:-1] if (at := scale_at(d, q, weights, zero=True)) > 0]
-        return Scale((*found, ScaleTrial(SCALES[-1], scale_at(d, SCALES[-1], weights))))
+        trials = []
+        for quantile in SCALES:
+            d0 = scale_at(d, quantile, weights, zero=quantile < SCALES[-1])
+            if d0 > 0:
+                trials.append(ScaleTrial(quantile, d0))
+        return Scale(tuple(trials))
 
 
 # ---- the algorithm --------------------------------------------------------------------------------------------------
@@ -412,12 +413,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             n_init = max(1, round(_STARTS_AT_EACH * n_init))
         found = []
         for trial in range(len(self.scale.trials)) if is_open else [self.scale.position]:
-            drawn = self._drawn_masses(family, trial, n_init) if given is None else [given]
-            found += [ObjectMasses(family, masses, trial) for masses in drawn]
+            for masses in self._drawn_masses(family, trial, n_init) if given is None else [given]:
+                found.append(ObjectMasses(family, masses, trial))
         if self._trial_masses is not None:
             found.append(ObjectMasses(family, self._trial_masses, self.scale.position))
         seeds = self.rng.integers(0, 2**63, len(found))
-        return [(start, np.random.default_rng(seed)) for start, seed in zip(found, seeds, strict=True)], len(found)
+        return list(zip(found, map(np.random.default_rng, seeds), strict=True)), len(found)
 
     def _given_masses(self, family: FocalSets) -> np.ndarray | None:
         """Return the masses that ``init`` holds, of the fitted objects; None if starts are to be drawn."""
@@ -443,7 +444,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
         places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
         some = fitted[places]
-        delta = to_conflict(pairs.source.block(some, some), self.scale.trials[trial].d0)
+        delta = conflicts_at(pairs.source.block(some, some), self.scale.trials[trial].d0)
         sets = medoid_starts(delta, self.n_clusters, n_init, self.rng, None if counts is None else counts[places])
         blocks = row_blocks(m, most=None)
         nearest = [
@@ -464,7 +465,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
         def cluster_at(d0: float, seed: int) -> tuple[float, np.ndarray]:
             """Return the best clusters of several starts at one scale, with their likelihood."""
-            rng, problem = np.random.default_rng(seed), AllPairs(to_conflict(D, d0), counts)
+            rng, problem = np.random.default_rng(seed), AllPairs(conflicts_at(D, d0), counts)
             if given is not None:
                 starts = [given[places]]
             elif self.params.init == "random":
@@ -505,33 +506,40 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
         the data best: objectives at different scales cannot be compared."""
         competitors = list(runs)
+        best = []
         if self._trial_masses is not None:  # the last start: it must not be lost to clusters that explain less
-            two = super().chosen(competitors[:-1], tol), competitors[-1]
-            return two[as_likely([self.pairs.likelihood(self.partition(run).labels) for run in two])[0]]
-        if not self.scale.is_open:
+            best = [super().chosen(competitors[:-1], tol), competitors[-1]]
+        elif self.scale.is_open:
+            at_scale = defaultdict(list)
+            for run in competitors:
+                at_scale[run.model.trial].append(run)
+            for trial in range(len(self.scale.trials)):
+                best.append(super().chosen(at_scale[trial], tol))
+        else:
             return super().chosen(competitors, tol)
-        best, likelihoods = [], []
-        for trial in range(len(self.scale.trials)):
-            best.append(super().chosen([run for run in competitors if run.model.trial == trial], tol))
-            likelihoods.append(self.pairs.likelihood(self.partition(best[-1]).labels))
+        pairs, likelihoods = self.pairs, []
+        for run in best:
+            labels = self.partition(run).labels
+            likelihoods.append(likelihood_of_clusters(pairs.dissimilarities, labels, pairs.dimension, pairs.counts))
+        if self._trial_masses is not None:
+            return best[as_likely(likelihoods)[0]]
         self.scale = self.scale.settle(likelihoods)
         return best[self.scale.position]
 
-    def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        return self._constrain(self._sweep(best.model, self.rng, best.history, self.tol))
-
     def descend(self, start: Start) -> Run[ObjectMasses]:
-        return self._constrain(self._sweep(*start, [], self.tol))
+        return self.completed(Run(start[0]))
+
+    def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """Go on to the final tolerance, then let the constraints in, in two further stages (Li, Li and Denoeux, 2018,
+        section 3.2)."""
+        run = self._sweep(best.model, self.rng, best.history, self.tol)
+        for xi in self.stages:
+            run = self._sweep(run.model, self.rng, [], self.tol, xi)
+        return run
 
     def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
         wider = ObjectMasses(family, np.asarray(self.partition(run).on(family).masses), run.model.trial)
         return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
-
-    def _constrain(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Let the constraints in, in two further stages (Li, Li and Denoeux, 2018, section 3.2)."""
-        for xi in self.stages:
-            run = self._sweep(run.model, self.rng, [], self.tol, xi)
-        return run
 
     def _sweep(
         self, start: ObjectMasses, rng: np.random.Generator, before: list[float], tol: float, xi: float = 0.0
@@ -613,9 +621,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Measure how well the conflicts of all objects match their dissimilarities; if doubt was read off, those of
         the references before that."""
         if isinstance(model, DoubtModel):
-            fit = model.fit
-            compared = self.pairs.pairs_to_assess(fit.references.positions).among(fit.references.positions)
-            return assess(fit.reference_masses, fit.family, compared, model.d0, self.rng)
+            fit, positions = model.fit, self.pairs.references
+            compared = self.pairs.pairs_to_assess(positions).among(positions)
+            return assess(fit.reference_masses, fit.family, compared, fit.d0, self.rng)
         compared = self.pairs.pairs_to_assess()
         if not isinstance(masses, np.ndarray):
             who = np.unique(np.concatenate([compared.i, compared.j]))
@@ -1000,10 +1008,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         found = method.assess(model, self.credal_partition_.masses)
         return {
-            "d0_": model.d0,
+            "d0_": method.scale.best.d0,
             "scale_": method.scale if len(method.scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
-            "landmark_indices_": method.training.original_positions(np.sort(model.references.positions)),
+            "landmark_indices_": method.training.original_positions(np.sort(method.pairs.references)),
             "stress_": found.stress,
             "loss_": found.loss,
             "_shepard": found.shepard,

@@ -337,15 +337,16 @@ def doubt_lessons(
     of_references = labels[references]
     family = neighboring_clusters(D, of_references, n_clusters)
     surroundings = Surroundings.of(D, None)
+    affinity = surroundings.affinity(of_references, n_clusters)
     who = choose_landmarks(n, most, rng)
     itself = np.full(n, -1)
     itself[references] = np.arange(len(references))
     masses = np.empty((len(who), len(family)))
     for start, stop in row_blocks(len(who), max(1, _DOUBT_CELLS // len(references)), most=None):
         some = who[start:stop]
-        near = np.ascontiguousarray(source.block(some, references), dtype=float)
-        contour, outlying = surroundings.contour(near, of_references, n_clusters, itself[some])
-        masses[start:stop] = doubtful_masses(contour, family, outlying if outliers else None)
+        apart = np.ascontiguousarray(source.block(some, references), dtype=float)
+        contour, near = affinity.by_distances(apart, itself[some])
+        masses[start:stop] = doubtful_masses(contour, family, surroundings.outlying(near) if outliers else None)
     return family, who, masses
 
 
