@@ -121,8 +121,14 @@ class AttributeSource(DissimilaritySource):
         parameters: dict[str, np.ndarray] | None = None,
         within: np.ndarray | None = None,
     ):
-        self.objects, self.metric, self.within = X, metric, within
-        self.parameters = _learnt_parameters(X, metric) if parameters is None else parameters
+        if parameters is None:
+            parameters = {}
+            if metric == "seuclidean":
+                parameters["V"] = X.var(axis=0, ddof=1, dtype=float)
+            elif metric == "mahalanobis":
+                covariance = np.atleast_2d(np.cov(X, rowvar=False, dtype=float))
+                parameters["VI"] = np.linalg.pinv(covariance, hermitian=True)
+        self.objects, self.metric, self.within, self.parameters = X, metric, within, parameters
         self.dtype = X.dtype
 
     @property
@@ -223,14 +229,6 @@ class TensorSource(AttributeSource):
     def in_memory(self) -> AttributeSource:
         """The same with all points in memory."""
         return AttributeSource(to_host(self.objects))
-
-
-def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
-    if metric == "seuclidean":
-        return {"V": X.var(axis=0, ddof=1, dtype=float)}
-    if metric == "mahalanobis":
-        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X, rowvar=False, dtype=float)), hermitian=True)}
-    return {}
 
 
 class GowerSource(DissimilaritySource):

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -182,11 +181,10 @@ class FittedPairs:
     def problem_at(self, trial: int) -> ConflictProblem:
         """Return the pairs, with the conflicts that they should have at one of the scales."""
         if trial not in self._problems:
-            d0 = self.scale.trials[trial].d0
+            delta = conflicts_at(self._apart, self.scale.trials[trial].d0)
             if self._pairs is None:
-                self._problems[trial] = AllPairs(conflicts_at(self._apart, d0), self.counts)
+                self._problems[trial] = AllPairs(delta, self.counts)
             else:
-                delta = conflicts_at(self._apart, d0)
                 self._problems[trial] = SomePairs(len(self.fitted), *self._pairs, delta)
         return self._problems[trial]
 
@@ -505,21 +503,17 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def chosen(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
         """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
         the data best: objectives at different scales cannot be compared."""
-        competitors = list(runs)
-        best = []
+        if self._trial_masses is None and not self.scale.is_open:
+            return super().chosen(runs, tol)
+        groups: dict[int, list[Run[ObjectMasses]]] = {}
+        for run in runs:
+            groups.setdefault(run.model.trial, []).append(run)
         if self._trial_masses is not None:  # the last start: it must not be lost to clusters that explain less
-            best = [super().chosen(competitors[:-1], tol), competitors[-1]]
-        elif self.scale.is_open:
-            at_scale = defaultdict(list)
-            for run in competitors:
-                at_scale[run.model.trial].append(run)
-            for trial in range(len(self.scale.trials)):
-                best.append(super().chosen(at_scale[trial], tol))
-        else:
-            return super().chosen(competitors, tol)
-        pairs, likelihoods = self.pairs, []
-        for run in best:
-            labels = self.partition(run).labels
+            groups[-1] = [groups[self.scale.position].pop()]
+        best, likelihoods, pairs = [], [], self.pairs
+        for competitors in groups.values():
+            best.append(super().chosen(competitors, tol))
+            labels = self.partition(best[-1]).labels
             likelihoods.append(likelihood_of_clusters(pairs.dissimilarities, labels, pairs.dimension, pairs.counts))
         if self._trial_masses is not None:
             return best[as_likely(likelihoods)[0]]
