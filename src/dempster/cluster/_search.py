@@ -1,11 +1,11 @@
-"""How a method is searched: starts that compete, one step or two, progress. It knows no estimator.
+"""How the starts of a method are compared, in one step or two.
 
-The way through every fit is the same::
+Every fit follows the same path::
 
-    Sample -> Method(settings, sample) -> Search -> Run[model] -> model.masses(values) -> CredalPartition
+    Sample -> Method -> Search -> Run[model] -> model.masses(values) -> CredalPartition
 
-A `Method` is one algorithm with its settings on one sample of objects. `Search` asks it for starts, lets them compete
-and goes on with the best. What is left is a model, which gives masses to any objects that were read in the same way
+A `Method` is one algorithm with its parameters on one sample of rows. `Search` asks it for starts, compares their runs
+and continues with the best. The result is a model, which gives masses to any rows that were read in the same way
 (`MassModel`), those of the fit as well as new ones.
 """
 

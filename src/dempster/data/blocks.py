@@ -1,4 +1,4 @@
-"""The one protocol of blocks, and the door to it: a method asks for what it needs, whatever X is.
+"""Blocks of rows, and how X is opened as such: one protocol for everything that is read block by block.
 
 =====================================  ============================================================================
 X                                      read

@@ -1,4 +1,4 @@
-"""The one door for dissimilarities: what X is, according to the metric, for every method that compares objects.
+"""Read X as dissimilarities, according to the metric, for every method that compares rows.
 
 =====================  ============================================================================================
 ``metric``             X
@@ -272,7 +272,7 @@ def try_metric(source: AttributeSource) -> None:
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
-    """scikit-learn's tags of an estimator that reads X through this door."""
+    """Set the tags of scikit-learn for an estimator that reads X by a `DissimilarityInput`."""
     precomputed = isinstance(metric, str) and metric == "precomputed"
     tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
     tags.input_tags.sparse = precomputed and sparse
