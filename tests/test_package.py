@@ -42,7 +42,6 @@ UPWARD = {
     ("model_selection", "plot"): "results plot themselves",
     ("explain", "plot"): "results plot themselves",
     ("partition", "io"): "LazyCredalPartition.to_parquet writes block by block",
-    ("constraints", "persistence"): "read_constraints accepts model files",
 }
 # These packages read private parts of estimators, which they write to files and graphs.
 READ_PRIVATE_PARTS = {"persistence", "onnx"}

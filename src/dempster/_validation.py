@@ -420,7 +420,7 @@ def real_tensor(values: Array, name: str) -> Array:
 
 def as_truth(table: Any, name: str) -> np.ndarray:
     """Return a Boolean array, from one or from ones and zeros."""
-    if isinstance(table, np.ndarray) and table.dtype == bool:
+    if type(table) is np.ndarray and table.dtype == bool:
         return table
     numbers = as_reals(table, name)
     if not ((numbers == 0) | (numbers == 1)).all():
@@ -759,11 +759,11 @@ def reading_table(table: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_table(name: str) -> Iterator[None]:
-    """Name the argument in errors of lines that read a table."""
+    """Name the argument in errors of lines that read a table, unless they name another one."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, InvalidInputError):
+        if isinstance(error, InvalidParameterError) and error.name != "table":
             raise
         message = f"{name} must be a table, objects in rows: {str(error) or type(error).__name__}"
         raise InvalidParameterError(name, message=message) from error
