@@ -127,9 +127,9 @@ def product(values: Array, table: np.ndarray) -> Array:
 def rows_times(rows: Array, table: np.ndarray) -> Array:
     """The matrix product with a table, in the precision of the rows. Many short ones are taken a few at a time, which
     is some times faster: small products stay in the cache and are not shared among threads."""
-    there = like(table, rows)
     if is_tensor(rows):
-        return rows @ there
+        return rows @ like(table, rows)
+    there = table.astype(rows.dtype)
     out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
     for start in range(0, len(rows), _AT_ONCE):
         np.matmul(rows[start : start + _AT_ONCE], there, out=out[start : start + _AT_ONCE])

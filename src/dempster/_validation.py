@@ -73,7 +73,11 @@ class Rule:
         for part in self.alternatives or (self,):
             if part.types and isinstance(value, part.types):
                 return True
-            if part.integers and is_integer(value) and part.integers[0] <= int(value) <= part.integers[1]:
+            if (
+                part.integers
+                and (type(value) is int or is_integer(value))
+                and part.integers[0] <= int(value) <= part.integers[1]
+            ):
                 return True
             if part.reals and _is_between(value, *part.reals):
                 return True
@@ -486,8 +490,9 @@ def check_scale(values: Array, name: str) -> None:
 
 def _spread(values: Array) -> float:
     """Return the largest difference between two rows in any column; NaN if a value is missing."""
-    library = library_of(values)
-    return float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
+    if is_tensor(values):
+        return float((values.amax(0) - values.amin(0)).max()) if values.numel() else 0.0
+    return float(np.max(np.ptp(values, axis=0), initial=0.0))
 
 
 def check_memory(n_bytes: int, what: str, advice: str) -> None:
@@ -499,7 +504,8 @@ def check_memory(n_bytes: int, what: str, advice: str) -> None:
 def checked_masses(masses: Array) -> Array:
     """Check that masses are numbers that sum to one; others come from a scale of X and parameters that together leave
     the range of floating-point numbers."""
-    total = masses @ like(np.ones(masses.shape[1]), masses)
+    ones = like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
+    total = masses @ ones
     wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # NaN is wrong too
     if wrong.any():
         first = to_host(wrong).argmax()
@@ -516,7 +522,8 @@ def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: A
     """Return the (p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is
     this number. In double precision, or in that of the rows (``dtype=None``)."""
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
-    return clip_to_range(mean, values)
+    low, high = column_bounds(values)
+    return np.fmax(np.fmin(mean, high), low)
 
 
 def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:

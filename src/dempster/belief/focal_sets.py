@@ -90,7 +90,8 @@ class FocalSets:
     @classmethod
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """The empty set, the singletons and the whole frame."""
-        c = _check_n_clusters(n_clusters)
+        is_plain = type(n_clusters) is int and 1 <= n_clusters <= _FEW_SETS
+        c = n_clusters if is_plain else _check_n_clusters(n_clusters)
         if not (isinstance(empty, bool) and isinstance(omega, bool)):
             check_flags(empty=empty, omega=omega)
         if c > _FEW_SETS:
@@ -433,7 +434,9 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
         raise InvalidInputError("give either centers or squared_distances")
     if centers is not None:
-        points = as_reals(centers, "centers").astype(float, copy=False)
+        points = centers
+        if not (type(centers) is np.ndarray and centers.dtype == np.float64):
+            points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
             raise InvalidParameterError(
                 "centers", must=f"be a finite array of shape (n_clusters, n_features), got {points.shape}"

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -182,7 +183,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _choices(self, method: Any) -> dict[str, str]:
         """Return what "auto" stood for, by parameter, in words with the reason."""
-        return {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+        return {}
 
     def _map_blocks(self, source: Blocks) -> Blocks:
         """Return the blocks as a method that makes passes reads them."""
@@ -232,8 +233,9 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             has_names = given is not None and not isinstance(given, str)
             if has_names:
                 self.init = self._match_start(given, sample.index)
+            progress = partial(progress_bar, type(self).__name__, shown=bool(self.verbose))
             method, run = self._searched(
-                Search(self.tol, apply, self._progress, self.n_jobs),
+                Search(self.tol, apply, progress, self.n_jobs),
                 sample,
                 task,
             )
@@ -241,7 +243,9 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 self.init = given
             self._model, masses = method.result(run)
             follows = self._follows(X)
-            self._set_result(run, same_place(masses, X) if follows else masses, sample, self._choices(method), apply)
+            choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+            choices |= self._choices(method)
+            self._set_result(run, same_place(masses, X) if follows else masses, sample, choices, apply)
             self.__dict__.update(self._attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
@@ -294,7 +298,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Validate all rows, in memory."""
         values = self._read(X, reset=True)
         check_enough_objects(len(values), self._wanted_clusters())
-        names = self._names(X)
+        names = None if isinstance(X, np.ndarray) else self._names(X)
         weights = None
         if sample_weight is not None:
             weights = self._weights(ordered_like(sample_weight, names), len(values))
@@ -364,7 +368,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = missing_value_advice(self) is None
+        tags.input_tags.allow_nan = self.missing == "partial" and missing_value_advice(self) is None
         tags.array_api_support = self._takes_tensors()
         return tags
 

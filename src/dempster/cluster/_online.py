@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copied, is_tensor, precision_of, to_host
+from dempster._arrays import Array, copied, is_tensor, to_host
 from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import checked_masses
@@ -44,7 +44,7 @@ class OnlineModel(Protocol):
 class OnlineClusterer(EvidentialClusterer):
     """Base of the clusterers whose model follows from sums over the objects.
 
-    A clusterer says what of the model is shown, by `_shown`; its method has a function `online`.
+    The method of such a clusterer has a function `online`, and `_attributes` takes what that returns as well.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -58,10 +58,6 @@ class OnlineClusterer(EvidentialClusterer):
         if self.device == "cpu" or is_tensor(values):
             return super()._masses_of(values, apply)
         return self._model.masses_on_device(values, self.device)
-
-    def _shown(self, model: Any, learned: Any, dtype: np.dtype) -> dict[str, Any]:
-        """The fitted attributes of this clusterer after a block, by name."""
-        raise NotImplementedError
 
     def partial_fit(
         self,
@@ -130,8 +126,7 @@ class OnlineClusterer(EvidentialClusterer):
             masses, self.focal_sets_, sample.index, metadata=self._metadata({})
         )
         self.labels_ = copied(self.credal_partition_.labels)
-        for name, value in self._shown(self._model, learned, precision_of(sample.values)).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._attributes(learned, self._model))
         if self._follows(X):
             self._move_to(X)
 

@@ -252,7 +252,7 @@ class BPEC(EvidentialClusterer):
 
     def _choices(self, method: FixedPrototypeMethod) -> dict[str, str]:
         used = method.beta, method.delta
-        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
+        return reasons(self.beta, self.delta, *used)
 
     def _attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         found = {

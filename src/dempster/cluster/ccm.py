@@ -273,14 +273,11 @@ CredalPartition, default="k-means++"
 
     def _choices(self, method: CredalMethod) -> dict[str, str]:
         used = method.beta, method.delta
-        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
+        return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
-        return self._shown(model, method, precision_of(method.values))
-
-    def _shown(self, model: CredalModel, learned: CredalMethod | OnlinePrototypes, dtype: np.dtype) -> dict[str, Any]:
+    def _attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
         return {
-            "cluster_centers_": model.centers[:, :-1].astype(dtype),
-            "delta_": learned.delta,
+            "cluster_centers_": model.centers[:, :-1].astype(precision_of(self.credal_partition_.masses)),
+            "delta_": method.delta,
             "beta_": model.step.beta,
         }

@@ -98,7 +98,7 @@ class PrototypeModel:
         if self.within is not None and has_missing(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        in_double = self._needs_double(X)
+        in_double = self.metrics is not None and X.dtype == np.float32  # weights may be a million times apart
         arguments = (*self.kernel_arguments(np.dtype(float) if in_double else X.dtype), *self.step.columns())
 
         def write(start: int, stop: int) -> None:
@@ -111,11 +111,6 @@ class PrototypeModel:
 
         apply(write, row_blocks(len(X)))
         return out
-
-    def _needs_double(self, X: np.ndarray) -> bool:
-        """Return whether distances need more digits than the rows have: weights of a metric may be a million times
-        apart."""
-        return self.metrics is not None and X.dtype == np.float32
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Rows that have all of their cells get the masses that they have among rows like them."""
@@ -134,7 +129,7 @@ class PrototypeModel:
         what the mass step takes for them (`_partial`)."""
         if self.within is not None and has_missing(X):
             return self._partial_costs(X)
-        if self._needs_double(X):
+        if self.metrics is not None and X.dtype == np.float32:
             return self.squared_distances(X.astype(float))
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         out = np.empty((len(X), barycentres.shape[1]), X.dtype)
@@ -156,7 +151,7 @@ class PrototypeModel:
             return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
         lacking = self.within is not None and has_missing(X)
-        in_double = self._needs_double(X)
+        in_double = self.metrics is not None and X.dtype == np.float32  # weights may be a million times apart
         arguments = self.kernel_arguments(np.dtype(float) if in_double else X.dtype)
         barycentres, metrics, *_ = arguments
         (p, g), second_shape = barycentres.shape, (0, 0) if metrics is None else barycentres.shape[:1] * 2
@@ -396,9 +391,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.alpha, self.beta, self.init = alpha, beta, init
         self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
         self.rng = as_random_state(estimator.random_state)
-        self.within, self.weights = sample.within, sample.kernel_weights
         self.rows = sample.rows(task.apply, getattr(estimator, "device", "cpu"))
-        self.values = self.rows.values
+        self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
         # second moments, which the adaptive metric needs, lose digits far from the mean
         origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
         self.origin = None if origin is None else origin.astype(precision_of(self.values))
@@ -701,17 +695,12 @@ CredalPartition, default="k-means++"
 
     def _choices(self, method: PrototypeMethod) -> dict[str, str]:
         used = method.beta, method.delta
-        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
+        return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        return self._shown(model, method, precision_of(method.values))
-
-    def _shown(
-        self, model: PrototypeModel, learned: PrototypeMethod | OnlinePrototypes, dtype: np.dtype
-    ) -> dict[str, Any]:
+    def _attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
         found = {
-            "cluster_centers_": model.centers.astype(dtype),
-            "delta_": learned.delta,
+            "cluster_centers_": model.centers.astype(precision_of(self.credal_partition_.masses)),
+            "delta_": method.delta,
             "beta_": model.step.beta,
         }
         return found if model.metrics is None else {**found, "metric_matrices_": model.metrics}

@@ -618,22 +618,19 @@ CredalPartition, default="k-means++"
         init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
         return EGMMMethod(self, sample, task, init)
 
-    def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
-        likelihood = method.log_likelihood(model)
-        return {
-            **self._shown(model, method, precision_of(method.values)),
-            "log_likelihood_": likelihood,
-            "ebic_": likelihood - model.n_parameters * np.log(method.n) / 2,
-        }
-
-    def _shown(self, model: EvidentialMixture, learned: EGMMMethod | OnlineMixture, dtype: np.dtype) -> dict[str, Any]:
-        means = (model.means * model.unit + learned.origin).astype(dtype)
+    def _attributes(self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture) -> dict[str, Any]:
+        means = (model.means * model.unit + method.origin).astype(precision_of(self.credal_partition_.masses))
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights
-        return {
+        found = {
             "means_": means,
             "cluster_centers_": means,
             "covariance_": model.covariance * model.unit**2,
             "weights_": weights,
         }
+        if isinstance(method, EGMMMethod):
+            likelihood = method.log_likelihood(model)
+            found["log_likelihood_"] = likelihood
+            found["ebic_"] = likelihood - model.n_parameters * np.log(method.n) / 2
+        return found

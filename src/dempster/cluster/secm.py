@@ -349,7 +349,7 @@ class SECM(EvidentialClusterer):
 
     def _choices(self, method: SpatialMethod) -> dict[str, str]:
         used = method.beta, method.delta
-        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
+        return reasons(self.beta, self.delta, *used)
 
     def _attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
         return {

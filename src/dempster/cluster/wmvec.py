@@ -1243,7 +1243,7 @@ default="k-means++"
     # ---- what is shown --------------------------------------------------------------------------------------------
 
     def _choices(self, method: Any) -> dict[str, str]:
-        found = {**super()._choices(method), **reasons(self.beta, self.delta, method.beta, method.delta)}
+        found = reasons(self.beta, self.delta, method.beta, method.delta)
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             found["view_weights"] = _described(self._input.names, model.weights)

@@ -26,17 +26,13 @@ def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) 
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
-def direction_of_line(X: Array) -> np.ndarray:
-    """(p,) factors of the attributes, the same for all X with as many of them."""
-    return np.random.RandomState(0).normal(size=X.shape[1:])
-
-
 def order_along_line(X: np.ndarray) -> np.ndarray:
     """The objects along a line through the attributes: the same order however the rows are permuted.
 
     Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
     """
-    at, direction = np.zeros(len(X)), direction_of_line(X)
+    # the direction is the same for all X with as many columns
+    at, direction = np.zeros(len(X)), np.random.RandomState(0).normal(size=X.shape[1:])
     for start in range(0, len(X), 4096):
         for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
             at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently

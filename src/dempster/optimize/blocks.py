@@ -36,7 +36,8 @@ def n_threads(n_jobs: int | None) -> int:
     one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one; never more than 256."""
     from joblib import effective_n_jobs
 
-    check(n_jobs, "n_jobs", n_jobs_rule)
+    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
+        check(n_jobs, "n_jobs", n_jobs_rule)
     return min(int(effective_n_jobs(n_jobs)), _MOST_THREADS)
 
 

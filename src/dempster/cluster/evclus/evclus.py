@@ -996,8 +996,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return families
 
     def _choices(self, method: EvclusMethod) -> dict[str, str]:
-        chosen = super()._choices(method)
-        return {**chosen, "d0": method.scale.reasons()} if len(method.scale.trials) > 1 else chosen
+        return {"d0": method.scale.reasons()} if len(method.scale.trials) > 1 else {}
 
     def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         found = method.assess(model, self.credal_partition_.masses)

@@ -1037,7 +1037,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _choices(self, method: NetworkMethod) -> dict[str, str]:
         scale = None if self._evclus is None else self._evclus.scale_
-        return super()._choices(method) | ({} if scale is None else {"d0": scale.reasons()})
+        return {} if scale is None else {"d0": scale.reasons()}
 
     def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         found = method.assess(self.credal_partition_.masses)
