@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import Row, Task, benchmark, memory, timings
 from dempster import CredalPartition, FocalSets
-from dempster.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
 from dempster.partition.relational import sample_pairs
 
 _CLUSTERS = 5
@@ -70,7 +70,7 @@ def _judge_rand(n: int, value: Any) -> str:
 
 _INDICES = {
     "consistency_index": (lambda a, b: consistency_index(a, b), _judge_consistency),
-    "nonspecificity_of_pairs": (lambda a, b: nonspecificity_of_pairs(a), _judge_nonspecificity),
+    "pairwise_nonspecificity": (lambda a, b: pairwise_nonspecificity(a), _judge_nonspecificity),
     "credal_rand_index": (lambda a, b: credal_rand_index(a, b, random_state=0), _judge_rand),
 }
 

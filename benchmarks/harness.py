@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 SHORTEST_ROUND = 0.2  # seconds: quick work is repeated within a round
-MOST_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no other begins
+MAX_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no other begins
 
 
 # ---- rows of the table ----------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def _measure_and_send(sender: Any, prepare: Prepare, arguments: tuple[Any, ...])
         peak = None if before is None or after is None else after - before
         verdict = task.judge(result)
         del result
-        while len(rounds) < MOST_ROUNDS and time.perf_counter() - begin < LONG_ENOUGH:
+        while len(rounds) < MAX_ROUNDS and time.perf_counter() - begin < LONG_ENOUGH:
             rounds.append(_smallest_time(task.work))
         sender.send(Measurement(Timing(rounds), peak, verdict))
     except Exception as error:  # whatever it is, the table shall say it

@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
 from benchmarks.harness import shared_folder
 from dempster.cluster import ECM, EVCLUS
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 
 SHARES = 0.05, 0.1, 0.2, 0.3
 PATTERNS = 3
@@ -56,7 +56,7 @@ def wrong_and_certain(model: Any, complete: np.ndarray, lacking: np.ndarray) -> 
     mine, theirs = linear_sum_assignment(-confusion_matrix(complete, model.labels_, labels=range(c)))
     same = np.empty(c, dtype=int)
     same[theirs] = mine
-    wrong = (same[model.labels_] != complete) & (doubt_of(model.credal_partition_) < 0.5)
+    wrong = (same[model.labels_] != complete) & (doubt_scores(model.credal_partition_) < 0.5)
     return float(wrong[lacking].mean())
 
 

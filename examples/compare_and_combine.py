@@ -7,7 +7,7 @@ import numpy as np
 
 from dempster.cluster import ECM
 from dempster.datasets import make_fourclass
-from dempster.partition import combine_partitions, consistency_index, nonspecificity_of_pairs
+from dempster.partition import combine_partitions, consistency_index, pairwise_nonspecificity
 from dempster.plot import PartitionMapDisplay
 
 X, truth = make_fourclass(200, random_state=0)
@@ -19,7 +19,7 @@ everything = ECM(4, random_state=0).fit(X).credal_partition_
 opinions = {"first attribute": first, "second attribute": second, "combined": both, "both attributes": everything}
 print(f"{'':18}consistent with the truth   nonspecific")
 for name, partition in opinions.items():
-    print(f"{name:18}{consistency_index(partition, truth):25.2f}{nonspecificity_of_pairs(partition):14.2f}")
+    print(f"{name:18}{consistency_index(partition, truth):25.2f}{pairwise_nonspecificity(partition):14.2f}")
 
 display = PartitionMapDisplay.from_partitions({**opinions, "truth": np.asarray(truth)})
 display.figure_.savefig("opinions.png", dpi=120, bbox_inches="tight")

@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, EVCLUS
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 from dempster.plot import CredalPartitionDisplay
 
 # Flowers, a fifth of whose measurements got lost.
@@ -38,7 +38,7 @@ print(f"  missing='partial'        {adjusted_rand_score(species, model.labels_):
 print(f"  means in missing cells   {adjusted_rand_score(species, imputed.labels_):.2f}\n")
 
 # The less is known of a flower, the more it is in doubt between clusters.
-doubt = np.minimum(doubt_of(model.credal_partition_), 1)
+doubt = np.minimum(doubt_scores(model.credal_partition_), 1)
 print("cells missing   flowers   mean doubt")
 for k in range(4):
     who = np.asarray(lost == k)
@@ -50,7 +50,7 @@ flower = flowers.iloc[[136]]
 print("\none flower, known by       doubt   plausibility of each cluster")
 for k in range(1, 5):
     known = model.predict_mass(flower.where(np.arange(4)[None] < k))
-    print(f"  its first {k} of 4 values {doubt_of(known)[0]:7.2f}   {known.contour[0].round(2)}")
+    print(f"  its first {k} of 4 values {doubt_scores(known)[0]:7.2f}   {known.contour[0].round(2)}")
 
 # Tables with categories have Gower's dissimilarity.
 mixed = table.assign(color=rng.choice(["violet", "blue", None], len(table)))

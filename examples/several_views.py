@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, WMVEC
-from dempster.explain import CautiousTree, doubt_of, explain_object
+from dempster.explain import CautiousTree, doubt_scores, explain_object
 from dempster.plot import CredalPartitionDisplay
 
 # Four kinds of objects. One instrument tells the first two from the last two, another the odd from the even ones,
@@ -45,7 +45,7 @@ new["spectrum"][1] += 9000
 print("\nof a usual object and a strange one, outliers are:", model.predict_mass(new).outliers)
 
 # What comes after the fit takes the same views: why an object is in doubt, and the clusters in rules.
-doubtful = int(np.where(doubt_of(partition) > 1, -1, doubt_of(partition)).argmax())
+doubtful = int(np.where(doubt_scores(partition) > 1, -1, doubt_scores(partition)).argmax())
 print(f"\n{explain_object(model, views, doubtful).to_text()}")
 rules = CautiousTree(max_leaves=4).fit(views, model)
 print(f"\n{rules.export_text()}")

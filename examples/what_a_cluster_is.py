@@ -23,7 +23,7 @@ print(wines.to_text(n_features=3))
 print("\n", wines.attributes.loc[["alcohol", "grape"], ["clustered", "test", "effect", "p_adjusted"]], sep="")
 
 # Two clusters side by side: which measurement tells them apart, and where is the line?
-print("\n", wines.tells_apart(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
+print("\n", wines.discriminating_features(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
 
 wines.plot("heat", title="three kinds of wine").figure_.savefig("wines.png", dpi=120, bbox_inches="tight")
 wines.plot("dots").figure_.savefig("wines_in_units.png", dpi=120, bbox_inches="tight")

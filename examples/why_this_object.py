@@ -7,7 +7,7 @@ import numpy as np
 
 from dempster.cluster import EVCLUS
 from dempster.datasets import load_iris
-from dempster.explain import doubt_of, explain_object
+from dempster.explain import doubt_scores, explain_object
 
 # Three species of flowers; two of them touch.
 iris = load_iris()
@@ -15,7 +15,7 @@ model = EVCLUS(3, random_state=0).fit(iris.data)
 names = [name.removesuffix(" (cm)") for name in iris.feature_names]
 
 # The flower in most doubt, in a few sentences, and as a table.
-doubt = doubt_of(model.credal_partition_)
+doubt = doubt_scores(model.credal_partition_)
 flower = int(np.where(doubt > 1, 0, doubt).argmax())
 why = explain_object(model, iris.data, flower, feature_names=names)
 print(why.to_text())

@@ -17,7 +17,7 @@ from dempster.explain.cautious_tree import Node, costs_by_leaves, prune
 from dempster.metric import KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.blocks import n_threads
-from dempster.partition import credal_rand_index, map_of_partitions, nearest_pairs
+from dempster.partition import credal_rand_index, embed_partitions, nearest_pairs
 from tests.cluster.contract import answer, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
@@ -50,7 +50,7 @@ def test_a_truth_value_is_no_cluster():
         with pytest.raises(InvalidInputError, match=r"\bsets\b"):
             HARD.belief(wrong)
         with pytest.raises(InvalidInputError, match=r"\bsecond\b"):
-            profile(HARD, X).tells_apart(2, wrong)
+            profile(HARD, X).discriminating_features(2, wrong)
         with pytest.raises(InvalidInputError, match=r"\bfirst\b"):
             explain_object(HARD, X, 0).between(wrong)
     assert len(CredalPartition.from_hard(Y == 0, noise=False).outliers) == 16
@@ -61,7 +61,7 @@ def test_a_truth_value_is_no_cluster():
 TABLE = np.arange(9).reshape(3, 3)
 NAMES = {
     "cluster_names": lambda v: FocalSets.simple(3).names(v),
-    "names": lambda v: map_of_partitions([Y, Y, Y[::-1]], v),
+    "names": lambda v: embed_partitions([Y, Y, Y[::-1]], v),
     "feature_names": lambda v: explain_object(HARD, X, 0, feature_names=v),
 }
 

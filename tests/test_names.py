@@ -14,8 +14,8 @@ from dempster.explain import (
     CautiousTree,
     credal_silhouette,
     explain_object,
-    kept_curve,
     profile,
+    retention_curve,
     set_scores,
     stability,
 )
@@ -54,7 +54,7 @@ MEETINGS = {
     "labels and a table, in a silhouette": (lambda p, x: np.sort(credal_silhouette(p, x).values), LABELS, X),
     "labels and classes": (lambda p, y: set_scores(p, y).to_frame().to_numpy(), LABELS, Y),
     "labels and labels": (lambda p, y: float(credal_rand_index(p, y)), LABELS, Y),
-    "a partition, classes and doubt": (lambda p, y, d: kept_curve(p, y, doubt=d).quality, PARTITION, Y, WEIGHTS),
+    "a partition, classes and doubt": (lambda p, y, d: retention_curve(p, y, doubt=d).quality, PARTITION, Y, WEIGHTS),
     "a partition and weights": (lambda p, w: nearest_pairs(p, 1, w), PARTITION, WEIGHTS),
     "mass functions and rates": (discounted, MASSES, WEIGHTS / 6),
     "mass functions, classes and weights": (

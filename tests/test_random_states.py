@@ -132,8 +132,8 @@ CASES = {
         partition.combine_partitions([y, OTHER], n_partners=5, max_iter=5, random_state=state).masses
     ),
     "partition.credal_rand_index": lambda state: partition.credal_rand_index(y, OTHER, n_pairs=50, random_state=state),
-    "partition.map_of_partitions": lambda state: (
-        partition.map_of_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+    "partition.embed_partitions": lambda state: (
+        partition.embed_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
     ),
     "plot.CalibrationDisplay.from_estimator": lambda state: (
         CalibrationDisplay.from_estimator(fitted("BootClus"), n_pairs=30, random_state=state).belief
@@ -150,7 +150,9 @@ CASES = {
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
     ),
-    "apps.recipe.labels_as_constraints": lambda state: recipe.labels_as_constraints(np.tile(y, 20), state).cannot_link,
+    "apps.recipe.constraints_from_labels": lambda state: (
+        recipe.constraints_from_labels(np.tile(y, 20), state).cannot_link
+    ),
     "apps.report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
 }
 

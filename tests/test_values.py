@@ -17,7 +17,7 @@ from dempster.belief import Opinions
 from dempster.classify import ContextualDiscounting, EKNNClassifier
 from dempster.cluster import CCM, CECM, ECM, EGMM, MECM, NNEVCLUS, BootClus, CatECM, ECMdd, EKNNClus
 from dempster.constraints import Constraints
-from dempster.explain import KeptCurve, explain_object, profile, set_scores, stability
+from dempster.explain import RetentionCurve, explain_object, profile, set_scores, stability
 from dempster.metric import FDA
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
 from dempster.model_selection import n_clusters_curve
@@ -86,7 +86,7 @@ REFUSED = {
     "rows, masked": lambda: Constraints([(0, 1)], n_objects=3)[masked([0, 1, 2])],
     "matching": lambda: set_scores(PARTITION, CODES, matching=pd.NA),
     "statistic": lambda: profile(PARTITION, X).to_frame(pd.NA),
-    "second": lambda: profile(PARTITION, X).tells_apart(0, pd.NA),
+    "second": lambda: profile(PARTITION, X).discriminating_features(0, pd.NA),
     "clustered": lambda: profile(PARTITION, X, clustered=3),
     "attributes": lambda: explain_object(PARTITION, D, 0, metric="precomputed", attributes=X + 0j),
     "X, dissimilarities below zero": lambda: explain_object(PARTITION, -D, 0, metric="precomputed"),
@@ -113,8 +113,8 @@ REFUSED = {
     "X, a list with a date": lambda: ECM(3).fit([*X.tolist(), [1.0, np.datetime64("2020-01-01"), 2.0]]),
     "X, a tensor without numbers": lambda: ECM(3).fit(torch.empty(X.shape, device="meta")),
     "masses, a tensor without numbers": lambda: MassFunctions(torch.empty((3, 4), device="meta"), FocalSets.full(2)),
-    "share, falling": lambda: KeptCurve([1.0, 0.5], [0.8, 0.9], "ari"),
-    "measure": lambda: KeptCurve([0.5, 1.0], [0.8, 0.9], "luck"),
+    "share, falling": lambda: RetentionCurve([1.0, 0.5], [0.8, 0.9], "ari"),
+    "measure": lambda: RetentionCurve([0.5, 1.0], [0.8, 0.9], "luck"),
     "belief, above one": lambda: Opinions([[0.9, 0.9]], [0.4], [0.5, 0.5]),
     "base_rate, above one": lambda: Opinions([[0.2, 0.4]], [0.4], [0.9, 0.9]),
 }

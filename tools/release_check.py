@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LARGEST_WHEEL = 2_000_000
+MAX_WHEEL = 2_000_000
 # Run in the empty environment, away from the sources.
 TRIED = """
 import dempster, pathlib, tempfile
@@ -52,8 +52,8 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
     for file in (wheel, sdist):
         if f"dempster-{version}" not in file.name:
             sys.exit(f"{file.name} is not of version {version}")
-    if wheel.stat().st_size > LARGEST_WHEEL:
-        sys.exit(f"{wheel.name} takes {wheel.stat().st_size:,} bytes, more than {LARGEST_WHEEL:,}")
+    if wheel.stat().st_size > MAX_WHEEL:
+        sys.exit(f"{wheel.name} takes {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL:,}")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     strange = [name for name in names if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))]

@@ -13,7 +13,7 @@ __all__ = ["FAMILIES", "PUBLIC", "NOISE", "DataSet", "chosen_half", "generated_s
 
 PUBLIC = "public"
 NOISE = -1  # class of a planted outlier
-MOST_OBJECTS, MOST_ATTRIBUTES, MOST_CLASSES = 2500, 100, 31
+MAX_OBJECTS, MAX_ATTRIBUTES, MAX_CLASSES = 2500, 100, 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def public_sets() -> list[DataSet]:
             if "X" not in z or "y" not in z:
                 continue
             X, y = z["X"].astype(float), z["y"]
-        if 2 <= len(np.unique(y)) <= MOST_CLASSES and X.shape[1] <= MOST_ATTRIBUTES and np.isfinite(X).all():
+        if 2 <= len(np.unique(y)) <= MAX_CLASSES and X.shape[1] <= MAX_ATTRIBUTES and np.isfinite(X).all():
             found.append(DataSet(file.stem, PUBLIC, *_at_most(_standardized(X), y)))
     return found
 
@@ -70,9 +70,9 @@ def _standardized(X: np.ndarray) -> np.ndarray:
 
 
 def _at_most(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if len(X) <= MOST_OBJECTS:
+    if len(X) <= MAX_OBJECTS:
         return X, y
-    some = np.random.default_rng(0).choice(len(X), MOST_OBJECTS, replace=False)
+    some = np.random.default_rng(0).choice(len(X), MAX_OBJECTS, replace=False)
     return X[some], y[some]
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.defaults.data import NOISE
 from dempster import CredalPartition
-from dempster.explain import doubt_of, kept_curve
+from dempster.explain import doubt_scores, retention_curve
 from dempster.explain.scores import cluster_of_class
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
@@ -23,7 +23,7 @@ def of_labels(labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None
     real = y != NOISE
     measures: Measures = {"ari": adjusted_rand_score(y[real], labels[real])}
     if doubt is not None:
-        measures["kept"] = kept_curve(labels[real], y[real], doubt=doubt[real], shares=SHARES).quality.tolist()
+        measures["kept"] = retention_curve(labels[real], y[real], doubt=doubt[real], shares=SHARES).quality.tolist()
     return measures
 
 
@@ -39,7 +39,7 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
     outlying[partition.outliers] = True
     certain &= ~ambiguous & ~outlying
     torn = real & ambiguous
-    measures = of_labels(partition.labels, y, doubt_of(partition))
+    measures = of_labels(partition.labels, y, doubt_scores(partition))
     measures["ambiguous"] = float(ambiguous[real].mean())
     measures["outliers"] = float(outlying[real].mean())
     if (~real).any():

@@ -123,7 +123,7 @@ def _doubt(evidence: Evidence) -> str:
     best = evidence.best(rows, "kept80", slack=0.0)
     words = (
         "“class in the set”, “label right”: of the ambiguous objects, how often the set holds their class, and how "
-        "often the label is right. “80 % kept”: ARI when the fifth of largest doubt is put aside (see `kept_curve`); "
+        "often the label is right. “80 % kept”: ARI without the fifth of largest doubt (see `retention_curve`); "
         "k-means by the ratio of the distances to the two nearest centers, the mixture by its posteriors. The last two "
         "columns compare on the same sets.\n\n"
         f"Above both cheap ones at 80 % kept: {_names(above['above'])}. Not above both: {_names(above['below'])}; "

@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.measures import SHARES
 from benchmarks.defaults.methods import K_MEANS, MIXTURE, SILHOUETTE
-from dempster.explain import KeptCurve
-from dempster.plot import KeptCurveDisplay
+from dempster.explain import RetentionCurve
+from dempster.plot import RetentionCurveDisplay
 
 __all__ = ["AUTO", "draw_kept", "draw_numbers"]
 
@@ -27,8 +27,8 @@ def draw_kept(evidence: Evidence, file: Path) -> None:
     for name in _DRAWN:
         kept = rows.loc[rows["method"] == name, "kept"]
         if len(kept):
-            curves[name] = KeptCurve(np.array(SHARES), np.mean(kept.tolist(), axis=0), "ari")
-    display = KeptCurveDisplay(curves=curves).plot(title="mean over the public sets")
+            curves[name] = RetentionCurve(np.array(SHARES), np.mean(kept.tolist(), axis=0), "ari")
+    display = RetentionCurveDisplay(curves=curves).plot(title="mean over the public sets")
     for line, name in zip(display.lines_, curves, strict=True):
         if name in (K_MEANS, MIXTURE):
             line.set_linestyle("--")

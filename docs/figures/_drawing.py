@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 from dempster.plot import CredalPartitionDisplay
 
 mpl.use("Agg")
@@ -35,7 +35,7 @@ def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float 
 
 def doubt_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
     """The objects from light, without doubt, to dark, nothing known."""
-    doubt = doubt_of(model.credal_partition_)
+    doubt = doubt_scores(model.credal_partition_)
     ax.scatter(*X.T, s=marker_size, c=doubt, cmap="cividis_r", vmin=0, vmax=1, edgecolors="0.4", linewidths=0.3)
     ax.set_title(f"{title}\nmean doubt {doubt.mean():.2f}")
     ax.spines[["top", "right"]].set_visible(False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster import CredalPartition
-from dempster.partition import consistency_index, nonspecificity_of_pairs
+from dempster.partition import consistency_index, pairwise_nonspecificity
 from reproduce.runner import Run, summary
 
 Results = dict[str, list[dict[str, Any]]]  # of every method, one for each seed
@@ -20,9 +20,9 @@ def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
     normal = partition.normalize("dempster")
     return {
         "consistency": float(consistency_index(normal, y)),
-        "nonspecificity": float(nonspecificity_of_pairs(normal)),
+        "nonspecificity": float(pairwise_nonspecificity(normal)),
         "consistency as it is": float(consistency_index(partition, y)),
-        "nonspecificity as it is": float(nonspecificity_of_pairs(partition)),
+        "nonspecificity as it is": float(pairwise_nonspecificity(partition)),
     }
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, EVCLUS, ECMdd
-from dempster.partition import PartitionMap, combine_partitions, map_of_partitions
+from dempster.partition import PartitionMap, combine_partitions, embed_partitions
 from dempster.plot import CredalPartitionDisplay, PartitionMapDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment
@@ -51,7 +51,7 @@ def compare() -> dict[str, Any]:
     found = partitions(X)
     combined = combine_partitions([found[name] for name in COMBINED], "dubois_prade", random_state=0)
     found["combined"] = combined
-    drawn = map_of_partitions(list(found.values()), list(found))
+    drawn = embed_partitions(list(found.values()), list(found))
     shown = {name: np.array(found[name].assignment()).tolist() for name in ("k-means", "fuzzy c-means", "combined")}
     return {
         "coordinates": drawn.coordinates.tolist(),

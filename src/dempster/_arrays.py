@@ -24,7 +24,7 @@ def is_tensor(values: Any) -> bool:
     return torch is not None and isinstance(values, torch.Tensor)
 
 
-def made_by(values: Any) -> str:
+def module_of(values: Any) -> str:
     """The name of the library that a value comes from; "" of types that belong to none."""
     return str(type(values).__module__ or "").split(".")[0]
 
@@ -73,7 +73,7 @@ def to_host(values: Array) -> np.ndarray:
         return held.float().numpy()
 
 
-def same_place(values: Array, other: Array) -> Array:
+def to_device_of(values: Array, other: Array) -> Array:
     """The same numbers, in their own precision, where another array is."""
     if not is_tensor(other):
         return values
@@ -85,7 +85,7 @@ def same_place(values: Array, other: Array) -> Array:
 
 def like(values: np.ndarray, other: Array) -> Array:
     """The same numbers in the precision of another array, and where it is."""
-    return same_place(values.astype(precision_of(other)), other)
+    return to_device_of(values.astype(precision_of(other)), other)
 
 
 def zeros(shape: tuple[int, ...], other: Array) -> Array:
@@ -119,7 +119,7 @@ def product(values: Array, table: np.ndarray) -> Array:
     """The matrix product with a table, in the higher precision of the two."""
     if not is_tensor(values):
         return values @ table
-    there = same_place(table, values)
+    there = to_device_of(table, values)
     wider = library_of(values).promote_types(values.dtype, there.dtype)
     return values.to(wider) @ there.to(wider)
 
@@ -138,7 +138,7 @@ def rows_times(rows: Array, table: np.ndarray) -> Array:
 
 def looked_up(table: np.ndarray, where: Array) -> Array:
     """The entries (or rows) of a table at these positions, where the positions are."""
-    return same_place(table, where)[where] if is_tensor(where) else table[where]
+    return to_device_of(table, where)[where] if is_tensor(where) else table[where]
 
 
 def positions_where(marks: Array) -> Array:

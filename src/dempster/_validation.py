@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, like, made_by, precision_of, to_host, with_shape
+from dempster._arrays import Array, is_tensor, library_of, like, module_of, precision_of, to_host, with_shape
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._text import printable
 
@@ -758,7 +758,7 @@ def reading_table(table: Any, name: str) -> Iterator[None]:
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
         raise InvalidParameterError(name, f"in memory, got a {type(table).__name__} that is not computed yet")
-    if made_by(table) == "pyarrow":
+    if module_of(table) == "pyarrow":
         raise InvalidParameterError(name, "an array or a table of pandas or polars: take its to_pandas()")
     with naming_table(name):
         yield
@@ -885,7 +885,7 @@ def column_index(X: Any) -> Any:
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
-        return list(X.columns) if made_by(X) == "polars" else None
+        return list(X.columns) if module_of(X) == "polars" else None
     return None if _is_plain(X.columns) else X.columns
 
 
@@ -898,7 +898,7 @@ def column_names(X: Any) -> list[Any] | None:
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(X.column_names if made_by(X) == "pyarrow" else columns)
+    return list(X.column_names if module_of(X) == "pyarrow" else columns)
 
 
 def numbered_attributes(count: int) -> list[str]:

@@ -194,7 +194,7 @@ def test_explain_an_object_a_cluster_a_pair(made):
     assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())  # in the units of the table
     assert "cluster 1" in document("explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1)["text"]
     pair = document("explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
-    assert pair["tells_apart"][0]["rule"].startswith("cluster ")
+    assert pair["discriminating_features"][0]["rule"].startswith("cluster ")
     assert len(document("explain", "ecm.dempster", "flowers.csv")["profile"]) >= 3
     assert (
         "there is no object 'nobody'"

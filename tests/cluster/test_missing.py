@@ -14,7 +14,7 @@ from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, Bel
 from dempster.cluster._incomplete import within_variances
 from dempster.cluster._lifted import lifted
 from dempster.constraints import Constraints
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -157,7 +157,7 @@ def test_what_is_not_known_is_doubted(kind):
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(kind).fit(X)
     quarter, half = (model.predict_mass(with_holes(X, share)) for share in (0.25, 0.5))
-    doubts = [np.minimum(doubt_of(p), 1).mean() for p in (model.credal_partition_, quarter, half)]
+    doubts = [np.minimum(doubt_scores(p), 1).mean() for p in (model.credal_partition_, quarter, half)]
     assert doubts[0] + 0.02 < doubts[1] < doubts[2]
     if kind is not WECMdd:  # the penalties of its pairs outweigh what is not known
         assert half.nonspecificity().mean() > model.credal_partition_.nonspecificity().mean()
@@ -348,7 +348,7 @@ def test_gower_doubts_what_is_not_known():
     X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
     model = made(EVCLUS, metric="gower").fit(X)
     half = model.predict_mass(with_holes(X, 0.5))
-    assert np.minimum(doubt_of(half), 1).mean() > np.minimum(doubt_of(model.credal_partition_), 1).mean() + 0.1
+    assert np.minimum(doubt_scores(half), 1).mean() > np.minimum(doubt_scores(model.credal_partition_), 1).mean() + 0.1
     plain = made(EVCLUS, metric="gower", missing="refuse").fit(X)
     assert masses(plain).tobytes() == masses(model).tobytes()
 

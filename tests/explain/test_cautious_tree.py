@@ -462,5 +462,5 @@ def test_rules_say_the_thresholds_that_are_meant():
     table = CautiousTree(3).fit(X, y).to_frame()
     low, high = (float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1]))
     assert X[9] <= low < X[10] < X[19] <= high < X[20]
-    rule = profile(y, X).tells_apart(0, 1)["rule"].iloc[0]
+    rule = profile(y, X).discriminating_features(0, 1)["rule"].iloc[0]
     assert X[9] <= float(re.search(r"[0-9.]{9,}", rule)[0]) < X[10]

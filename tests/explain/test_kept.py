@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
-from dempster.explain import KeptCurve, doubt_of, kept_curve
+from dempster.explain import RetentionCurve, doubt_scores, retention_curve
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def touching():
 
 def test_doubt_is_the_ratio_of_the_two_largest_plausibilities(touching):
     partition, _ = touching
-    doubt = doubt_of(partition)
+    doubt = doubt_scores(partition)
     for i in np.setdiff1d(np.arange(200), partition.outliers):
         second, first = np.sort(partition.contour[i])[-2:]
         assert doubt[i] == pytest.approx(second / first)
@@ -28,19 +28,19 @@ def test_doubt_is_the_ratio_of_the_two_largest_plausibilities(touching):
 
 def test_outliers_come_before_all_others():
     rows = [[0, 1, 0, 0], [0, 0, 0, 1], [0.6, 0.4, 0, 0], [1, 0, 0, 0], [0.4, 0.6, 0, 0]]
-    doubt = doubt_of(CredalPartition(rows, FocalSets.full(2)))
+    doubt = doubt_scores(CredalPartition(rows, FocalSets.full(2)))
     np.testing.assert_allclose(doubt, [0, 1, 1.6, 2, 0])
 
 
 def test_doubt_of_labels_and_of_one_cluster():
-    assert doubt_of([0, 1, -1, 1]).tolist() == [0, 0, 2, 0]
-    assert doubt_of(CredalPartition([[1.0], [1.0]], FocalSets.from_sets(1, [[0]]))).tolist() == [0, 0]
+    assert doubt_scores([0, 1, -1, 1]).tolist() == [0, 0, 2, 0]
+    assert doubt_scores(CredalPartition([[1.0], [1.0]], FocalSets.from_sets(1, [[0]]))).tolist() == [0, 0]
 
 
 def test_curve_agrees_with_a_loop(touching):
     partition, y = touching
-    order = np.argsort(doubt_of(partition), kind="stable")
-    curve = kept_curve(partition, y, shares=[1, 0.5, 0.8])
+    order = np.argsort(doubt_scores(partition), kind="stable")
+    curve = retention_curve(partition, y, shares=[1, 0.5, 0.8])
     assert curve.share.tolist() == [0.5, 0.8, 1]
     for share, quality in zip(curve.share, curve.quality, strict=True):
         kept = order[: round(share * 200)]
@@ -55,16 +55,16 @@ def test_curve_agrees_with_a_loop(touching):
 def test_accuracy_after_matching_once_for_all_objects():
     labels = np.array([2, 2, 2, 0, 0, 1])
     y = np.array(["a", "a", "b", "b", "b", "c"])
-    curve = kept_curve(labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy")
+    curve = retention_curve(labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy")
     assert curve.quality.tolist() == [1, 5 / 6]  # 2 stands for a, 0 for b, 1 for c
-    none = kept_curve([0, 0, 0], [0, 1, 2], shares=[1], quality="accuracy")
+    none = retention_curve([0, 0, 0], [0, 1, 2], shares=[1], quality="accuracy")
     assert none.quality == pytest.approx(1 / 3)  # two classes have no cluster
 
 
 def test_another_ranking_changes_who_is_kept():
     y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
-    wise = kept_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], shares=[4 / 6, 1])
-    foolish = kept_curve(labels, y, doubt=[0, 0, 1, 1, 0, 0], shares=[4 / 6, 1])
+    wise = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], shares=[4 / 6, 1])
+    foolish = retention_curve(labels, y, doubt=[0, 0, 1, 1, 0, 0], shares=[4 / 6, 1])
     assert wise.at(4 / 6) == 1 > foolish.at(4 / 6)
     assert wise.at(1) == foolish.at(1)
 
@@ -72,22 +72,22 @@ def test_another_ranking_changes_who_is_kept():
 def test_equal_doubt_does_not_follow_the_rows():
     """Sorted rows: the first half would be a single class."""
     y = np.repeat([0, 1], 50)
-    curve = kept_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
+    curve = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
     assert abs(curve.at(0.5) - 0.5) < 0.2
-    kept = kept_curve(y, y, shares=[0.5])
+    kept = retention_curve(y, y, shares=[0.5])
     assert kept.quality.tolist() == [1]
-    again = kept_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
+    again = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
     np.testing.assert_array_equal(curve.quality, again.quality)
 
 
 def test_table_and_text(touching):
-    curve = KeptCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]), "ari")
+    curve = RetentionCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]), "ari")
     expected = pd.DataFrame({"ari": [0.9, 0.7]}, index=pd.Index([0.6, 1.0], name="share"))
     pd.testing.assert_frame_equal(curve.to_frame(), expected)
-    assert repr(curve) == "KeptCurve(ari={60%: 0.900, 100%: 0.700})"
+    assert repr(curve) == "RetentionCurve(ari={60%: 0.900, 100%: 0.700})"
     assert (len(curve), curve.area) == (2, pytest.approx(0.8))
-    assert KeptCurve(np.array([1.0]), np.array([0.7]), "ari").area == 0.7
-    assert kept_curve(*touching).share.tolist() == pytest.approx(np.arange(20, 101, 5) / 100)
+    assert RetentionCurve(np.array([1.0]), np.array([0.7]), "ari").area == 0.7
+    assert retention_curve(*touching).share.tolist() == pytest.approx(np.arange(20, 101, 5) / 100)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_table_and_text(touching):
 )
 def test_bad_input_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        kept_curve([0, 0, 1, 1], **{"y": [0, 0, 1, 1], **options})
+        retention_curve([0, 0, 1, 1], **{"y": [0, 0, 1, 1], **options})
 
 
 def test_shares_beyond_the_curve_are_refused():
     with pytest.raises(ValueError, match="share must lie between 0.5 and 1, got 0.2"):
-        kept_curve([0, 0, 1, 1], [0, 0, 1, 1], shares=[0.5, 1]).at(0.2)
+        retention_curve([0, 0, 1, 1], [0, 0, 1, 1], shares=[0.5, 1]).at(0.2)

@@ -31,7 +31,7 @@ from dempster.cluster import (
     EKNNClus,
     WECMdd,
 )
-from dempster.explain import ObjectExplanation, doubt_of, explain_object
+from dempster.explain import ObjectExplanation, doubt_scores, explain_object
 from tests.cluster.contract import IMAGE, POINTS, SUBJECTS, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -41,7 +41,7 @@ NAMES = ["height", "weight"]
 def most_doubtful(model):
     """Position of the object in most doubt that is no outlier."""
     partition = getattr(model, "credal_partition_", None)
-    doubt = np.zeros(np.size(model.labels_)) if partition is None else doubt_of(partition)
+    doubt = np.zeros(np.size(model.labels_)) if partition is None else doubt_scores(partition)
     return int(np.where(doubt > 1, -1, doubt).argmax())
 
 

@@ -278,7 +278,7 @@ def test_the_best_threshold_by_loops():
     rng = np.random.default_rng(5)
     X = np.round(rng.normal(size=(40, 1)) + np.repeat([0, 1], [15, 25])[:, None], 1)
     labels = np.repeat(["low", "high"], [15, 25])
-    row = profile(labels, X).tells_apart("low", "high").iloc[0]
+    row = profile(labels, X).discriminating_features("low", "high").iloc[0]
     a, b = X[:15, 0], X[15:, 0]
     best = max(abs((a <= t).mean() - (b <= t).mean()) for t in X[:, 0])
     assert row["separation"] == pytest.approx(best)
@@ -291,12 +291,12 @@ def test_the_best_threshold_by_loops():
 
 def test_attributes_are_ranked_and_put_into_words(mixed):
     table, partition = mixed
-    found = profile(partition, table).tells_apart(0, 1)
+    found = profile(partition, table).discriminating_features(0, 1)
     assert found["separation"].dropna().is_monotonic_decreasing
     assert found.loc["petal length (cm)", "rule"] == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
     assert found.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
     assert found.index[-1] == "coin"
-    mirrored = profile(partition, table).tells_apart(1, 0)
+    mirrored = profile(partition, table).discriminating_features(1, 0)
     np.testing.assert_allclose(mirrored.loc[found.index, "separation"], found["separation"])
     np.testing.assert_allclose(mirrored.loc[found.index, "delta"], -found["delta"])
 
@@ -304,11 +304,11 @@ def test_attributes_are_ranked_and_put_into_words(mixed):
 def test_groups_between_clusters_can_be_told_apart(iris):
     X, partition = iris
     found = profile(partition, X)
-    assert found.tells_apart("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
+    assert found.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
     with pytest.raises(ValueError, match="second must be the name of a cluster or group"):
-        found.tells_apart(0, "cluster 9")
+        found.discriminating_features(0, "cluster 9")
     with pytest.raises(ValueError, match="must be different groups, got 'cluster 0' twice"):
-        found.tells_apart(0, "cluster 0")
+        found.discriminating_features(0, "cluster 0")
 
 
 def test_an_empty_cluster_is_no_error():
@@ -318,7 +318,7 @@ def test_an_empty_cluster_is_no_error():
     assert found.to_frame()["possible"].tolist()[:2] == [3, 1]
     assert "cluster 1: no certain object, 1 more possible" in found.to_text()
     with pytest.raises(ValueError, match="'cluster 1' has no certain objects"):
-        found.tells_apart(0, 1)
+        found.discriminating_features(0, 1)
     assert len(tell_apart([found.features[0].attribute], found.groups[0], found.groups[2], "bh")) == 1
 
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dempster import CredalPartition, io
 from dempster.cluster import ECM
-from dempster.explain import credal_silhouette, doubt_of, kept_curve, quality, set_scores, stability
+from dempster.explain import credal_silhouette, doubt_scores, quality, retention_curve, set_scores, stability
 
 X, y = make_blobs(120, 2, centers=[[0, 0], [3, 0], [0, 9]], random_state=0)
 MODEL = ECM(3, random_state=0)
@@ -24,7 +24,7 @@ def test_numbers_are_those_of_the_measures():
     assert found["silhouette_certain"] == silhouette.certain_mean
     assert found["silhouette_weighted"] == silhouette.weighted_mean
     assert (found["held"], found["size"], found["u65"]) == (scores.held, scores.size, scores.u65)
-    assert found["ari_kept"] == kept_curve(PARTITION, y, shares=[0.8]).at(0.8)
+    assert found["ari_kept"] == retention_curve(PARTITION, y, shares=[0.8]).at(0.8)
     assert found["stability"] == resamples.mean
     assert found["nonspecificity"] == PARTITION.nonspecificity_index()
 
@@ -81,7 +81,7 @@ def test_clear_errors():
 
 
 @pytest.mark.parametrize(
-    "ask", [doubt_of, lambda p: credal_silhouette(p, X).values, lambda p: kept_curve(p, y).quality]
+    "ask", [doubt_scores, lambda p: credal_silhouette(p, X).values, lambda p: retention_curve(p, y).quality]
 )
 def test_a_fitted_estimator_stands_for_its_partition(ask):
     model = ECM(3, random_state=0).fit(X)

@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances, silhouette_samples
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
-from dempster.explain import credal_silhouette, doubt_of
+from dempster.explain import credal_silhouette, doubt_scores
 from tests.strategies import random_masses
 
 X, y = make_blobs(90, 3, centers=4, cluster_std=2.0, random_state=0)
@@ -58,7 +58,7 @@ def test_soft_partitions_by_loops():
     np.testing.assert_array_equal(found.sizes, sizes)
     assert found.mean == pytest.approx(found.values[sizes > 0].mean())
     assert found.certain_mean == pytest.approx(found.values[sizes == 1].mean())
-    weights = np.where(sizes > 0, 1 - doubt_of(SOFT), 0)
+    weights = np.where(sizes > 0, 1 - doubt_scores(SOFT), 0)
     assert found.weighted_mean == pytest.approx(weights @ found.values / weights.sum())
 
 

@@ -84,7 +84,7 @@ def test_what_is_certain_stays_and_what_is_torn_changes():
     assert found.doubt_correlation > 0.2
     assert found.rand_between.shape == (8, 8)
     np.testing.assert_array_equal(found.rand_between, found.rand_between.T)
-    assert 0.8 < found.mean_rand_between <= 1
+    assert 0.8 < found.mean_pairwise_rand <= 1
     perfect = stability(ECM(2, random_state=0), X[y != 1], 4, random_state=0)
     assert perfect.mean == perfect.pairs_kept == 1
     assert np.isnan(perfect.doubt_correlation)

@@ -14,7 +14,7 @@ from dempster.classify import ContextualDiscounting
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, links, suggest_pairs
 from dempster.dissimilarity import to_conflict
-from dempster.explain import CautiousTree, KeptCurve, explain_object, kept_curve, profile, stability
+from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, retention_curve, stability
 from dempster.mixture import GaussianParameters
 from dempster.model_selection import n_clusters_curve, number_of_clusters
 from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
@@ -24,7 +24,7 @@ from dempster.partition import (
     consistency_index,
     credal_rand_index,
     dominates,
-    map_of_partitions,
+    embed_partitions,
     nearest_pairs,
     non_dominated,
 )
@@ -69,9 +69,9 @@ CHOICES = {
     "rule of assignment": lambda v: M.assignment(v),
     "rule of combine_partitions": lambda v: combine_partitions([M, M], v),
     "normalization": lambda v: combine_partitions([M, M], normalization=v),
-    "rule of map_of_partitions": lambda v: map_of_partitions([M, M], rule=v),
+    "rule of embed_partitions": lambda v: embed_partitions([M, M], rule=v),
     "distance": lambda v: credal_rand_index(M, M, distance=v),
-    "quality": lambda v: kept_curve(M, [0, 1, 1], quality=v),
+    "quality": lambda v: retention_curve(M, [0, 1, 1], quality=v),
 }
 REALS = {
     "optimism of decide": lambda v: M.decide("hurwicz", optimism=v),
@@ -109,7 +109,7 @@ ARRAYS = {
     "H": lambda v: solve_simplex_qp(v, [0.0, 1.0]),
     "G": lambda v: solve_simplex_qp_batch(np.eye(2), v),
     "h": lambda v: solve_diagonal(v, [0.0, 1.0]),
-    "doubt": lambda v: kept_curve(M, [0, 1, 1], doubt=v),
+    "doubt": lambda v: retention_curve(M, [0, 1, 1], doubt=v),
     "sample_weight": lambda v: number_of_clusters(np.arange(12.0)[:, None], candidates=[2, 3], sample_weight=v),
     "weights of nearest_pairs": lambda v: nearest_pairs(M, 1, v),
     "dissimilarities": lambda v: to_conflict(v, 1.0),
@@ -179,7 +179,7 @@ def test_arrays_are_numbers(which):
 LABELS = {
     "labels": CredalPartition.from_hard,
     "y": lambda v: Constraints.from_labels(v, 1),
-    "y of kept_curve": lambda v: kept_curve(M, v),
+    "y of retention_curve": lambda v: retention_curve(M, v),
     "partition": lambda v: consistency_index(M, v),
 }
 
@@ -207,7 +207,7 @@ OTHERS = {
     "cluster_names": FAMILY.names,
     "partitions": combine_partitions,
     "partitions compared": lambda v: non_dominated(v, M),
-    "partitions on a map": map_of_partitions,
+    "partitions on a map": embed_partitions,
     "partition": RelationalPartition,
     "constraints": lambda v: links(v, 3),
 }
@@ -249,7 +249,7 @@ VALUES = {
     "belief": lambda v: Opinions(v, [0.4], [0.5, 0.5]),
     "uncertainty": lambda v: Opinions([[0.2, 0.4]], v, [0.5, 0.5]),
     "base_rate": lambda v: Opinions([[0.2, 0.4]], [0.4], v),
-    "share": lambda v: KeptCurve(v, [0.5, 0.6], "ari"),
+    "share": lambda v: RetentionCurve(v, [0.5, 0.6], "ari"),
     "means": lambda v: GaussianParameters([1.0], v, [[[1.0]]], "EII"),
     "covariances": lambda v: GaussianParameters([1.0], [[0.0]], v, "EII"),
     "possibilities": CredalPartition.from_possibilistic,

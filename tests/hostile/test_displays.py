@@ -9,7 +9,7 @@ import pytest
 
 from dempster import CredalPartition, FocalSets, plot
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
-from dempster.explain import CautiousTree, credal_silhouette, explain_object, kept_curve, profile, stability
+from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, retention_curve, stability
 from dempster.model_selection import n_clusters_curve, number_of_clusters
 from tests.limits import limited, refused_or_sensible
 
@@ -33,7 +33,7 @@ def displays():
     yield plot.ConvergenceDisplay(histories={"a": [3.0, 2.0, 1.0]})
     yield plot.NumberOfClustersDisplay.from_numbers(number_of_clusters(X, candidates=[2, 3], random_state=0))
     yield plot.NonspecificityDisplay.from_curve(n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3]))
-    yield plot.KeptCurveDisplay(curves={"a": kept_curve(PARTITION, Y)})
+    yield plot.RetentionCurveDisplay(curves={"a": retention_curve(PARTITION, Y)})
     yield plot.SilhouetteDisplay(silhouette=credal_silhouette(PARTITION, X))
     yield plot.StabilityDisplay(stability=stability(MODEL, X, 2, random_state=0))
     yield plot.ObjectExplanationDisplay(explanation=explain_object(MODEL, X, 0))
@@ -193,7 +193,7 @@ def test_names_of_curves_are_no_formulas():
     names, rate = ["$$", "$\\bad{$", "_first", "\ud800"], plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
     for display in (
         plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
-        plot.KeptCurveDisplay(curves=dict.fromkeys(names, kept_curve(PARTITION, Y))),
+        plot.RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),
         plot.RejectionCurveDisplay(curves=dict.fromkeys(names, rate)),
     ):
         drawn = display.plot(legend=True)

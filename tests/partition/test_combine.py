@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.partition import combine_partitions, consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster.partition import combine_partitions, consistency_index, credal_rand_index, pairwise_nonspecificity
 from dempster.partition.combine import _Recovery, combine_relations
 from dempster.partition.relational import pair_forms
 from tests.strategies import partitions, random_masses
@@ -122,7 +122,7 @@ def test_complementary_partitions_help_each_other():
     right[np.arange(60), [family.index({2}) if y == 2 else family.index({0, 1}) for y in truth]] = 1
     sources = [CredalPartition(left, family), CredalPartition(right, family)]
     combined = combine_partitions(sources, "dempster", random_state=0)
-    assert nonspecificity_of_pairs(combined) < min(nonspecificity_of_pairs(s) for s in sources)
+    assert pairwise_nonspecificity(combined) < min(pairwise_nonspecificity(s) for s in sources)
     assert consistency_index(combined, truth) > 0.95
 
 

@@ -9,9 +9,9 @@ from dempster.partition import (
     consistency_index,
     credal_rand_index,
     dominates,
-    map_of_partitions,
+    embed_partitions,
     non_dominated,
-    nonspecificity_of_pairs,
+    pairwise_nonspecificity,
 )
 from tests.strategies import partitions
 
@@ -28,7 +28,7 @@ def test_pairs_and_indices_agree_with_the_reference(reference):
         case.assert_equal(f"{name}_Me", masses[:, 0])
         case.assert_equal(f"{name}_M1", masses[:, 1])
         case.assert_equal(f"{name}_M0", masses[:, 2])
-        case.assert_equal(f"{name}_nonspecificity", nonspecificity_of_pairs(cp))
+        case.assert_equal(f"{name}_nonspecificity", pairwise_nonspecificity(cp))
     for key, index in (
         ("credal_RI_j", credal_rand_index),
         ("credal_RI_b", lambda a, b: credal_rand_index(a, b, distance="belief")),
@@ -93,7 +93,7 @@ def test_credal_rand_index_properties(a, seed, distance):
     renamed = CredalPartition(a.masses, FocalSets(a.focal_sets.membership[:, rng.permutation(a.n_clusters)]))
     assert similarity(renamed, b) == pytest.approx(similarity(a, b))
     assert consistency_index(renamed, b) == pytest.approx(consistency_index(a, b))
-    assert nonspecificity_of_pairs(renamed) == pytest.approx(nonspecificity_of_pairs(a))
+    assert pairwise_nonspecificity(renamed) == pytest.approx(pairwise_nonspecificity(a))
 
 
 @settings(deadline=None)
@@ -112,13 +112,13 @@ def test_hard_partitions_give_the_rand_index(labels, seed):
     assert credal_rand_index(labels, other) == pytest.approx(expected)
     assert credal_rand_index(labels, other, distance="belief") == pytest.approx(expected)
     assert consistency_index(labels, other) == pytest.approx(expected)
-    assert nonspecificity_of_pairs(labels) == 0
+    assert pairwise_nonspecificity(labels) == 0
 
 
 def test_vacuous_partition_is_consistent_with_everything():
     vacuous = CredalPartition(np.ones((5, 1)), FocalSets([[True] * 3]))
     assert consistency_index(vacuous, [0, 0, 1, 2, 1]) == pytest.approx(1)
-    assert nonspecificity_of_pairs(vacuous) == 1
+    assert pairwise_nonspecificity(vacuous) == 1
 
 
 def test_dominance():
@@ -160,7 +160,7 @@ def test_large_partitions_do_not_need_all_pairs():
     assert credal_rand_index(a, a, n_pairs=10_000, random_state=0) == pytest.approx(1)
     small = consistency_index(a[:2000], a[:2000])
     assert consistency_index(a, a) == pytest.approx(small, abs=0.01)
-    assert nonspecificity_of_pairs(a) == pytest.approx(nonspecificity_of_pairs(a[:2000]), abs=0.01)
+    assert pairwise_nonspecificity(a) == pytest.approx(pairwise_nonspecificity(a[:2000]), abs=0.01)
     assert len(a.relational()) == 100_000 * 99_999 // 2
 
 
@@ -170,10 +170,10 @@ def test_large_partitions_do_not_need_all_pairs():
         (lambda: credal_rand_index([0, 1], [0, 1, 1]), "same objects, got 2 and 3"),
         (lambda: credal_rand_index([0, 1], [0, 1], distance="x"), "distance must be"),
         (lambda: credal_rand_index([0, 1], [0, 1], n_pairs=0), "n_pairs must be"),
-        (lambda: nonspecificity_of_pairs([0]), "at least two objects"),
-        (lambda: map_of_partitions([[0, 1]]), "at least two partitions"),
-        (lambda: map_of_partitions([[0, 1], [0, 1]], rule="x"), "rule must be"),
-        (lambda: map_of_partitions([[0, 1], [0, 1]], names=["a"]), "2 names"),
+        (lambda: pairwise_nonspecificity([0]), "at least two objects"),
+        (lambda: embed_partitions([[0, 1]]), "at least two partitions"),
+        (lambda: embed_partitions([[0, 1], [0, 1]], rule="x"), "rule must be"),
+        (lambda: embed_partitions([[0, 1], [0, 1]], names=["a"]), "2 names"),
     ],
 )
 def test_clear_errors(call, message):
@@ -188,7 +188,7 @@ def test_map_of_partitions_keeps_distances(rule):
     noisy = truth.copy()
     noisy[:10] = rng.integers(0, 3, 10)
     far = rng.integers(0, 3, 60)
-    result = map_of_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule)
+    result = embed_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule)
     shown = np.linalg.norm(result.coordinates[:, None] - result.coordinates[None], axis=2)
     assert result.dissimilarity[0, 1] == pytest.approx(0)  # renamed clusters
     assert shown[0, 1] == pytest.approx(0, abs=1e-3)
@@ -200,5 +200,5 @@ def test_the_same_pairs_serve_all_comparisons_of_a_map():
     """Whatever the random state: equal partitions then lie at equal distances from a third."""
     rng = np.random.default_rng(0)
     one, other = rng.integers(3, size=(2, 300))
-    found = map_of_partitions([one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1))
+    found = embed_partitions([one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1))
     assert found.dissimilarity[0, 2] == found.dissimilarity[1, 2]

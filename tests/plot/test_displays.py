@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from dempster import CredalPartition
 from dempster.cluster import ECM
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
-from dempster.partition import map_of_partitions
+from dempster.partition import embed_partitions
 from dempster.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot._canvas import PALETTE, cluster_colors, mixed_colors
 from dempster.plot.credal_partition import hull_vertices, rounded_outline, sector_angles
@@ -525,7 +525,7 @@ def partitions():
 def test_map_shows_the_coordinates(partitions):
     names = [f"partition {i}" for i in range(len(partitions))]
     display = PartitionMapDisplay.from_partitions(partitions, names)
-    expected = map_of_partitions(partitions, names)
+    expected = embed_partitions(partitions, names)
     np.testing.assert_array_equal(display.coordinates, expected.coordinates)
     np.testing.assert_array_equal(display.points_.get_offsets(), expected.coordinates)
     np.testing.assert_array_equal(display.dissimilarity, expected.dissimilarity)

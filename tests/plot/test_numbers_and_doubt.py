@@ -7,9 +7,9 @@ import pytest
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
-from dempster.explain import KeptCurve, kept_curve
+from dempster.explain import RetentionCurve, retention_curve
 from dempster.model_selection import NumberOfClusters
-from dempster.plot import KeptCurveDisplay, NumberOfClustersDisplay
+from dempster.plot import NumberOfClustersDisplay, RetentionCurveDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +68,10 @@ def test_numbers_that_are_refused(numbers):
 def test_curves_are_drawn_as_they_are():
     y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
     doubt = {"wise": [0, 0, 0, 0, 1, 1]}
-    display = KeptCurveDisplay.from_partition(
+    display = RetentionCurveDisplay.from_partition(
         {"wise": labels, "plain": labels}, y, doubt=doubt, shares=[0.5, 1], quality="accuracy", title="two"
     )
-    wise = kept_curve(labels, y, doubt=doubt["wise"], shares=[0.5, 1], quality="accuracy")
+    wise = retention_curve(labels, y, doubt=doubt["wise"], shares=[0.5, 1], quality="accuracy")
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), wise.quality)
     assert display.areas["wise"] == wise.area
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["wise", "plain"]
@@ -79,17 +79,17 @@ def test_curves_are_drawn_as_they_are():
     alone = wise.plot()
     assert alone.ax_.get_legend() is None
     np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])
-    one = KeptCurveDisplay.from_partition(labels, y, doubt=doubt["wise"])
+    one = RetentionCurveDisplay.from_partition(labels, y, doubt=doubt["wise"])
     assert list(one.curves) == ["partition"]
 
 
 def test_curves_that_are_refused():
-    curve = KeptCurve(np.array([1.0]), np.array([0.5]), "ari")
+    curve = RetentionCurve(np.array([1.0]), np.array([0.5]), "ari")
     with pytest.raises(TypeError, match="curves must map"):
-        KeptCurveDisplay(curves={})
+        RetentionCurveDisplay(curves={})
     with pytest.raises(ValueError, match="one quality, got accuracy, ari"):
-        KeptCurveDisplay(curves={"a": curve, "b": KeptCurve(curve.share, curve.quality, "accuracy")})
+        RetentionCurveDisplay(curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")})
     with pytest.raises(TypeError, match="doubt must be a mapping"):
-        KeptCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
+        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
     with pytest.raises(ValueError, match="doubt must have names of partitions \\(a\\), got \\['b'\\]"):
-        KeptCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt={"b": [0, 1]})
+        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt={"b": [0, 1]})

@@ -15,7 +15,7 @@ from dempster.apps.recipe import Recipe
 from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC
 from dempster.datasets import load_wine
-from dempster.explain import doubt_of, stability
+from dempster.explain import doubt_scores, stability
 from tests.cluster.contract import SUBJECTS
 from tests.report.cases import (
     HOSTILE,
@@ -61,7 +61,7 @@ def test_torn_objects_come_by_doubt_and_with_reasons_in_their_own_units():
     page = read(wine_report().to_html())
     rows = next(table for table in page.all("table") if table.attributes.get("id") == "torn-table").all("tr")[1:]
     shown = [int(row.children[0].text) for row in rows]
-    doubt = doubt_of(partition)
+    doubt = doubt_scores(partition)
     assert set(shown) == set(partition.ambiguous.tolist())
     assert np.all(np.diff(doubt[shown]) <= 1e-6)
     first = rows[0].children[3].text

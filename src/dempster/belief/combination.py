@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, divided, is_tensor, library_of, like, precision_of, same_place, to_host, zeros
+from dempster._arrays import Array, divided, is_tensor, library_of, like, precision_of, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
-_MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
-_MOST_PAIRS = 30_000_000  # of sets that are joined one by one
-_MOST_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
-_LARGEST_FRAME = 20  # whose power set can be gone through
+_MAX_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
+_MAX_PAIRS = 30_000_000  # of sets that are joined one by one
+_MAX_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
+_MAX_FRAME = 20  # whose power set can be gone through
 _TENSOR_CELLS = 1 << 26  # products of masses held at once, where they are a tensor
 
 Source = tuple[Array, FocalSets]
@@ -68,7 +68,7 @@ def _on_host(sources: Sequence[Source], rule: str) -> Source:
             f"rule={rule!r} has no gradient, but the masses ask for one: detach() them, or take another rule"
         )
     masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
-    return same_place(masses, sources[0][0]), family
+    return to_device_of(masses, sources[0][0]), family
 
 
 def _blocks(n: int) -> list[slice]:
@@ -83,10 +83,10 @@ Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
     """Product of masses, summed over the pairs of rows that join to the same row."""
     pairs = len(rows_a) * len(rows_b)
-    if pairs > _MOST_PAIRS or pairs * len(a) > _MOST_PRODUCTS:
+    if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
             f"combining families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows would take "
-            f"{pairs * len(a):,} products, more than {_MOST_PRODUCTS:,} (or {_MOST_PAIRS:,} in one row): take families "
+            f"{pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or {_MAX_PAIRS:,} in one row): take families "
             "of fewer sets, or fewer rows at once"
         )
     both = join(rows_a[:, None, :], rows_b[None, :, :])
@@ -114,7 +114,7 @@ def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Jo
 
 def _summed_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
     """(n, n_sets) sums of the products of masses, row by row, over the pairs of columns with the same target."""
-    torch, where = library_of(a), same_place(target, a)
+    torch, where = library_of(a), to_device_of(target, a)
     size = max(1, _TENSOR_CELLS // len(target))
     parts = []
     for start in range(0, max(len(a), 1), size):
@@ -141,21 +141,20 @@ def _dense(source: Source) -> Array:
     masses, family = source
     _check_power_set(len(masses), family.n_clusters)
     out = zeros((len(masses), 1 << family.n_clusters), masses)
-    out[:, same_place(family.codes, out)] = masses
+    out[:, to_device_of(family.codes, out)] = masses
     return out
 
 
 def _from_dense(dense: Array, c: int) -> Source:
     family = FocalSets.full(c)
-    return library_of(dense).clip(dense[:, same_place(family.codes, dense)], 0, None), family
+    return library_of(dense).clip(dense[:, to_device_of(family.codes, dense)], 0, None), family
 
 
 def _check_power_set(n: int, c: int) -> None:
     """All 2^c sets, several times: commonalities take no less."""
-    if c > _LARGEST_FRAME:
+    if c > _MAX_FRAME:
         raise InvalidInputError(
-            f"this takes all 2^{c} sets of {c} answers (at most 2^{_LARGEST_FRAME}): use another rule, or a smaller "
-            "frame"
+            f"this takes all 2^{c} sets of {c} answers (at most 2^{_MAX_FRAME}): use another rule, or a smaller frame"
         )
     check_memory(4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once")
 
@@ -163,7 +162,7 @@ def _check_power_set(n: int, c: int) -> None:
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
     """Fast transforms take c 2^c additions for each source, pairs of sets the product of the sizes of the families."""
     c = sources[0][1].n_clusters
-    return c <= _LARGEST_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
+    return c <= _MAX_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
 
 # ---- the rules ------------------------------------------------------------------------------------------------------
@@ -293,8 +292,8 @@ def _pcr6(sources: Sequence[Source]) -> Source:
             )
     families = [family for _, family in sources]
     n_tuples = prod(len(family) for family in families)
-    if n_tuples > _MOST_TUPLES:
-        raise InvalidInputError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
+    if n_tuples > _MAX_TUPLES:
+        raise InvalidInputError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MAX_TUPLES}")
     choices = list(product(*(range(len(family)) for family in families)))
     both = np.array(
         [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
@@ -402,7 +401,7 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 }
 
 
-_MOST_SETS = 1 << 17  # after discounting
+_MAX_SETS = 1 << 17  # after discounting
 
 
 # ---- discounting: believing a source less ---------------------------------------------------------------------------
@@ -492,9 +491,9 @@ def contextually_discounted(
 
 def _check_sets(n: int, f: int, n_contexts: int) -> None:
     advice = f"take fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
-    if f > _MOST_SETS:
+    if f > _MAX_SETS:
         raise InvalidInputError(
-            f"contextual discounting would widen the family to more than {_MOST_SETS:,} sets; {advice}"
+            f"contextual discounting would widen the family to more than {_MAX_SETS:,} sets; {advice}"
         )
     check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 

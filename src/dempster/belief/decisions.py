@@ -20,7 +20,7 @@ from dempster.belief.focal_sets import FocalSets
 
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
 SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
-_MOST_LOSSES = 100_000_000  # that are looked at to choose a set
+_MAX_LOSSES = 100_000_000  # that are looked at to choose a set
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
@@ -54,10 +54,10 @@ def decide_sets(
     size = (2 if c > 8 else c) if max_size is None else max_size
     check(size, "max_size", integer(1))
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
-    if count * len(family) > _MOST_LOSSES:
+    if count * len(family) > _MAX_LOSSES:
         raise InvalidInputError(
             f"max_size={size} of {c} answers gives {count:,} sets to choose from, and with {len(family):,} focal sets "
-            f"more than {_MOST_LOSSES:,} losses: set a smaller max_size"
+            f"more than {_MAX_LOSSES:,} losses: set a smaller max_size"
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
     return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
@@ -188,7 +188,7 @@ def cautious_sets(
     """
     worth = np.array([_best_weight(int(size), tolerance) for size in candidates.cardinality])
     losses = 1.0 - worth[None, :] * candidates.membership.T
-    rows = max(1, _MOST_LOSSES // (10 * len(candidates)))  # at once
+    rows = max(1, _MAX_LOSSES // (10 * len(candidates)))  # at once
     parts = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
     chosen = [choose_acts(expected_losses(part, family, losses, rule, optimism), None) for part in parts]
     return looked_up(candidates.membership, library_of(masses).concatenate(chosen))

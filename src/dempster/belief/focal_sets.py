@@ -36,9 +36,9 @@ def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
 
 
 _FEW_SETS = 1000  # up to which sets are listed one by one
-_LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
-_MOST_SETS = 1 << _LARGEST_POWER_SET
-_MOST_CLUSTERS = 1 << 20
+_MAX_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
+_MAX_SETS = 1 << _MAX_POWER_SET
+_MAX_CLUSTERS = 1 << 20
 
 
 class FocalSets:
@@ -110,10 +110,10 @@ class FocalSets:
     def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """All subsets of the frame."""
         c = _check_n_clusters(n_clusters)
-        if c > _LARGEST_POWER_SET:
+        if c > _MAX_POWER_SET:
             raise InvalidInputError(
                 f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
-                f"(FocalSets.full takes at most {_LARGEST_POWER_SET} clusters)"
+                f"(FocalSets.full takes at most {_MAX_POWER_SET} clusters)"
             )
         check_flags(empty=empty, omega=omega)
         largest = c if omega or c == 1 else c - 1
@@ -127,14 +127,14 @@ class FocalSets:
         count = 0
         for k in range(1, min(size, c) + 1):
             count += comb(c, k)
-            if count > _MOST_SETS:
+            if count > _MAX_SETS:
                 raise InvalidInputError(
-                    f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MOST_SETS:,} are "
+                    f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MAX_SETS:,} are "
                     "taken: take smaller sets"
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
-        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
+        if count < _FEW_SETS or c > _MAX_POWER_SET:
             return cls._unchecked(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
         many = rows.sum(axis=1)
@@ -389,8 +389,8 @@ def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
 
 
 def _check_n_clusters(n_clusters: Any) -> int:
-    if not is_integer(n_clusters) or not 1 <= n_clusters <= _MOST_CLUSTERS:
-        expected = f"an integer of at least 1 and at most {_MOST_CLUSTERS:,}"
+    if not is_integer(n_clusters) or not 1 <= n_clusters <= _MAX_CLUSTERS:
+        expected = f"an integer of at least 1 and at most {_MAX_CLUSTERS:,}"
         raise InvalidParameterError("n_clusters", expected, n_clusters)
     return int(n_clusters)
 

@@ -18,7 +18,7 @@ from dempster._arrays import (
     library_of,
     like,
     rows_times,
-    same_place,
+    to_device_of,
     to_host,
     zeros,
 )
@@ -53,8 +53,8 @@ from dempster.belief.opinions import Opinions
 
 _BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # beliefs computed at once
-_MOST_BELIEFS = 1_000_000_000  # in all, some twenty seconds
-_LARGEST_FRAME = 20
+_MAX_BELIEFS = 1_000_000_000  # in all, some twenty seconds
+_MAX_FRAME = 20
 _SHOWN_LINES = 5
 _SHOWN_ROWS = 20
 _SHOWN_SETS = 6
@@ -352,7 +352,7 @@ class MassFunctions:
     def singleton_belief(self) -> Array:
         """(n, c) beliefs of the single answers, which are their masses."""
         where = self.focal_sets.singleton_index
-        return frozen(self._masses[:, same_place(where, self._masses)] * like(where >= 0, self._masses))
+        return frozen(self._masses[:, to_device_of(where, self._masses)] * like(where >= 0, self._masses))
 
     def pignistic(self, *, normalized: bool = True) -> Array:
         """(n, c) probabilities: each mass is shared equally inside its set (Smets and Kennes, 1994).
@@ -585,7 +585,7 @@ class MassFunctions:
         if self.n_clusters > 20:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
         out = zeros((len(self), 1 << self.n_clusters), self._masses)
-        out[:, same_place(self.focal_sets.codes, out)] = self._masses
+        out[:, to_device_of(self.focal_sets.codes, out)] = self._masses
         return out
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -734,17 +734,17 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
     At most 1 on a frame of two elements only. It looks at all 2^c sets, so the frame must be small.
     """
     c = family.n_clusters
-    if c > _LARGEST_FRAME or (len(difference) << c) > _MOST_BELIEFS:
+    if c > _MAX_FRAME or (len(difference) << c) > _MAX_BELIEFS:
         raise InvalidInputError(
             f"rule='belief' looks at all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
-            f"2^{_LARGEST_FRAME}, and {_MOST_BELIEFS:,} in all): use rule='jousselme', or fewer rows at once"
+            f"2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all): use rule='jousselme', or fewer rows at once"
         )
     total = zeros((len(difference),), difference)
     rows = max(1, _BLOCK_CELLS >> c)
     for start in range(0, len(difference), rows):
         d = difference[start : start + rows]
         dense = zeros((len(d), 1 << c), d)
-        dense[:, same_place(family.codes, d)] = d
+        dense[:, to_device_of(family.codes, d)] = d
         dense[:, 0] = 0  # beliefs leave the empty set out
         total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(axis=1)
     return total / 2

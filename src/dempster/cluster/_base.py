@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copied, is_followed, is_tensor, same_place, to_host
+from dempster._arrays import Array, copied, is_followed, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
@@ -209,7 +209,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         with fit_transaction(self) as draft:
             draft.__dict__.pop("_online", None)  # what `partial_fit` has learned
             method, run = draft._fit_all(X, sample_weight, known)
-        for message in method.remarks(self._model):
+        for message in method.fit_warnings(self._model):
             warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
         if not run.converged:
             message = f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}"
@@ -245,7 +245,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             follows = self._follows(X)
             choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
             choices |= self._choices(method)
-            self._set_result(run, same_place(masses, X) if follows else masses, sample, choices, apply)
+            self._set_result(run, to_device_of(masses, X) if follows else masses, sample, choices, apply)
             self.__dict__.update(self._attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
@@ -435,7 +435,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Move fitted attributes that are arrays to the device of X."""
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
-                setattr(self, name, same_place(value, X))
+                setattr(self, name, to_device_of(value, X))
 
     def _set_result(
         self, run: Run[Any], masses: Array, sample: Sample[Any], choices: dict[str, str], apply: Apply
@@ -497,7 +497,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._masses_of(values, apply)
-        masses = same_place(masses, X) if self._follows(X) else masses
+        masses = to_device_of(masses, X) if self._follows(X) else masses
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
 
     def _masses_of(self, values: Any, apply: Apply) -> Array:

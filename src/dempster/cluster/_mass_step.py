@@ -99,7 +99,7 @@ class MassStep:
         return objective, out
 
 
-def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
+def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
     """(n, g) masses on the nonempty sets of another family; a set that it lacks counts for its clusters one by one."""
     here = target.membership[target.cardinality > 0]
     carried = np.zeros((len(masses), len(here)))
@@ -115,7 +115,7 @@ def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
 def carried_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
     """The same on another family, which holds the empty set."""
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = carried_masses(partition.to_numpy().masses, partition.focal_sets, target)
+    masses[:, target.cardinality > 0] = project_masses(partition.to_numpy().masses, partition.focal_sets, target)
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
 

@@ -337,11 +337,11 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> State | None:
+    def user_start(self, family: FocalSets) -> State | None:
         init = self.params.init if self.peaks is None else self.peaks.peak_indices_
         return None if isinstance(init, str) else self.whole.start(self._mass_step(family), self._given_medoids(init))
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[State], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[State], int]:
         step, medoids = self._mass_step(family), self._drawn_medoids()
         return (self.part.start(step, chosen) for chosen in medoids), len(medoids)
 
@@ -372,10 +372,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: State) -> Run[State]:
+    def run_start(self, start: State) -> Run[State]:
         return self.part.run(start)
 
-    def completed(self, best: Run[State]) -> Run[State]:
+    def refine(self, best: Run[State]) -> Run[State]:
         if self.part is self.whole:
             return best
         return self.descend(self.part.enlarged(best.model, self.positions, self.whole))
@@ -383,10 +383,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
     def descend(self, start: State) -> Run[State]:
         return self.whole.run(start)
 
-    def extended(self, run: Run[State], family: FocalSets) -> Run[State]:
+    def extend(self, run: Run[State], family: FocalSets) -> Run[State]:
         return self.descend(replace(run.model, step=self._mass_step(family)))
 
-    def with_neighbors(self, run: Run[State]) -> Run[State]:
+    def add_neighbor_pairs(self, run: Run[State]) -> Run[State]:
         model = self.whole.fitted(run.model)
         if self._delta2 is None:
             power = self.cost_power * self.params.power

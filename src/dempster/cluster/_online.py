@@ -147,7 +147,7 @@ class OnlineClusterer(EvidentialClusterer):
         if not isinstance(given, str):
             self.init = self._match_start(given, sample.index)
         method: Any = self._method(sample, task)
-        model = method.given_start(families.first) if families.select is None else None
+        model = method.user_start(families.first) if families.select is None else None
         if model is None:
             search = Search(self.tol, apply, self._progress, self.n_jobs)
             model = search.run(method, replace(families, neighbors=False), sample.weights).model

@@ -84,7 +84,7 @@ class Peaks:
     min_delta: float
     min_prominence: float | None
 
-    def remarks(self) -> list[str]:
+    def fit_warnings(self) -> list[str]:
         """What the user should be warned of."""
         count = len(self.indices)
         if count > 1 and self.relief.prominence[self.indices].min() == 0:

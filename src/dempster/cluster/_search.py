@@ -164,27 +164,27 @@ class Method(ABC, Generic[Start, Model]):
 
     starts_in_threads = False  # whether several starts run at the same time (their steps then do not use threads)
 
-    def given_start(self, family: FocalSets) -> Start | None:
+    def user_start(self, family: FocalSets) -> Start | None:
         """The start that was asked for; None if starts are to be drawn."""
         return None
 
     @abstractmethod
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
         """Starts that compete, and how many they are."""
 
     @abstractmethod
     def descend(self, start: Start) -> Run[Model]:
         """From a start to the end, with all objects."""
 
-    def compete(self, start: Start) -> Run[Model]:
+    def run_start(self, start: Start) -> Run[Model]:
         """From a start as far as is needed to compare it with others, perhaps with some of the objects only."""
         return self.descend(start)
 
-    def completed(self, best: Run[Model]) -> Run[Model]:
+    def refine(self, best: Run[Model]) -> Run[Model]:
         """The best of the competing runs, brought to the end with all objects."""
         return best
 
-    def chosen(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
+    def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Which of the competing runs is kept: the smallest objective, the earliest on ties.
 
         Objectives closer than the tolerance are tied: several starts often end at the same place up to rounding,
@@ -198,11 +198,11 @@ class Method(ABC, Generic[Start, Model]):
         assert best is not None
         return best
 
-    def extended(self, run: Run[Model], family: FocalSets) -> Run[Model]:
+    def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
         """Second step: the run goes on with another family of sets."""
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
-    def with_neighbors(self, run: Run[Model]) -> Run[Model]:
+    def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
         """The same run with the pairs of neighboring clusters, and the empty set if the method has one, added to its
         family; nothing that was found moves.
 
@@ -212,7 +212,7 @@ class Method(ABC, Generic[Start, Model]):
         """
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
-    def finished(self, run: Run[Model]) -> Run[Model]:
+    def finalize(self, run: Run[Model]) -> Run[Model]:
         """The run of the last family, with what is left to do when all descents are over."""
         return run
 
@@ -229,7 +229,7 @@ class Method(ABC, Generic[Start, Model]):
     def result(self, run: Run[Model]) -> tuple[MassModel[Any], np.ndarray]:
         """What is left for new objects, and the masses of the objects of the fit."""
 
-    def remarks(self, model: MassModel[Any]) -> list[str]:
+    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
         """What the user should be warned of."""
         return []
 
@@ -257,24 +257,24 @@ class Search:
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
         ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
-        given = method.given_start(families.first)
+        given = method.user_start(families.first)
         if given is not None:
             run = method.descend(given)
         else:
-            starts, total = method.drawn_starts(families.first)
+            starts, total = method.draw_starts(families.first)
             with self.progress(total, "starts") as advance:
                 runs = self._in_threads if method.starts_in_threads else self._one_by_one
-                run = method.completed(method.chosen(runs(method, starts, advance), self.tol))
+                run = method.refine(method.select_run(runs(method, starts, advance), self.tol))
         if families.select is not None:
-            run = method.extended(run, families.select(method.partition(run), method.partition_weights(weights)))
-        run = method.finished(run)
-        return method.with_neighbors(run) if families.neighbors else run
+            run = method.extend(run, families.select(method.partition(run), method.partition_weights(weights)))
+        run = method.finalize(run)
+        return method.add_neighbor_pairs(run) if families.neighbors else run
 
     def _one_by_one(
         self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
     ) -> Iterator[Run[Model]]:
         for start in starts:
-            run = method.compete(start)
+            run = method.run_start(start)
             advance(f"objective {run.objective:.6g}")
             yield run
 
@@ -282,12 +282,12 @@ class Search:
         self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
     ) -> Iterator[Run[Model]]:
         def compete(start: Start) -> Run[Model]:
-            run = method.compete(start)
+            run = method.run_start(start)
             advance(f"objective {run.objective:.6g}")
             return run
 
         each = [(start,) for start in starts]
-        outside = outside_jobs(method.compete, each, self.n_jobs) if len(each) > 1 else None
+        outside = outside_jobs(method.run_start, each, self.n_jobs) if len(each) > 1 else None
         if outside is None:
             yield from self.apply(compete, each)
             return

@@ -176,7 +176,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """
         with fit_transaction(self) as draft:
             peaks = draft._fitted_to(X)
-        for words in peaks.remarks():
+        for words in peaks.fit_warnings():
             warnings.warn(f"BeliefPeaks: {words}", UserWarning, stacklevel=2)
         return self
 

@@ -183,7 +183,7 @@ class PairIntervals:
 
 _ROWS_OF_PAIRS = 8  # rows of the matrix of pairs a thread takes at once
 _PAIRS = 4096
-_FEWEST_A_CLUSTER = 20  # references drawn from each cluster, if it has as many
+_MIN_A_CLUSTER = 20  # references drawn from each cluster, if it has as many
 _UNIFORM = 0.1  # share of the uniform mass function in the start
 
 
@@ -196,7 +196,7 @@ def choose_references(labels: np.ndarray, n_references: int, rng: np.random.Gene
     present = np.bincount(labels[chosen], minlength=labels.max() + 1)
     extra = []
     for k in np.unique(labels):
-        missing = min(_FEWEST_A_CLUSTER, n_references // 2) - present[k]
+        missing = min(_MIN_A_CLUSTER, n_references // 2) - present[k]
         if missing > 0:
             rest = np.setdiff1d(np.flatnonzero(labels == k), chosen)
             extra.append(rng.permutation(rest)[:missing])
@@ -284,7 +284,7 @@ def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter
     return Run(PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged))
 
 
-_MOST_REDRAWS = 100  # of one sample, before the model is called unfit for these data
+_MAX_REDRAWS = 100  # of one sample, before the model is called unfit for these data
 _PLAIN_REDRAWS = 20  # of one sample, before a ridge keeps its components from collapsing
 _RIDGE = 0.01  # of the variance of each attribute
 _SAMPLES_A_TASK = 10
@@ -455,7 +455,7 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
     """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
     data, fitted, posterior, tol, max_iter, regularization, scaled = refit
     n = len(data)
-    for redrawn in range(_MOST_REDRAWS + 1):
+    for redrawn in range(_MAX_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
             regularization = max(regularization, _RIDGE)
@@ -478,7 +478,7 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
             return _Replicate(p.proportions[order], p.means[order], p.covariances[order], likelihood, redrawn)
     raise InvalidInputError(
         f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
-        f"{_MOST_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
+        f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
         "use fewer clusters or a simpler mixture"
     )
 
@@ -577,7 +577,7 @@ class PairModel:
 _TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM, and the number of objects beyond which it is tightened
 # Samples are fitted until the log-likelihood changes by no more than this, whatever its size: the estimates of a sample
 # differ from those of the data by half a unit a parameter, of which EM must not leave out much.
-_LARGEST_CHANGE = 0.01
+_MAX_CHANGE = 0.01
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
@@ -648,7 +648,7 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
             posterior,
             params.n_bootstraps,
             for_samples,
-            tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(likelihood))),
+            tol=min(mixture.tol, _MAX_CHANGE / (1 + abs(likelihood))),
             max_iter=mixture.max_iter,
             regularization=mixture.reg_covar,
             scaled=scaled,
@@ -686,10 +686,10 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         which = choose_references(labels, _PARTNERS, rng)
         return which, choose_references(labels[which], _COMPARED, rng)
 
-    def given_start(self, family: FocalSets) -> PairMasses:
+    def user_start(self, family: FocalSets) -> PairMasses:
         return PairFamily.of(family).start(self.fits.posterior[self.which])
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PairMasses], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PairMasses], int]:
         return (), 0
 
     def descend(self, start: PairMasses) -> Run[PairMasses]:

@@ -44,17 +44,17 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.beta = fuzziness(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
         self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
         c, p = self.centers.shape
         return [self._model(family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None)], 1
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
-    def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
+    def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.metrics))
 
-    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+    def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         return Run(self._model(FocalSets.neighbors(self.centers), run.model.metrics), run.history, run.converged)
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:

@@ -18,7 +18,7 @@ from dempster._validation import readable, reading_labels, reading_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._mass_step import MassStep, carried_masses
+from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import Method, Sample, require_singletons
 from dempster.cluster._starts import check_different
 from dempster.cluster.evidence import ClusterEvidence
@@ -312,7 +312,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> CategoricalModel | None:
+    def user_start(self, family: FocalSets) -> CategoricalModel | None:
         init = self.settings.init
         if isinstance(init, str):
             return None
@@ -321,9 +321,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         c = self.settings.n_clusters
         _starts.check_partition(init, len(self.inverse), c)
         blank = self._model(family, np.tile(self.offsets[:-1], (c, 1)))
-        return blank.from_masses(self.codes[self.inverse], carried_masses(init.masses, init.focal_sets, family))
+        return blank.from_masses(self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family))
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[CategoricalModel], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[CategoricalModel], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
         return (self._model(family, self._drawn(np.random.RandomState(seed))) for seed in seeds), len(seeds)
 
@@ -345,19 +345,19 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: CategoricalModel) -> Run[CategoricalModel]:
+    def run_start(self, start: CategoricalModel) -> Run[CategoricalModel]:
         return self._run(start, self.sample, self.sample_weights)
 
-    def completed(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
+    def refine(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
         return best if sampling.holds_all(self.sample, self.codes, self.weights) else self.descend(best.model)
 
     def descend(self, start: CategoricalModel) -> Run[CategoricalModel]:
         return self._run(start, self.codes, self.weights)
 
-    def extended(self, run: Run[CategoricalModel], family: FocalSets) -> Run[CategoricalModel]:
+    def extend(self, run: Run[CategoricalModel], family: FocalSets) -> Run[CategoricalModel]:
         return self.descend(self._model(family, run.model.modes))
 
-    def with_neighbors(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
+    def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
         """Mismatches are squared distances: those of the indicators of the categories."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])

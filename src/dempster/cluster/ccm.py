@@ -76,7 +76,7 @@ class CredalMethod(LiftedMethod):
         step = self._mass_step(family)
         return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
-    def remarks(self, model: MassModel[Any]) -> list[str]:
+    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
         """A large beta in many dimensions draws all prototypes to the mean of the data."""
         assert isinstance(model, CredalModel)
         gap = model.centers[:, None] - model.centers[None]

@@ -228,9 +228,9 @@ class ConstrainedMethod(PrototypeMethod):
         objective += self.linked.cost_of_links(linked, link_costs)
         return objective, replace(model, linked_masses=linked).updated(statistics)
 
-    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+    def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         """The masses of the linked objects are found again on the wider family, from those they had."""
-        wider = super().with_neighbors(run)
+        wider = super().add_neighbor_pairs(run)
         assert isinstance(wider.model, LinkedPrototypes)
         if wider.model.linked_masses is None:
             return wider

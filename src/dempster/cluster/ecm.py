@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
@@ -20,7 +20,7 @@ from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
-from dempster.cluster._mass_step import MassStep, carried_masses, masses_from_costs
+from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import MassModel, Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
@@ -196,7 +196,7 @@ class PrototypeModel:
 
     def centers_from(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Prototypes that minimise the Euclidean objective for given masses on any family of sets."""
-        weight = carried_masses(masses, family, self.family)
+        weight = project_masses(masses, family, self.family)
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
             return self._partial_centers(Statistics(0.0, *sums_of_present(X, weight)))
@@ -341,8 +341,8 @@ class OnlinePrototypes:
 
     def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
-        data = X if self.origin is None else X - same_place(self.origin, X)
-        sums = self.model.statistics(data, same_place(weights, X), apply)
+        data = X if self.origin is None else X - to_device_of(self.origin, X)
+        sums = self.model.statistics(data, to_device_of(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
         return replace(self, sums=sums, model=self.model.updated(sums) if update else self.model)
@@ -406,7 +406,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set: given, or found from the data; `with_neighbors` finds it from the fit."""
+        """Distance to the empty set: given, or found from the data; `add_neighbor_pairs` finds it from the fit."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
@@ -440,7 +440,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> PrototypeModel | None:
+    def user_start(self, family: FocalSets) -> PrototypeModel | None:
         if isinstance(self.init, str):
             return None
         if isinstance(self.init, CredalPartition):
@@ -452,7 +452,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             centers = centers if self.origin is None else centers - self.origin
         return self._model(family, centers)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
         return map(partial(self._draw, family), seeds), len(seeds)
 
@@ -472,19 +472,19 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: PrototypeModel) -> Run[PrototypeModel]:
+    def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=True)
 
-    def completed(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
+    def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
         return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=False)
 
-    def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
+    def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.centers, run.model.metrics))
 
-    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+    def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self._delta is None:
             squares = run.model.squared_distances(self.sample).min(axis=1)
             self._delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
@@ -515,7 +515,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
         if neighbors:
-            self.with_neighbors(Run(model))  # finds the distance to the empty set
+            self.add_neighbor_pairs(Run(model))  # finds the distance to the empty set
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
 
 

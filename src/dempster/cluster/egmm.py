@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
@@ -300,8 +300,8 @@ class OnlineMixture:
 
     def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
-        data = (X - same_place(self.origin, X)) / self.unit
-        w = same_place(weights if len(weights) else np.ones(len(X)), X)
+        data = (X - to_device_of(self.origin, X)) / self.unit
+        w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
         sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
         if self.sums is not None:
             sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
@@ -354,7 +354,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> EvidentialMixture | None:
+    def user_start(self, family: FocalSets) -> EvidentialMixture | None:
         if isinstance(self.init, str):
             return None
         if isinstance(self.init, CredalPartition):
@@ -366,7 +366,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             means = (means - self.origin) / self.unit
         return self._from_means(family, means)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
         return map(partial(self._draw, family), seeds), len(seeds)
 
@@ -389,20 +389,20 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+    def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         second, n = (self.sample.T * self.sample_weights) @ self.sample, float(self.sample_weights.sum())
         return self._run(start, lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply), second, n)
 
-    def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+    def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         return self._run(start, lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums), self.second, self.n)
 
-    def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
+    def extend(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self.descend(self._from_means(family, run.model.means))
 
-    def with_neighbors(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+    def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """A Gaussian between two others would take objects of neither, or none if they fit; so doubt comes from the
         probabilities."""
         neighbors = neighbors_in_metric(run.model.means, run.model.covariance)
@@ -429,7 +429,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         model = replace(run.model, origin=self.origin, unit=self.unit)
         return model, self.rows.masses(model)
 
-    def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+    def finalize(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """The objective in the units of X."""
         shift = self.n * self.data.shape[1] * np.log(self.unit)
         return replace(run, history=[float(value + shift) for value in run.history])

@@ -3,7 +3,7 @@
  * cluster they are in. */
 #include "_native/native.h"
 
-static const double SMALLEST_GAIN = 1e-12; /* less may be rounding, and objects would move to and fro */
+static const double MIN_GAIN = 1e-12; /* less may be rounding, and objects would move to and fro */
 enum { SOON = 4 }; /* visits ahead */
 
 #define integer int32_t

@@ -32,7 +32,7 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
         }
         const double gain = support[best] - support[own];
         for (index_t a = begin; a < end; a++) support[labels[indices[a]]] = 0.0;
-        if (!(gain > SMALLEST_GAIN || (settle && gain >= 0 && best < own))) continue;
+        if (!(gain > MIN_GAIN || (settle && gain >= 0 && best < own))) continue;
         labels[i] = best;
         n_moves++;
         total += gain;

@@ -128,7 +128,7 @@ def both_sides(
     return union, *found
 
 
-_LEAST_SUPPORT, _MOST_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
+_LEAST_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
 _AT_ONCE = 65_536  # distances whose weights are found while they are in the cache
 _QUANTILE_VALUES = 10_000_000  # distances that tell the quantile; of more, every second, third ... object serves
 
@@ -166,7 +166,7 @@ class Evidence:
         """w = -log(1 - phi(d))."""
         with np.errstate(over="ignore"):
             support = np.exp(-((np.asarray(d, dtype=float) / self.scale) ** self.power))
-        np.clip(support, _LEAST_SUPPORT, _MOST_SUPPORT, out=support)
+        np.clip(support, _LEAST_SUPPORT, _MAX_SUPPORT, out=support)
         return -np.log1p(-support)
 
     def of(self, neighbors: sparse.csr_matrix, apply: Apply) -> sparse.csr_matrix:
@@ -486,11 +486,11 @@ def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
 
 
 _PER_ROOT = 2.5  # neighbours per square root of the number of objects (the authors advise two to three)
-_MOST_NEIGHBORS = 400
+_MAX_NEIGHBORS = 400
 _DISTINCT_UP_TO = 1_000  # objects that start in a cluster each; beyond, in a tenth as many clusters
 _SAMPLE_FROM, _SAMPLE_SIZE = 20_000, 5_000
-_MOST_NEIGHBORS_AFTER_SAMPLE = 50  # the sample has found the clusters; what remains is local
-_LARGEST_PARTITION = 2**31  # cells of the table of masses: 17 GB
+_MAX_NEIGHBORS_AFTER_SAMPLE = 50  # the sample has found the clusters; what remains is local
+_MAX_PARTITION = 2**31  # cells of the table of masses: 17 GB
 
 
 @dataclass(frozen=True, eq=False)
@@ -569,7 +569,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
     def _automatic_number_of_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
             return int(np.diff(self.source.stored.indptr).max())
-        return max(1, min(int(np.ceil(_PER_ROOT * np.sqrt(self.n))), _MOST_NEIGHBORS, self.n - 1))
+        return max(1, min(int(np.ceil(_PER_ROOT * np.sqrt(self.n))), _MAX_NEIGHBORS, self.n - 1))
 
     def _neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
         """(n, n) distances of every object to its neighbours; an order in which near objects stand together."""
@@ -588,11 +588,11 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> LabelStart | None:
+    def user_start(self, family: FocalSets) -> LabelStart | None:
         init = self.init
         return None if isinstance(init, str | int | np.integer) else LabelStart(self._given_labels(init), self.rng)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
         seeds = self.rng.integers(2**63, size=self.params.n_init)
         return (self._drawn(np.random.default_rng(seed)) for seed in seeds), len(seeds)
 
@@ -613,7 +613,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         history = [-value for value in agreement]
         return Run(FoundLabels(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
-    def chosen(self, runs: Iterable[Run[FoundLabels]], tol: float) -> Run[FoundLabels]:
+    def select_run(self, runs: Iterable[Run[FoundLabels]], tol: float) -> Run[FoundLabels]:
         """Because the objective favours few clusters, it compares results with the same number of them only."""
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
@@ -647,13 +647,13 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         return model, masses.astype(self.source.dtype, copy=False)
 
     def _check_size(self, n_clusters: int) -> None:
-        if self.n * (n_clusters + 2) > _LARGEST_PARTITION:
+        if self.n * (n_clusters + 2) > _MAX_PARTITION:
             raise InvalidInputError(
                 f"n_neighbors={self.n_neighbors} left {n_clusters} clusters, and the masses of {self.n} objects would "
                 f"take {8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbours, a larger q or init='sample'"
             )
 
-    def remarks(self, model: MassModel) -> list[str]:
+    def fit_warnings(self, model: MassModel) -> list[str]:
         if model.family.n_clusters > 1:
             return []
         return ["a single cluster was found; decrease n_neighbors or q for more"]
@@ -678,19 +678,19 @@ class SampledNeighborMethod(NeighborMethod):
 
     def _automatic_number_of_neighbors(self) -> int:
         if self.n > _SAMPLE_SIZE:
-            return _MOST_NEIGHBORS_AFTER_SAMPLE
+            return _MAX_NEIGHBORS_AFTER_SAMPLE
         return super()._automatic_number_of_neighbors()
 
-    def given_start(self, family: FocalSets) -> None:
+    def user_start(self, family: FocalSets) -> None:
         return None
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
-        return self.small.drawn_starts(family)
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
+        return self.small.draw_starts(family)
 
-    def compete(self, start: LabelStart) -> Run[FoundLabels]:
+    def run_start(self, start: LabelStart) -> Run[FoundLabels]:
         return self.small.descend(start)
 
-    def completed(self, best: Run[FoundLabels]) -> Run[FoundLabels]:
+    def refine(self, best: Run[FoundLabels]) -> Run[FoundLabels]:
         assert isinstance(self.source, DissimilaritySource)
         nearest, _ = ReferenceFinder(References.of(self.source, self.drawn))(self.source.objects, 1, self.apply)
         labels = self.small.partition(best).labels[nearest[:, 0]]

@@ -17,7 +17,7 @@ from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import Task
-from dempster.cluster._mass_step import MassStep, carried_masses
+from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
     RelationalClusterer,
@@ -365,7 +365,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> Draw | None:
+    def user_start(self, family: FocalSets) -> Draw | None:
         init, n, c = self.init, len(self.objects), self.n_clusters
         if isinstance(init, str):
             return None
@@ -373,11 +373,11 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             given = self._means_of_objects(family, _starts.checked_positions(init, n, c), n)
         else:
             partition = _starts.checked_masses_start(init, n, family)
-            masses = carried_masses(partition.masses, partition.focal_sets, family)
+            masses = project_masses(partition.masses, partition.focal_sets, family)
             given = self._means_of_masses(family, masses, self.objects)
         return lambda: given
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Draw], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Draw], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
         draw = self._drawn_objects if self.init == "k-means++" else self._drawn_masses
         return (partial(draw, family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
@@ -420,7 +420,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: Draw) -> Run[WeightedMeans]:
+    def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
         if self.init == "random":
             for _ in range(1, _REDRAWS):
@@ -441,7 +441,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
         return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
 
-    def completed(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
+    def refine(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
             return best
         weights = np.zeros((self.n_clusters, len(self.objects)))
@@ -451,10 +451,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def descend(self, start: Draw) -> Run[WeightedMeans]:
         return self._run(start(), self.objects)
 
-    def extended(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
+    def extend(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
         return self._run(self._means(family, run.model.weights), self.objects)
 
-    def with_neighbors(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
+    def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self._delta is None:
             costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
             self._delta = outlier_distance(np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights)

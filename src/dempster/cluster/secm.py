@@ -23,7 +23,7 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-_MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
+_MAX_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -63,10 +63,10 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
     """
     n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
-    if work > _MOST_NEIGHBORS:
+    if work > _MAX_NEIGHBORS:
         raise InvalidInputError(
             f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbours to each of {int(np.prod(shape)):,} "
-            f"pixels, more than {_MOST_NEIGHBORS:,} in all: set a smaller radius"
+            f"pixels, more than {_MAX_NEIGHBORS:,} in all: set a smaller radius"
         )
     step = np.ones(n_axes) if spacing is None else as_reals(spacing, "spacing").astype(float, copy=False)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):

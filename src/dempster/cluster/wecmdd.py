@@ -29,7 +29,7 @@ from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_LONGEST_TURN = 8  # iterations after which an objective that comes back is noticed
+_MAX_TURN = 8  # iterations after which an objective that comes back is noticed
 _COINCIDE = 0.01  # of the weights differ between clusters that are one
 
 
@@ -145,8 +145,8 @@ def descend_until_settled(
         run.model = following
         objective, following = next_weights(run.model)
         run.history.append(objective)
-        recent = [*recent[1 - _LONGEST_TURN :], run.model]
-        turn = _turn(run.history[-_LONGEST_TURN - 1 :], tol)
+        recent = [*recent[1 - _MAX_TURN :], run.model]
+        turn = _turn(run.history[-_MAX_TURN - 1 :], tol)
         if turn is None:
             continue
         run.converged = True
@@ -243,7 +243,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     params: WECMdd
     descent = WeightedMedoidDescent
 
-    def remarks(self, model: MassModel[Any]) -> list[str]:
+    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
         assert isinstance(model, WeightedMedoidModel)
         for k, weights in enumerate(model.weights):
             apart = np.abs(model.weights[:k] - weights).sum(axis=1) / 2

@@ -24,7 +24,7 @@ from dempster._validation import as_reals, check_tensor, in_order_of, numbered_a
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._mass_step import MassStep, carried_masses
+from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
@@ -401,7 +401,7 @@ class AnyViewMethod(Method[Model, Model]):
         model: Any = run.model
         return model, model.masses(self.values, self.apply)
 
-    def remarks(self, model: Any) -> list[str]:
+    def fit_warnings(self, model: Any) -> list[str]:
         """Warn if the weights that were learnt leave one view only."""
         weights, rule = model.weights, self.rule
         if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ALL:
@@ -602,7 +602,7 @@ class ViewMethod(AnyViewMethod[ViewModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> ViewModel | None:
+    def user_start(self, family: FocalSets) -> ViewModel | None:
         init = self.init
         return None if isinstance(init, str) else self._model(family, self._given_centers(init, family))
 
@@ -612,11 +612,11 @@ class ViewMethod(AnyViewMethod[ViewModel]):
             return self.coordinates(_starts.checked_centers(init, (c, p)))
         _starts.check_partition(init, len(self.data), c)
         blank = self._model(family, np.zeros((c, p)))
-        powers = carried_masses(init.masses, init.focal_sets, family) ** self.beta
+        powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         powers *= self.weights[:, None] if len(self.weights) else 1.0
         return blank.best_centers(powers.sum(axis=0), powers.T @ self.data)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[ViewModel], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[ViewModel], int]:
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
         return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
@@ -638,19 +638,19 @@ class ViewMethod(AnyViewMethod[ViewModel]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: ViewModel) -> Run[ViewModel]:
+    def run_start(self, start: ViewModel) -> Run[ViewModel]:
         return self._run(start, self.sample, self.sample_weights)
 
-    def completed(self, best: Run[ViewModel]) -> Run[ViewModel]:
+    def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
         return best if sampling.holds_all(self.sample, self.data, self.weights) else self.descend(best.model)
 
     def descend(self, start: ViewModel) -> Run[ViewModel]:
         return self._run(start, self.data, self.weights)
 
-    def extended(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
+    def extend(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
         return self.descend(replace(run.model, step=self._mass_step(family)))
 
-    def with_neighbors(self, run: Run[ViewModel]) -> Run[ViewModel]:
+    def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
         if self._delta is None:
             squares = model.squared_distances(self.sample).min(axis=1)
@@ -836,7 +836,7 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> MedoidViewModel | None:
+    def user_start(self, family: FocalSets) -> MedoidViewModel | None:
         init = self.init
         if isinstance(init, str):
             return None
@@ -845,10 +845,10 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
             return self._model(family, np.tile(_starts.checked_positions(init, n, c), (n_views, 1)))
         _starts.check_partition(init, n, c)
         blank = self._model(family, np.tile(self.positions[:c], (n_views, 1)))
-        powers = carried_masses(init.masses, init.focal_sets, family) ** self.beta
+        powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         return replace(self._updated(blank, powers * self.weights[:, None]), weights=self.rule.first)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[MedoidViewModel], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[MedoidViewModel], int]:
         drawn, n_views = self._drawn_medoids, len(self.dispersions)
         starts = (self._model(family, np.tile(self.positions[chosen], (n_views, 1))) for chosen in drawn)
         return starts, len(drawn)
@@ -910,10 +910,10 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
         apart = np.square(D[np.ix_(medoids, medoids)], dtype=float) / unit
         return float(totals[np.arange(len(medoids)), medoids].sum() - (shared * apart).sum() / 2)
 
-    def extended(self, run: Run[MedoidViewModel], family: FocalSets) -> Run[MedoidViewModel]:
+    def extend(self, run: Run[MedoidViewModel], family: FocalSets) -> Run[MedoidViewModel]:
         return self.descend(replace(run.model, step=self._mass_step(family)))
 
-    def with_neighbors(self, run: Run[MedoidViewModel]) -> Run[MedoidViewModel]:
+    def add_neighbor_pairs(self, run: Run[MedoidViewModel]) -> Run[MedoidViewModel]:
         model = run.model
         if self._delta is None:
             self._delta = outlier_distance(np.sqrt(model.near(self.values).min(axis=1)), self.weights)

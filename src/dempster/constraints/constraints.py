@@ -24,7 +24,7 @@ from dempster.partition.credal_partition import as_credal_partition
 
 UNLABELLED = -1
 _READ_AS_THEY_ARE = (list, tuple, str, memoryview)
-_LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
+_MAX_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
 
 
 # ---- pairs of objects as arrays -------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         raise InvalidParameterError(
             name, must=f"hold integers (object numbers), got {shown(pairs)} of type {array.dtype}"
         )
-    for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
+    for bad, words in ((array < 0, "nonnegative"), (array > _MAX_OBJECT, f"at most {_MAX_OBJECT}")):
         if bad.any():
             i, j = array[bad.any(axis=1)][0]
             raise InvalidParameterError(name, must=f"hold object numbers that are {words}, got the pair ({i}, {j})")
@@ -70,7 +70,7 @@ def normalised_pairs(pairs: np.ndarray) -> np.ndarray:
     return pairs
 
 
-def pair_codes(pairs: np.ndarray, n: int = _LARGEST_OBJECT + 1) -> np.ndarray:
+def pair_codes(pairs: np.ndarray, n: int = _MAX_OBJECT + 1) -> np.ndarray:
     """One number for each unordered pair of numbers below n."""
     return pairs.min(axis=1) * n + pairs.max(axis=1) if len(pairs) else np.empty(0, dtype=np.int64)
 
@@ -109,8 +109,8 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
 def checked_count(value: Any, name: str) -> int:
     if not is_integer(value):
         raise InvalidParameterError(name, "an integer", value)
-    if not 0 <= value <= _LARGEST_OBJECT:
-        raise InvalidParameterError(name, f"at least 0 and at most {_LARGEST_OBJECT}", value)
+    if not 0 <= value <= _MAX_OBJECT:
+        raise InvalidParameterError(name, f"at least 0 and at most {_MAX_OBJECT}", value)
     return int(value)
 
 
@@ -694,8 +694,8 @@ def _shown(pair: np.ndarray) -> str:
 Neighborhoods = dict[int, dict[int, float]]  # of each constrained object: itself and its neighbours, with distances
 
 _TIE = 1e-9  # relative; neighbours as far as the farthest one found may have rivals that were not found
-_ROWS_AT_ONCE = 128  # of a dissimilarity matrix
-_QUERIES_AT_ONCE = 4096
+_ROWS_PER_BLOCK = 128  # of a dissimilarity matrix
+_QUERIES_PER_BLOCK = 4096
 
 
 def neighborhoods(
@@ -732,8 +732,8 @@ def neighborhoods(
 
 def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """The rows of the given objects in a dissimilarity matrix, checked; in blocks, as columns are slow to read."""
-    for start in range(0, len(objects), _ROWS_AT_ONCE):
-        block = objects[start : start + _ROWS_AT_ONCE]
+    for start in range(0, len(objects), _ROWS_PER_BLOCK):
+        block = objects[start : start + _ROWS_PER_BLOCK]
         rows, columns = D[block].astype(float), D[:, block].T.astype(float)
         bad = ~np.isfinite(rows) | (rows < 0)
         if bad.any():
@@ -781,8 +781,8 @@ def _neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: 
     asked = min(n, 2 * k + 2)  # more than needed, to see ties at the border
     index = NearestNeighbors(n_neighbors=asked, metric=metric).fit(X)
     out: Neighborhoods = {}
-    for start in range(0, len(objects), _QUERIES_AT_ONCE):
-        rows = objects[start : start + _QUERIES_AT_ONCE]
+    for start in range(0, len(objects), _QUERIES_PER_BLOCK):
+        rows = objects[start : start + _QUERIES_PER_BLOCK]
         found = index.kneighbors(X[rows])
         for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
             if isinstance(metric, str) and metric == "euclidean":

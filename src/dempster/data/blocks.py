@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import made_by
+from dempster._arrays import module_of
 from dempster._errors import InvalidInputError
 from dempster._random import generator
 from dempster._types import Seed
@@ -196,7 +196,7 @@ def comes_in_blocks(X: Any) -> bool:
         return len(X) > 0 and all(len(getattr(block, "shape", ())) == 2 for block in X)
     if isinstance(X, bytes | Mapping | set | frozenset | range | type):
         return False
-    if made_by(X) == "pyarrow":
+    if module_of(X) == "pyarrow":
         return True
     if any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")):
         return False

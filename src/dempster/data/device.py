@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
@@ -33,7 +33,7 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
         found = order_along_line(X)
         same = np.zeros(len(X), dtype=bool)
         same[1:] = ((X[found[1:]] == X[found[:-1]]) | (np.isnan(X[found[1:]]) & np.isnan(X[found[:-1]]))).all(axis=1)
-        return same_place(found, rows), same_place(same, rows)
+        return to_device_of(found, rows), to_device_of(same, rows)
     return order, repeated
 
 
@@ -72,7 +72,7 @@ class RowsOnDevice:
 
     def mean_squared_deviation(self) -> float:
         """Mean squared distance to the mean."""
-        mean = same_place(self.mean(), self.rows)
+        mean = to_device_of(self.mean(), self.rows)
         gaps = [((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum() for rows, w in self._blocks()]
         return float(sum(gaps)) / self.total
 
@@ -82,11 +82,11 @@ class RowsOnDevice:
 
     def measured_from(self, origin: np.ndarray) -> RowsOnDevice:
         """The same objects measured from a point, in their precision."""
-        return replace(self, rows=self.rows - same_place(origin, self.rows).to(self.rows.dtype))
+        return replace(self, rows=self.rows - to_device_of(origin, self.rows).to(self.rows.dtype))
 
     def standardized(self, origin: np.ndarray, unit: float) -> RowsOnDevice:
         """The same objects measured from a point in a unit, in double precision."""
-        return replace(self, rows=(self.rows - same_place(origin, self.rows)) / unit)
+        return replace(self, rows=(self.rows - to_device_of(origin, self.rows)) / unit)
 
     def representative_sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """As `sampling.representative_sample`: some of the objects on the host, with weights."""
@@ -99,10 +99,10 @@ class RowsOnDevice:
             return to_host(self.rows[order]), counts
         if weights is None:
             drawn = sampling.evenly_spread(len(order), size, rng).astype(np.int64)  # each object has a unit of the line
-            places = same_place(drawn.clip(max=len(order) - 1), self.rows)
+            places = to_device_of(drawn.clip(max=len(order) - 1), self.rows)
         else:
             reach = weights.cumsum(dim=0)
-            at = same_place(sampling.evenly_spread(float(reach[-1]), size, rng), self.rows)
+            at = to_device_of(sampling.evenly_spread(float(reach[-1]), size, rng), self.rows)
             places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
         return to_host(self.rows[order[places]]), np.ones(size)
 
@@ -127,7 +127,7 @@ def rows_on_device(X: Array, weights: np.ndarray, device: str) -> RowsOnDevice |
             return None
         torch_on(device)
         X = sent(X, device)
-    return RowsOnDevice(X, None if len(weights) == 0 else same_place(weights, X))
+    return RowsOnDevice(X, None if len(weights) == 0 else to_device_of(weights, X))
 
 
 _PIECE = 1 << 26  # bytes that come back from a GPU at a time

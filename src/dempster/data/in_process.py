@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from dempster._arrays import made_by
+from dempster._arrays import module_of
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
 from dempster._validation import LARGEST, SMALLEST, check_size, column_names, reading
@@ -115,7 +115,7 @@ def _listed(names: tuple[str, ...], most: int = 8) -> str:
 
 def _numbers(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """An array of float32 or float64, and the names of the columns if the block is a table."""
-    kind = made_by(block)
+    kind = module_of(block)
     if kind == "pyarrow" and hasattr(block, "schema"):
         values = _arrow_numbers(block, number)
         return values, tuple(block.schema.names)
@@ -401,7 +401,7 @@ def _reader(X: Any) -> Callable[[], Iterable[Any]]:
     """A function that begins to read the blocks of X whenever it is called."""
     if isinstance(X, str | os.PathLike):
         return _batches(parquet_dataset(Path(X)))
-    if made_by(X) == "pyarrow":
+    if module_of(X) == "pyarrow":
         return _arrow_batches(X)
     if hasattr(X, "__next__"):
         raise InvalidInputError(

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import Seed
@@ -88,7 +88,7 @@ class Rows:
         return model.masses(self.values, self._apply)
 
     def _measure(self, values: Array, origin: np.ndarray, unit: float | None) -> Array:
-        gaps = values - same_place(origin, values)
+        gaps = values - to_device_of(origin, values)
         return gaps if unit is None else gaps / unit
 
 
@@ -98,7 +98,7 @@ class _DeviceRows(Rows):
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
         self._given, self._device = values, device
         super().__init__(values if is_tensor(values) else sent(values, device), weights, apply)
-        self._there = None if len(weights) == 0 else same_place(weights, self.values)
+        self._there = None if len(weights) == 0 else to_device_of(weights, self.values)
 
     def mean(self) -> np.ndarray:
         parts = [(rows if w is None else rows * w).sum(dim=0) for rows, w in self._pieces()]
@@ -108,7 +108,7 @@ class _DeviceRows(Rows):
         return to_host(self.values.amin(dim=0).double()), to_host(self.values.amax(dim=0).double())
 
     def mean_squared_deviation(self) -> float:
-        mean = same_place(self.mean(), self.values)
+        mean = to_device_of(self.mean(), self.values)
         gaps = [((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum() for rows, w in self._pieces()]
         return float(sum(gaps)) / self.total_weight
 
@@ -125,10 +125,10 @@ class _DeviceRows(Rows):
             return to_host(self.values[order]), counts
         if weights is None:
             drawn = sampling.evenly_spread(len(order), size, rng).astype(np.int64)
-            places = same_place(drawn.clip(max=len(order) - 1), self.values)
+            places = to_device_of(drawn.clip(max=len(order) - 1), self.values)
         else:
             reach = weights.cumsum(dim=0)
-            at = same_place(sampling.evenly_spread(float(reach[-1]), size, rng), self.values)
+            at = to_device_of(sampling.evenly_spread(float(reach[-1]), size, rng), self.values)
             places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
         return to_host(self.values[order[places]]), np.ones(size)
 
@@ -290,6 +290,6 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
     rows = block if device == "cpu" else sent(block, device)
     if origin is not None:
-        rows = rows - same_place(origin, rows)
+        rows = rows - to_device_of(origin, rows)
         rows = rows if unit is None else rows / unit
-    return function(rows, same_place(weights, rows), shared, apply)
+    return function(rows, to_device_of(weights, rows), shared, apply)

@@ -19,7 +19,7 @@ from dempster.data.blocks import BlockFunction, Blocks, is_dask
 from dempster.data.in_process import Columns, checked_weights
 from dempster.optimize.blocks import Apply
 
-_ADDED_AT_ONCE = 8
+_ADDED_PER_BLOCK = 8
 
 
 class DaskBlocks(Blocks):
@@ -57,7 +57,7 @@ class DaskBlocks(Blocks):
         task, once = dask.delayed(_unless_empty, pure=False), dask.delayed((function, shared), traverse=False)
         sums = [task(part, once) for part in self.parts]
         while len(sums) > 1:
-            groups = [sums[k : k + _ADDED_AT_ONCE] for k in range(0, len(sums), _ADDED_AT_ONCE)]
+            groups = [sums[k : k + _ADDED_PER_BLOCK] for k in range(0, len(sums), _ADDED_PER_BLOCK)]
             sums = [dask.delayed(_added, pure=False)(group) for group in groups]
         return _computed(sums)[0]
 

@@ -15,7 +15,7 @@ from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import with_plain_columns
 
-_MOST_EXACT = 2**53  # beyond, floating-point numbers leave whole ones out
+_MAX_EXACT = 2**53  # beyond, floating-point numbers leave whole ones out
 _NO_MEASURES = (bool, np.bool_, np.timedelta64)  # which count among the real numbers
 
 
@@ -90,7 +90,7 @@ class Column:
             cells = [cell for cell in self._cells() if cell is not None]
             if all(isinstance(cell, Integral) for cell in cells):
                 low, high = min(cells), max(cells)
-        return 0 if low is None or max(-int(low), int(high)) <= _MOST_EXACT else int(low)
+        return 0 if low is None or max(-int(low), int(high)) <= _MAX_EXACT else int(low)
 
     def numbers_from(self, origin: int) -> np.ndarray:
         """The cells as numbers, measured from a whole one without loss; NaN for missing ones."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array, precision_of, same_place, to_host
+from dempster._arrays import Array, precision_of, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
@@ -223,7 +223,7 @@ class TensorSource(AttributeSource):
         self.dtype = precision_of(X)
 
     def rows(self, which: Any) -> np.ndarray:
-        places = same_place(which, self.objects) if isinstance(which, np.ndarray) else which
+        places = to_device_of(which, self.objects) if isinstance(which, np.ndarray) else which
         return to_host(self.objects[places])
 
     def in_memory(self) -> AttributeSource:

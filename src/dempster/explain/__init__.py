@@ -6,7 +6,7 @@ from dempster.explain.objects import explain_object
 from dempster.explain.profiles import Profile, profile
 from dempster.explain.quality_table import Quality, quality
 from dempster.explain.resamples import Stability, stability
-from dempster.explain.scores import KeptCurve, SetScore, SetScores, doubt_of, kept_curve, set_scores
+from dempster.explain.scores import RetentionCurve, SetScore, SetScores, doubt_scores, retention_curve, set_scores
 from dempster.explain.silhouette import CredalSilhouette, credal_silhouette
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "set_scores",
     "SetScores",
     "SetScore",
-    "doubt_of",
-    "kept_curve",
-    "KeptCurve",
+    "doubt_scores",
+    "retention_curve",
+    "RetentionCurve",
 ]

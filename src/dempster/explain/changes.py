@@ -20,9 +20,9 @@ from dempster.explain.object_explanation import Change
 
 _POINTS = 32  # asked about along a line
 _FINER, _ROUNDS = 16, 3  # as many points between two of them, and again
-_MOST_ATTRIBUTES = 40  # moved one by one; of more, those that do most
+_MAX_ATTRIBUTES = 40  # moved one by one; of more, those that do most
 _FARTHER = 1.25  # a change with fewer digits may be as much larger
-_MOST_LEVELS = 40  # of one attribute that are tried, where not all attributes are numbers
+_MAX_LEVELS = 40  # of one attribute that are tried, where not all attributes are numbers
 
 Certain = Callable[[Cells], np.ndarray]
 
@@ -72,7 +72,7 @@ def _along_lines(
     movable = np.flatnonzero((table.deviations > 0) & ~np.isnan(start))
     if len(movable) == 0 or not targets:
         return []
-    single = movable[np.argsort(-np.abs(pulls[movable]), kind="stable")][:_MOST_ATTRIBUTES]
+    single = movable[np.argsort(-np.abs(pulls[movable]), kind="stable")][:_MAX_ATTRIBUTES]
     ends, labels = _line_ends(table, start, single, targets)
 
     def certain_at(lines: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -184,7 +184,7 @@ def _by_levels(
 ) -> list[Change]:
     order = np.argsort(-np.abs(pulls), kind="stable")
     trials: list[tuple[dict[int, Any], Target | None]] = []
-    for d in order[:_MOST_ATTRIBUTES]:
+    for d in order[:_MAX_ATTRIBUTES]:
         trials += [({int(d): level}, None) for level in _levels(table, int(d)) if level != cells[d][0]]
     for target in targets:
         taken: dict[int, Any] = {}
@@ -213,7 +213,7 @@ def _levels(table: ObjectTable, d: int) -> list[Any]:
     if table.is_number[d]:
         known = column[~np.isnan(column)]
         return (
-            np.unique(np.quantile(known, np.linspace(0, 1, _MOST_LEVELS), method="nearest")).tolist()
+            np.unique(np.quantile(known, np.linspace(0, 1, _MAX_LEVELS), method="nearest")).tolist()
             if len(known)
             else []
         )
@@ -221,7 +221,7 @@ def _levels(table: ObjectTable, d: int) -> list[Any]:
     for cell in column:
         if not is_missing(cell):
             counts[cell] = counts.get(cell, 0) + 1
-    return sorted(counts, key=lambda level: -counts[level])[:_MOST_LEVELS]
+    return sorted(counts, key=lambda level: -counts[level])[:_MAX_LEVELS]
 
 
 def _change_of_levels(

@@ -293,7 +293,7 @@ class Profile:
         }
         return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
 
-    def tells_apart(self, first: Any, second: Any) -> pd.DataFrame:
+    def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
         """Which attributes tell two groups apart, the best first.
 
         Parameters
@@ -420,7 +420,7 @@ def profile(
     >>> flowers = profile(model, X)
     >>> flowers.to_frame().index.tolist()
     ['cluster 0', 'cluster 1', 'cluster 2', 'between 0 and 2', 'outliers']
-    >>> flowers.tells_apart(0, 1)["rule"].iloc[0]
+    >>> flowers.discriminating_features(0, 1)["rule"].iloc[0]
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
     given: dict[str, Any] = {"rule": rule, "weights": weights, "correction": correction}

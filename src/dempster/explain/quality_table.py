@@ -16,7 +16,7 @@ from dempster.belief import FocalSets
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
 from dempster.explain.resamples import Stability
-from dempster.explain.scores import checked_classes, kept_curve, set_scores
+from dempster.explain.scores import checked_classes, retention_curve, set_scores
 from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
 
@@ -124,8 +124,8 @@ def quality(
     X : table, array or square matrix of dissimilarities, optional
         Adds the silhouettes (`credal_silhouette`); several tables or matrices as there.
     y : array-like of shape (n,), optional
-        Known classes. Add the agreement of labels (adjusted Rand index, and that of the surest 80 %, `kept_curve`) and
-        of sets (`set_scores`).
+        Known classes. Adds the agreement of labels (adjusted Rand index of all objects and of the surest 80 %, see
+        `retention_curve`) and of sets (`set_scores`).
     metric : str or callable, default="euclidean"
         For ``X``.
     stability : Stability, optional
@@ -214,7 +214,7 @@ def _of_resamples(found: Stability) -> dict[str, float]:
 def _agreement(partition: CredalPartition, classes: np.ndarray | None) -> dict[str, float]:
     if classes is None:
         return {}
-    curve = kept_curve(partition, classes, shares=[_KEPT, 1])
+    curve = retention_curve(partition, classes, shares=[_KEPT, 1])
     scores = set_scores(partition, classes)
     return {
         "ari": curve.at(1),

@@ -22,7 +22,7 @@ from dempster._validation import is_estimator, object_index, order_of_names, ord
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
-from dempster.explain.scores import doubt_of, one_to_one, shared_objects
+from dempster.explain.scores import doubt_scores, one_to_one, shared_objects
 from dempster.optimize.blocks import fits_in_threads, n_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_of_pairs
@@ -220,18 +220,18 @@ class Stability:
         return _mean(np.where(self.together_in_partition, self.together, 1 - self.together))
 
     @property
-    def mean_rand_between(self) -> float:
+    def mean_pairwise_rand(self) -> float:
         """Mean credal Rand index of two resamples."""
         return _mean(self.rand_between[np.triu_indices(self.n_resamples, 1)])
 
     @property
     def doubt_correlation(self) -> float:
-        """Rank correlation of `doubt_of` the objects with the share of resamples in which they changed: whether the
+        """Rank correlation of `doubt_scores` the objects with the share of resamples in which they changed: whether the
         doubt of the partition foresees them. NaN if either is the same for all."""
         from scipy.stats import rankdata
 
         known = self.drawn > 0
-        ranks = [rankdata(values[known]) for values in (doubt_of(self.partition), -self.objects)]
+        ranks = [rankdata(values[known]) for values in (doubt_scores(self.partition), -self.objects)]
         if any(np.ptp(values) == 0 if len(values) else True for values in ranks):
             return float("nan")
         return float(np.corrcoef(ranks)[0, 1])
@@ -249,7 +249,7 @@ class Stability:
         names = self.partition.focal_sets.names(self.partition.frame)
         columns = {
             "set": [names[j] for j in self.partition.best_set],
-            "doubt": doubt_of(self.partition),
+            "doubt": doubt_scores(self.partition),
             "drawn": self.drawn,
             "stability": self.objects,
         }
@@ -288,7 +288,7 @@ class Stability:
         lines += [
             f"objects stay in {self.mean:.1%} of the resamples; {len(self.changing):,} ever changed{listed}",
             f"pairs stay together or apart in {self.pairs_kept:.1%} ({len(self.pairs):,} pairs)",
-            f"credal Rand index {_mean(self.rand):.3f} with the partition, {self.mean_rand_between:.3f} between two",
+            f"credal Rand index {_mean(self.rand):.3f} with the partition, {self.mean_pairwise_rand:.3f} between two",
         ]
         if np.isfinite(correlation):
             lines.append(f"rank correlation of doubt and change {correlation:.2f} (1: doubt foresees what changes)")

@@ -296,7 +296,7 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     )
 
 
-def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
+def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     """(n,) doubt of the objects of a partition, from 0 (certain) to 1 (torn), beyond 1 for outliers.
 
     With pl_1 >= pl_2 the two largest plausibilities of an object, its doubt is one minus their relative margin,
@@ -313,9 +313,9 @@ def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
     Examples
     --------
     >>> from dempster import CredalPartition, FocalSets
-    >>> from dempster.explain import doubt_of
+    >>> from dempster.explain import doubt_scores
     >>> sure, torn, outlier = [0, 1, 0, 0], [0, 0.2, 0, 0.8], [0.9, 0.1, 0, 0]
-    >>> doubt_of(CredalPartition([sure, torn, outlier], FocalSets.full(2)))
+    >>> doubt_scores(CredalPartition([sure, torn, outlier], FocalSets.full(2)))
     array([0. , 0.8, 1.9])
     """
     credal = resolve_input(partition).partition
@@ -330,7 +330,7 @@ def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KeptCurve:
+class RetentionCurve:
     """Quality of a partition for the objects it is surest of.
 
     Attributes
@@ -377,27 +377,27 @@ class KeptCurve:
         return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the curve (see `dempster.plot.KeptCurveDisplay`)."""
-        from dempster.plot.quality import KeptCurveDisplay  # a view of this value, imported when looked at
+        """Draw the curve (see `dempster.plot.RetentionCurveDisplay`)."""
+        from dempster.plot.quality import RetentionCurveDisplay  # a view of this value, imported when looked at
 
-        return KeptCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
+        return RetentionCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.share)
 
     def __repr__(self) -> str:
         points = ", ".join(f"{share:.0%}: {value:.3f}" for share, value in zip(self.share, self.quality, strict=True))
-        return f"KeptCurve({self.measure}={{{points}}})"
+        return f"RetentionCurve({self.measure}={{{points}}})"
 
 
-def kept_curve(
+def retention_curve(
     partition: CredalPartition | ArrayLike,
     y: ArrayLike,
     *,
     shares: ArrayLike = None,
     doubt: ArrayLike = None,
     quality: str = "ari",
-) -> KeptCurve:
+) -> RetentionCurve:
     """How good a partition is for the objects that are left when the most doubtful ones are put aside.
 
     A method that knows what it does not know has a curve that rises quickly as fewer objects are kept. The curve of
@@ -414,7 +414,7 @@ def kept_curve(
         Shares of the objects to keep, in (0, 1], in any order; 20 % to 100 % in steps of 5 % by default. Each keeps
         at least one object.
     doubt : array-like of shape (n,), optional
-        How doubtful each object is, larger for more; `doubt_of` the partition by default. Labels have none of their
+        How doubtful each object is, larger for more; `doubt_scores` the partition by default. Labels have none of their
         own.
     quality : {"ari", "accuracy"}, default="ari"
         "ari": the adjusted Rand index of the labels and the classes. "accuracy": share of the objects whose cluster
@@ -422,7 +422,7 @@ def kept_curve(
 
     Returns
     -------
-    KeptCurve
+    RetentionCurve
 
     Notes
     -----
@@ -435,30 +435,30 @@ def kept_curve(
     >>> from sklearn.preprocessing import StandardScaler
     >>> from dempster.cluster import EVCLUS
     >>> from dempster.datasets import load_wine
-    >>> from dempster.explain import kept_curve
+    >>> from dempster.explain import retention_curve
     >>> wine = load_wine()
     >>> X = StandardScaler().fit_transform(wine.data)
     >>> partition = EVCLUS(3, random_state=0).fit(X).credal_partition_
-    >>> curve = kept_curve(partition, wine.target, shares=[0.6, 0.8, 1])
+    >>> curve = retention_curve(partition, wine.target, shares=[0.6, 0.8, 1])
     >>> curve
-    KeptCurve(ari={60%: 1.000, 80%: 1.000, 100%: 0.949})
+    RetentionCurve(ari={60%: 1.000, 80%: 1.000, 100%: 0.949})
 
     The same for k-means, whose doubt is the ratio of the distances to the two nearest centers:
 
     >>> k_means = KMeans(3, n_init=10, random_state=0).fit(X)
     >>> near = np.sort(k_means.transform(X), axis=1)
-    >>> theirs = kept_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
+    >>> theirs = retention_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
     >>> theirs
-    KeptCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
+    RetentionCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
     credal = resolve_input(partition).partition
     classes = checked_classes(y, credal)
     of_kept = _measure(quality, numbered(classes)[1], credal.labels)
-    ranking = doubt_of(credal) if doubt is None else _checked_doubt(ordered_like(doubt, credal.index), len(credal))
+    ranking = doubt_scores(credal) if doubt is None else _checked_doubt(ordered_like(doubt, credal.index), len(credal))
     surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
     kept = _checked_shares(shares)
     numbers = np.maximum((kept * len(ranking) + _ROUNDING).astype(int), 1)
-    return KeptCurve(kept, np.array([of_kept(surest_first[:number]) for number in numbers]), quality)
+    return RetentionCurve(kept, np.array([of_kept(surest_first[:number]) for number in numbers]), quality)
 
 
 def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:

@@ -20,7 +20,7 @@ from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
-from dempster.explain.scores import doubt_of
+from dempster.explain.scores import doubt_scores
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class CredalSilhouette:
 
     @property
     def weighted_mean(self) -> float:
-        """Mean with the weights 1 - `doubt_of` the objects, 0 for outliers; NaN if all weights are 0."""
-        weights = np.clip(1 - doubt_of(self.partition[self.objects]), 0, None)
+        """Mean with the weights 1 - `doubt_scores` the objects, 0 for outliers; NaN if all weights are 0."""
+        weights = np.clip(1 - doubt_scores(self.partition[self.objects]), 0, None)
         total = float(weights.sum())
         return float(weights @ self.values / total) if total > 0 else float("nan")
 
@@ -117,7 +117,7 @@ class CredalSilhouette:
         columns = {
             "set": [names[j] for j in own.best_set],
             "label": [own.frame[k] for k in own.labels],
-            "doubt": doubt_of(own),
+            "doubt": doubt_scores(own),
             "silhouette": self.values,
             "label_silhouette": self.label_values,
         }

@@ -13,8 +13,8 @@ from dempster._validation import n_jobs as n_jobs_rule
 Result = TypeVar("Result")
 
 _ROWS = 4096
-_MOST_BLOCKS = 64
-_MOST_THREADS = 256  # more than any processor has a use for, and fewer than a system allows
+_MAX_BLOCKS = 64
+_MAX_THREADS = 256  # more than any processor has a use for, and fewer than a system allows
 
 
 class Apply(Protocol):
@@ -23,7 +23,7 @@ class Apply(Protocol):
     def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]: ...
 
 
-def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MOST_BLOCKS) -> list[tuple[int, int]]:
+def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
     """Cut 0..n into blocks of at least ``rows`` rows, at most ``most`` of them; the cut depends on n alone."""
     size = rows if most is None else max(rows, -(-n // most))
     if 0 < n <= size:
@@ -38,7 +38,7 @@ def n_threads(n_jobs: int | None) -> int:
 
     if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
         check(n_jobs, "n_jobs", n_jobs_rule)
-    return min(int(effective_n_jobs(n_jobs)), _MOST_THREADS)
+    return min(int(effective_n_jobs(n_jobs)), _MAX_THREADS)
 
 
 @contextmanager

@@ -13,7 +13,7 @@
 static const double DECREASE = 1e-4, CURVATURE = 0.9; /* of the conditions of Wolfe */
 static const double NO_CURVATURE = 2.220446049250313e-16; /* times the square of the change of the gradient */
 static const double LONGER = 4.0; /* by how much a step that is too short grows at least */
-enum { MOST_TRIALS = 20 };        /* steps tried along a line */
+enum { MAX_TRIALS = 20 };        /* steps tried along a line */
 
 /* A point on a line: how far, the value there, its derivative along the line. */
 typedef struct {
@@ -190,7 +190,7 @@ static int look_at(const Search *s, double value, const double *gradient) {
         line->low = trial;
         copy(s->n, gradient, s->low_gradient);
     }
-    if (++counts->trials == MOST_TRIALS) return give_up(s);
+    if (++counts->trials == MAX_TRIALS) return give_up(s);
     go_to(s, counts->bracketed ? interpolated(line->low, line->high) : extrapolated(before, line->low));
     return EVALUATE;
 }

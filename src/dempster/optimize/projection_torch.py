@@ -16,8 +16,8 @@ from dempster.data.device import bring, room_for, sent, torch_on
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-_CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
-_LONGEST_LIST = 8  # nonzero masses a row may have here
+_CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision
+_MAX_LIST = 8  # nonzero masses a row may have here
 _RIDGE = 1e-12
 _ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
 
@@ -60,7 +60,7 @@ def project_euclidean(
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
     out = room_for(rows, masses.shape[1])
-    size = rows_at_once or max(1024, _CONFLICTS_AT_ONCE // max(len(references), 1))
+    size = rows_at_once or max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
     for start in range(0, len(rows), size):
         A = sent(rows[start : start + size], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
@@ -89,7 +89,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
 
     G = G.double()
     f = len(H)
-    K = min(_LONGEST_LIST, f)
+    K = min(_MAX_LIST, f)
     out = torch.zeros_like(G)
     left = torch.arange(len(G), device=G.device)  # rows still at work
     sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)

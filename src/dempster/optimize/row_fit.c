@@ -11,7 +11,7 @@
 #include "optimize/links.h"
 #include "optimize/simplex_qp.h"
 
-static const double SMALLEST_DISTANCE = 1e-6; /* in the weights that turn squares into distances */
+static const double MIN_DISTANCE = 1e-6; /* in the weights that turn squares into distances */
 
 typedef struct {
     index_t f, q;
@@ -72,7 +72,7 @@ static void sum_neighbors(Rows *p, index_t i, const double *M) {
         const double *m = M + j * f;
         const int32_t *nonzero = p->nonzero + j * f;
         double w = p->weights[e];
-        if (p->reweight) w /= larger(distance(p, e, j, M), SMALLEST_DISTANCE);
+        if (p->reweight) w /= larger(distance(p, e, j, M), MIN_DISTANCE);
         for (index_t t = 0; t < p->count[j]; t++) {
             const index_t a = nonzero[t];
             const double share = w * m[a];

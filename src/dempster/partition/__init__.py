@@ -7,10 +7,10 @@ from dempster.partition.compare import (
     consistency_index,
     credal_rand_index,
     dominates,
-    map_of_partitions,
+    embed_partitions,
     nearest_pairs,
     non_dominated,
-    nonspecificity_of_pairs,
+    pairwise_nonspecificity,
 )
 from dempster.partition.credal_partition import CredalPartition, PartitionSummary
 from dempster.partition.lazy import LazyCredalPartition
@@ -23,12 +23,12 @@ __all__ = [
     "PartitionSummary",
     "credal_rand_index",
     "consistency_index",
-    "nonspecificity_of_pairs",
+    "pairwise_nonspecificity",
     "dominates",
     "non_dominated",
     "Estimate",
     "combine_partitions",
-    "map_of_partitions",
+    "embed_partitions",
     "PartitionMap",
     "nearest_pairs",
 ]

@@ -32,7 +32,7 @@ from dempster.partition.relational import pair_forms, sample_pairs
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
 _FEW_SWEEPS = 5
-_MOST_SETS = 256  # of the result
+_MAX_SETS = 256  # of the result
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # objects for which a hierarchy of the combined relation is a start
 
@@ -103,10 +103,10 @@ def combine_partitions(
     """
     sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
-    if len(family) > _MOST_SETS:
+    if len(family) > _MAX_SETS:
         raise InvalidParameterError(
             "focal_sets",
-            must=f"hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic program of as "
+            must=f"hold at most {_MAX_SETS} sets, got {len(family):,}: every sweep solves a quadratic program of as "
             "many unknowns for each object; take 'simple' or 'pairs'",
         )
     for value, name, valid in (

@@ -139,7 +139,7 @@ def consistency_index(a: Any, b: Any) -> float:
     """One minus the mean conflict of the pairwise masses of two partitions: do they contradict each other?
 
     The Rand index for hard partitions. A partition that says nothing is consistent with everything, so read it
-    together with `nonspecificity_of_pairs`. Computed over all pairs in time linear in the number of objects.
+    together with `pairwise_nonspecificity`. Computed over all pairs in time linear in the number of objects.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def consistency_index(a: Any, b: Any) -> float:
     return float(1 - conflict / (n * (n - 1) / 2))
 
 
-def nonspecificity_of_pairs(partition: Any) -> float:
+def pairwise_nonspecificity(partition: Any) -> float:
     """Mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 if nothing is known.
 
     Parameters
@@ -186,8 +186,8 @@ def nonspecificity_of_pairs(partition: Any) -> float:
 
     Examples
     --------
-    >>> from dempster.partition import nonspecificity_of_pairs
-    >>> nonspecificity_of_pairs([0, 0, 1, 1])
+    >>> from dempster.partition import pairwise_nonspecificity
+    >>> pairwise_nonspecificity([0, 0, 1, 1])
     0.0
     """
     partition = as_credal_partition(partition)
@@ -216,7 +216,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     a, b, reference = (as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference")))
     check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
-    ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)
+    ns_a, ns_b = pairwise_nonspecificity(a), pairwise_nonspecificity(b)
     weakly = ci_a >= ci_b and ns_a <= ns_b
     return weakly and (not strict or ci_a > ci_b or ns_a < ns_b)
 
@@ -238,7 +238,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     """
     compared = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     reference = as_credal_partition(reference, "reference")
-    scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
+    scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in compared]
 
     def beaten(i: int) -> bool:
         ci, ns = scores[i]
@@ -292,7 +292,7 @@ class PartitionMap:
     names: list[str]
 
 
-def map_of_partitions(
+def embed_partitions(
     partitions: Sequence[Any],
     names: Sequence[str] | None = None,
     *,
@@ -315,8 +315,8 @@ def map_of_partitions(
 
     Examples
     --------
-    >>> from dempster.partition import map_of_partitions
-    >>> m = map_of_partitions([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], names=["a", "b", "c"])
+    >>> from dempster.partition import embed_partitions
+    >>> m = embed_partitions([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], names=["a", "b", "c"])
     >>> m.dissimilarity.round(2)
     array([[0.  , 0.  , 0.67],
            [0.  , 0.  , 0.67],

@@ -528,7 +528,7 @@ class PartitionSummary:
         def name(i: int) -> Any:
             return int(i) if partition.index is None else partition.index[i]
 
-        return cls.of_counts(
+        return cls.from_counts(
             family,
             np.bincount(best_set, minlength=len(family)),
             typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)] if len(partition) else [],
@@ -539,7 +539,7 @@ class PartitionSummary:
         )
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls,
         family: FocalSets,
         counts: np.ndarray,

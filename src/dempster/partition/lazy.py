@@ -153,7 +153,7 @@ class LazyCredalPartition:
         Of more than 1,000 outliers the first are named.
         """
         totals = self._totals()
-        return PartitionSummary.of_counts(
+        return PartitionSummary.from_counts(
             self.focal_sets,
             totals.counts,
             typical=[int(at) for at in totals.where],

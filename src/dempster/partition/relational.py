@@ -16,7 +16,7 @@ from dempster._random import generator
 from dempster._validation import check, check_memory, choice, integer, reading
 from dempster.belief import FocalSets, MassFunctions
 
-_PAIRS_AT_ONCE = 1 << 18  # pairs worked on at once
+_PAIRS_PER_BLOCK = 1 << 18  # pairs worked on at once
 RELATIONS = ("empty", "same", "different", "unknown")
 
 
@@ -93,8 +93,8 @@ class RelationalPartition:
         pairs = checked_pairs(pairs, self.n_objects)
         masses = self.partition.masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            i, j = pairs[start : start + _PAIRS_AT_ONCE].T
+        for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
+            i, j = pairs[start : start + _PAIRS_PER_BLOCK].T
             left, right = masses[i], masses[j]
             for k, form in enumerate(self._forms):
                 out[start : start + len(i), k] = np.einsum("pf,pf->p", left @ form, right)
@@ -110,7 +110,7 @@ class RelationalPartition:
         masses, n = self.partition.masses, self.n_objects
         start = 0
         while start < n:
-            size = int(rows_at_once or 0) or max(1, _PAIRS_AT_ONCE // max(n - start, 1))
+            size = int(rows_at_once or 0) or max(1, _PAIRS_PER_BLOCK // max(n - start, 1))
             rows = np.arange(start, min(start + size, n))
             left, right = masses[rows], masses[start:]
             block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)

@@ -33,7 +33,7 @@ from dempster._validation import check_memory
 FORMAT_VERSION = 1
 _FORMAT = "dempster"
 _HEADER = "dempster.json"
-_LONGEST_HEADER = 64 << 20
+_MAX_HEADER = 64 << 20
 _AT_ONCE = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes
 _KINDS = "biufcMmSU"  # of arrays: numbers, truth values, moments and text
@@ -162,7 +162,7 @@ class Reader:
         )
 
     def _checked_header(self) -> dict[str, Any]:
-        if self._sizes[_HEADER] > _LONGEST_HEADER:
+        if self._sizes[_HEADER] > _MAX_HEADER:
             raise self._too_large(f"its header takes {self._sizes[_HEADER]:,} bytes")
         header = self._parsed(self._archive.read(_HEADER), _HEADER)
         if not isinstance(header, dict) or header.get("format") != _FORMAT or type(header.get("version")) is not int:

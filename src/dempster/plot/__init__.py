@@ -12,7 +12,7 @@ from dempster.plot.mass_contour import MassContourDisplay
 from dempster.plot.number_of_clusters import NonspecificityDisplay, NumberOfClustersDisplay
 from dempster.plot.pairs import CalibrationDisplay, PairProbabilityDisplay, ShepardDisplay
 from dempster.plot.partition_map import PartitionMapDisplay
-from dempster.plot.quality import KeptCurveDisplay, SilhouetteDisplay, StabilityDisplay
+from dempster.plot.quality import RetentionCurveDisplay, SilhouetteDisplay, StabilityDisplay
 from dempster.plot.rejection import RejectionCurve, RejectionCurveDisplay
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "ConvergenceDisplay",
     "NumberOfClustersDisplay",
     "NonspecificityDisplay",
-    "KeptCurveDisplay",
+    "RetentionCurveDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",
     "ObjectExplanationDisplay",

@@ -193,8 +193,8 @@ def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, A
 Options = ParamSpec("Options")
 Drawn = TypeVar("Drawn")
 
-_LONGEST_TEXT = 1_000  # Matplotlib lays out longer ones for minutes
-_MOST_BINS = 10_000  # bars that nobody could tell apart
+_MAX_TEXT = 1_000  # Matplotlib lays out longer ones for minutes
+_MAX_BINS = 10_000  # bars that nobody could tell apart
 
 
 def _is_axes(value: Any) -> bool:
@@ -241,7 +241,7 @@ def _is_drawable(value: Any) -> bool:
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
 
-    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT:
         return False
     try:
         value.encode()
@@ -253,15 +253,13 @@ def _is_drawable(value: Any) -> bool:
 
 
 _TEXT = rule.Rule(
-    f"text of at most {_LONGEST_TEXT:,} characters that can be drawn (with \\$ where a dollar begins no formula)",
+    f"text of at most {_MAX_TEXT:,} characters that can be drawn (with \\$ where a dollar begins no formula)",
     _is_drawable,
 )
 _RULES = {
     "ax": rule.Rule("Matplotlib axes of a figure, with two straight axes", _is_axes),
     "axes": rule.Rule("Matplotlib axes of a figure, one for each panel", _are_axes),
-    "bins": rule.Rule(
-        f"an integer from 1 to {_MOST_BINS:,}", lambda v: rule.is_integer(v) and 1 <= int(v) <= _MOST_BINS
-    ),
+    "bins": rule.Rule(f"an integer from 1 to {_MAX_BINS:,}", lambda v: rule.is_integer(v) and 1 <= int(v) <= _MAX_BINS),
     "boundary": rule.flag,
     "centers": rule.flag,
     "cmap": rule.Rule("a colormap of Matplotlib or the name of one", _is_colormap),

@@ -20,8 +20,8 @@ from dempster.plot._canvas import (
     wanted,
 )
 
-_MOST_POINTS = 5_000  # beyond which a vector file of all points would be unwieldy
-_MOST_NUMBERS = 40  # peaks, beyond which their numbers would cover the picture
+_MAX_POINTS = 5_000  # beyond which a vector file of all points would be unwieldy
+_MAX_NUMBERS = 40  # peaks, beyond which their numbers would cover the picture
 _CURVE_POINTS = 200
 
 
@@ -169,7 +169,7 @@ class DeltaBelDisplay:
         if thresholds:
             self._draw_thresholds()
         self.labels_ = []
-        if wanted(labels, len(self.peaks) <= _MOST_NUMBERS):
+        if wanted(labels, len(self.peaks) <= _MAX_NUMBERS):
             if new_figure:
                 self.figure_.draw_without_rendering()  # settles the size of the axes, which the numbers need
             where = np.column_stack([self.belief[self.peaks], self.delta[self.peaks]])
@@ -180,7 +180,7 @@ class DeltaBelDisplay:
     def _draw_points(self, palette: np.ndarray, size: float) -> None:
         others = np.ones(len(self.belief), dtype=bool)
         others[self.peaks] = False
-        raster = len(self.belief) > _MOST_POINTS
+        raster = len(self.belief) > _MAX_POINTS
         self.points_ = self.ax_.scatter(
             self.belief[others],
             self.delta[others],

@@ -9,7 +9,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, real
-from dempster.partition.compare import PartitionMap, map_of_partitions
+from dempster.partition.compare import PartitionMap, embed_partitions
 from dempster.plot._canvas import (
     GREY,
     INK,
@@ -93,7 +93,7 @@ class PartitionMapDisplay:
         names : sequence of str, optional
             Names of the partitions of a sequence; their positions by default.
         rule, distance, n_pairs, random_state
-            As in `dempster.partition.map_of_partitions`.
+            As in `dempster.partition.embed_partitions`.
         ax : Matplotlib axes, optional
             Where to draw; on a new figure by default.
         **options
@@ -107,14 +107,14 @@ class PartitionMapDisplay:
             if names is not None:
                 raise InvalidInputError("names must be None when the partitions come with their names in a mapping")
             names, partitions = [str(name) for name in partitions], list(partitions.values())
-        drawn = map_of_partitions(
+        drawn = embed_partitions(
             partitions, names, rule=rule, distance=distance, n_pairs=n_pairs, random_state=random_state
         )
         return cls.from_map(drawn, ax=ax, **options)
 
     @classmethod
     def from_map(cls, partition_map: PartitionMap, *, ax: Any = None, **options: Any) -> Self:
-        """Draw a map that `dempster.partition.map_of_partitions` made; ``options`` are those of `plot`."""
+        """Draw a map that `dempster.partition.embed_partitions` made; ``options`` are those of `plot`."""
         display = cls(
             coordinates=partition_map.coordinates,
             names=partition_map.names,

@@ -9,7 +9,15 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import printable, shorten
-from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, doubt_of, kept_curve, stability
+from dempster.explain import (
+    CredalSilhouette,
+    RetentionCurve,
+    Stability,
+    credal_silhouette,
+    doubt_scores,
+    retention_curve,
+    stability,
+)
 from dempster.plot._canvas import (
     GREY,
     INK,
@@ -25,7 +33,7 @@ from dempster.plot._canvas import (
 _GAP = 0.015  # between clusters, as a share of the objects
 _LIGHT = 0.35  # how much of its color an ambiguous object keeps
 MAX_NAME_CHARACTERS = 22
-_MOST_POINTS = 5_000
+_MAX_POINTS = 5_000
 _BINS = 8
 _WORDS = {"ari": "adjusted Rand index of those kept", "accuracy": "accuracy of those kept"}
 
@@ -331,10 +339,10 @@ class StabilityDisplay:
     def _draw_objects(self, ax: Any, palette: np.ndarray) -> None:
         """Marks are moved a little, always alike, so that those at the same place can be seen."""
         found = self.stability
-        doubt, change = doubt_of(found.partition), 1 - found.objects
+        doubt, change = doubt_scores(found.partition), 1 - found.objects
         known = np.flatnonzero(found.drawn > 0)
         rng = np.random.default_rng(0)
-        some = known if len(known) <= _MOST_POINTS else rng.choice(known, _MOST_POINTS, replace=False)
+        some = known if len(known) <= _MAX_POINTS else rng.choice(known, _MAX_POINTS, replace=False)
         labels = found.partition.labels_with_outliers[some]
         inks = np.where((labels >= 0)[:, None], palette[labels], 0.1)
         moved = np.clip(change[some] + rng.uniform(-0.012, 0.012, len(some)), -0.02, 1.02)
@@ -356,7 +364,7 @@ class StabilityDisplay:
         ax.legend(fontsize="small", edgecolor="none", framealpha=0.85, loc="upper left")
 
 
-class KeptCurveDisplay:
+class RetentionCurveDisplay:
     """Quality of one or several partitions when the most doubtful objects are put aside.
 
     Doubt that is worth something lifts the curve to the left: the surer objects are clustered better.
@@ -365,7 +373,7 @@ class KeptCurveDisplay:
 
     Parameters
     ----------
-    curves : mapping of str to KeptCurve
+    curves : mapping of str to RetentionCurve
         Name of each partition, and its curve; all of one quality.
 
     Attributes
@@ -381,18 +389,18 @@ class KeptCurveDisplay:
     --------
     >>> from dempster.cluster import ECM, EVCLUS
     >>> from dempster.datasets import load_iris
-    >>> from dempster.plot import KeptCurveDisplay
+    >>> from dempster.plot import RetentionCurveDisplay
     >>> iris = load_iris()
     >>> models = {"EVCLUS": EVCLUS(3, random_state=0), "ECM": ECM(3, random_state=0)}
     >>> partitions = {name: model.fit(iris.data).credal_partition_ for name, model in models.items()}
-    >>> display = KeptCurveDisplay.from_partition(partitions, iris.target)
+    >>> display = RetentionCurveDisplay.from_partition(partitions, iris.target)
     >>> list(display.areas)
     ['EVCLUS', 'ECM']
     """
 
-    def __init__(self, *, curves: Mapping[str, KeptCurve]):
-        if not curves or not all(isinstance(curve, KeptCurve) for curve in curves.values()):
-            raise InvalidInputError("curves must map at least one name to a KeptCurve")
+    def __init__(self, *, curves: Mapping[str, RetentionCurve]):
+        if not curves or not all(isinstance(curve, RetentionCurve) for curve in curves.values()):
+            raise InvalidInputError("curves must map at least one name to a RetentionCurve")
         self.curves = {str(name): curve for name, curve in curves.items()}
         measures = {curve.measure for curve in self.curves.values()}
         if len(measures) > 1:
@@ -419,18 +427,18 @@ class KeptCurveDisplay:
         y : array-like of shape (n,)
             True classes.
         shares : array-like, optional
-            As in `dempster.explain.kept_curve`.
+            As in `dempster.explain.retention_curve`.
         doubt : array-like of shape (n,), or mapping of names to them, optional
             Another ranking of the objects; with several partitions, for those that are named.
         quality : {"ari", "accuracy"}, default="ari"
-            As in `dempster.explain.kept_curve`.
+            As in `dempster.explain.retention_curve`.
         ax : Matplotlib axes, optional
         **options
             Passed to `plot`.
 
         Returns
         -------
-        KeptCurveDisplay
+        RetentionCurveDisplay
         """
         several = isinstance(partition, Mapping)
         named = dict(partition) if several else {"partition": partition}
@@ -442,7 +450,7 @@ class KeptCurveDisplay:
                 f"doubt must have names of partitions ({', '.join(map(str, named))}), got {unknown}"
             )
         curves = {
-            name: kept_curve(one, y, shares=shares, doubt=rankings.get(name), quality=quality)
+            name: retention_curve(one, y, shares=shares, doubt=rankings.get(name), quality=quality)
             for name, one in named.items()
         }
         return cls(curves=curves).plot(ax=ax, **options)
@@ -469,7 +477,7 @@ class KeptCurveDisplay:
 
         Returns
         -------
-        KeptCurveDisplay
+        RetentionCurveDisplay
         """
         from matplotlib.ticker import PercentFormatter
 

@@ -128,6 +128,6 @@ def test_metrics_that_cannot_be_used(blobs):
 
 def test_a_partition_that_would_not_fit_in_memory(monkeypatch, blobs):
     X, _ = blobs
-    monkeypatch.setattr(_method, "_LARGEST_PARTITION", 3000)
+    monkeypatch.setattr(_method, "_MAX_PARTITION", 3000)
     with pytest.raises(ValueError, match="n_neighbors=2 left .* clusters"):
         EKNNClus(n_neighbors=2, random_state=0).fit(X)

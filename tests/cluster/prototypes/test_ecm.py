@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
 from dempster.datasets import load_butterfly
-from dempster.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
 from tests.cluster.prototypes.models import one_thread, prototypes
 
 CASES = [
@@ -73,7 +73,7 @@ def test_butterfly_by_the_published_numbers():
     assert consistency_index(cp, truth) == pytest.approx(0.7274, abs=1e-4)
     assert credal_rand_index(cp, truth) == pytest.approx(0.5783, abs=1e-4)
     assert credal_rand_index(cp, truth, distance="belief") == pytest.approx(0.5846, abs=1e-4)
-    assert nonspecificity_of_pairs(cp) == pytest.approx(0.5097, abs=1e-4)
+    assert pairwise_nonspecificity(cp) == pytest.approx(0.5097, abs=1e-4)
 
 
 def test_fourclass_by_the_published_numbers(shared_data):
@@ -87,7 +87,7 @@ def test_fourclass_by_the_published_numbers(shared_data):
     assert consistency_index(cp, y) == pytest.approx(0.7949, abs=1e-3)
     assert credal_rand_index(cp, y) == pytest.approx(0.6229, abs=1e-3)
     assert credal_rand_index(cp, y, distance="belief") == pytest.approx(0.6292, abs=1e-3)
-    assert nonspecificity_of_pairs(cp) == pytest.approx(0.4508, abs=1e-3)
+    assert pairwise_nonspecificity(cp) == pytest.approx(0.4508, abs=1e-3)
     model = exact(4, focal_sets="full", delta=np.sqrt(20), random_state=0).fit(X)
     assert model.objective_ == pytest.approx(265.379, abs=1e-3)
 

@@ -39,7 +39,7 @@ from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.registry import find_method, methods_that
 
 if TYPE_CHECKING:
-    from dempster.apps.recipe import Outcome
+    from dempster.apps.recipe import RecipeResult
     from dempster.constraints import Constraints
     from dempster.partition import CredalPartition
 
@@ -130,7 +130,7 @@ class _Expert:
     answers : list of True (same), False (different) or None (not known)
     """
 
-    def __init__(self, outcome: Outcome, n_questions: int, screen: Screen):
+    def __init__(self, outcome: RecipeResult, n_questions: int, screen: Screen):
         from dempster.constraints import Constraints, suggest_pairs
 
         self.outcome, self.screen = outcome, screen

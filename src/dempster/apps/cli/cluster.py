@@ -36,7 +36,7 @@ from dempster.apps.cli.shared.output import (
 from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
-    from dempster.apps.recipe import Outcome, Recipe
+    from dempster.apps.recipe import Recipe, RecipeResult
 
 
 @click.command(cls=RecipeCommand, short_help="Cluster the rows of a table.")
@@ -112,7 +112,7 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     )
 
 
-def run_recipe(recipe: Recipe, screen: Screen) -> Outcome:
+def run_recipe(recipe: Recipe, screen: Screen) -> RecipeResult:
     """Run a recipe and show its progress."""
     with screen.working(f"reading and clustering {Path(recipe.files[0]).name}") as progress:
         return recipe.run(progress=progress, note=screen.note)
@@ -131,7 +131,7 @@ def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, An
     }
 
 
-def describe_outcome(outcome: Outcome) -> str:
+def describe_outcome(outcome: RecipeResult) -> str:
     """Return the first line of a result."""
     attributes = outcome.attributes
     what, objects = "", "object"
@@ -148,7 +148,7 @@ def describe_outcome(outcome: Outcome) -> str:
     return headline(outcome.estimator, what, seconds=outcome.seconds, objects=objects)
 
 
-def _write(outputs: dict[str, Path], outcome: Outcome) -> None:
+def _write(outputs: dict[str, Path], outcome: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
 
@@ -168,7 +168,7 @@ def _write(outputs: dict[str, Path], outcome: Outcome) -> None:
     write_files({path: writers[name] for name, path in outputs.items()})
 
 
-def _scores(outcome: Outcome) -> Any:
+def _scores(outcome: RecipeResult) -> Any:
     """Compare the result with known classes, if there are some."""
     if outcome.truth is None:
         return None

@@ -174,10 +174,10 @@ def _write(
     import pandas as pd
 
     def draw_map(path: Path) -> None:
-        from dempster.partition import map_of_partitions
+        from dempster.partition import embed_partitions
         from dempster.plot import PartitionMapDisplay
 
-        found = map_of_partitions(partitions, names)
+        found = embed_partitions(partitions, names)
         draw_display(lambda ax: PartitionMapDisplay.from_map(found, ax=ax), path, (6, 5))
 
     def write_moved(path: Path) -> None:

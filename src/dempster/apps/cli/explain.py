@@ -100,10 +100,10 @@ class _Explained:
             raise WrongUse(f"--pair must name two clusters, as 0,2, got '{names}'")
         first, second = map(self._cluster_named, parts)
         found = self._profile()
-        apart = found.tells_apart(first, second)
+        apart = found.discriminating_features(first, second)
         lines = [f"  {row.rule} ({_how_well(row.separation)})" for row in apart.itertuples()]
         text = "\n".join([f"What tells cluster {first} from cluster {second}, the best first:", *lines])
-        document = {"pair": [first, second], "tells_apart": apart.to_dict("records")}
+        document = {"pair": [first, second], "discriminating_features": apart.to_dict("records")}
         return text, document, lambda ax: found.plot(axes=ax)
 
     def all(self, _: str) -> tuple[str, dict[str, Any], Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._text import format_group
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 from dempster.partition import CredalPartition
 
 MEDIA_TYPE = "application/octet-stream"
@@ -53,7 +53,7 @@ def pack_objects(
     """
     every = {
         "best": partition.best_set.astype(np.int32),
-        "doubt": doubt_of(partition).astype(np.float32),
+        "doubt": doubt_scores(partition).astype(np.float32),
         "rows": rows.astype(np.int32),
     }
     sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]

@@ -1,16 +1,16 @@
 """One run, described: a recipe can be run, written to a file, and told as a command or as code."""
 
 from dempster.apps.recipe.attributes import Attributes, Preparation, choose_attributes
-from dempster.apps.recipe.labels import label_codes, labels_as_constraints, read_labels
-from dempster.apps.recipe.model import Outcome, Prepared, TableModel
+from dempster.apps.recipe.labels import constraints_from_labels, encode_labels, read_labels
+from dempster.apps.recipe.model import PreparedTable, RecipeResult, TableModel
 from dempster.apps.recipe.recipe import Recipe
 from dempster.apps.recipe.run import prepare, read_image, read_views
 from dempster.registry import Parameter, method_names, method_parameters, method_summary
 
 __all__ = [
     "Recipe",
-    "Outcome",
-    "Prepared",
+    "RecipeResult",
+    "PreparedTable",
     "prepare",
     "choose_attributes",
     "Attributes",
@@ -21,8 +21,8 @@ __all__ = [
     "method_parameters",
     "Parameter",
     "read_labels",
-    "label_codes",
-    "labels_as_constraints",
+    "encode_labels",
+    "constraints_from_labels",
     "read_views",
     "read_image",
 ]

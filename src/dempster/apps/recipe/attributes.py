@@ -116,7 +116,7 @@ class Preparation:
         numbers = pd.DataFrame(values, index=rows.index, columns=self.numbers)
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
 
-    def in_units(self, points: np.ndarray) -> np.ndarray:
+    def to_original_units(self, points: np.ndarray) -> np.ndarray:
         """Points among the standardised numbers in the units of the table."""
         return as_reals(points, "points") * self.scale + self.center
 

@@ -119,13 +119,13 @@ def _known(recipe: Any, lines: list[str], use: Any, index: str) -> list[str]:
     rows = "[attributes.rows]" if recipe.kind == "table" else ""
     found = []
     if recipe.labels is not None:
-        read, codes = use("dempster.apps.recipe", "read_labels"), use("dempster.apps.recipe", "label_codes")
+        read, codes = use("dempster.apps.recipe", "read_labels"), use("dempster.apps.recipe", "encode_labels")
         table = "table" if recipe.kind == "table" else "dissimilarities"
         lines.append(f"y, names = {codes}({read}({_shown(recipe.labels)}, {table}))")
         if recipe.learns_labels:
             found.append(f"y{rows}")
         else:
-            turned = use("dempster.apps.recipe", "labels_as_constraints")
+            turned = use("dempster.apps.recipe", "constraints_from_labels")
             seed = f", random_state={recipe.seed}" if recipe.seed else ""
             lines.append(f"constraints = {turned}(y{rows}{seed})")
     if recipe.constraints is not None:

@@ -147,7 +147,7 @@ def _restore_integers(labels: pd.Series) -> pd.Series:
     return labels.astype("Int64").astype(object).where(labels.notna(), None)
 
 
-def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
+def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """Labels as 0, 1, ... (-1 where nothing is known), and what these stand for.
 
     Parameters
@@ -158,8 +158,8 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from dempster.apps.recipe import label_codes
-    >>> label_codes(pd.Series(["oak", None, "elm"]))
+    >>> from dempster.apps.recipe import encode_labels
+    >>> encode_labels(pd.Series(["oak", None, "elm"]))
     (array([ 1, -1,  0]), ['elm', 'oak'])
     """
     import pandas as pd
@@ -172,7 +172,7 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 
 
-def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
+def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
 
     Parameters
@@ -183,8 +183,8 @@ def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
 
     Examples
     --------
-    >>> from dempster.apps.recipe import labels_as_constraints
-    >>> labels_as_constraints([0, 0, 1, -1])
+    >>> from dempster.apps.recipe import constraints_from_labels
+    >>> constraints_from_labels([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
     from dempster.constraints import Constraints  # with scipy, which help and completion do without

@@ -82,7 +82,7 @@ register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedTable:
     """What a recipe reads, ready for the estimator.
 
     Attributes
@@ -123,14 +123,14 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RecipeResult:
     """What a recipe gave.
 
     Attributes
     ----------
     recipe : Recipe
     estimator : fitted estimator
-    prepared : Prepared
+    prepared : PreparedTable
         What was read and clustered, with all notes on the way.
     seconds : float
         How long the fit took.
@@ -152,7 +152,7 @@ class Outcome:
 
     recipe: Any  # a Recipe, whose module imports this one
     estimator: Any
-    prepared: Prepared
+    prepared: PreparedTable
     seconds: float
 
     @property

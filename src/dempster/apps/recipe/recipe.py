@@ -17,7 +17,7 @@ from dempster.registry import MethodInfo, find_method, method_names, methods_tha
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
-    from dempster.apps.recipe.model import Outcome
+    from dempster.apps.recipe.model import RecipeResult
 
 
 KINDS = ("table", "dissimilarities", "image")
@@ -238,7 +238,7 @@ class Recipe:
 
     # ---- what is done with it ---------------------------------------------------------------------------------------
 
-    def run(self, progress: bool | Listener = False, note: Callable[[str], None] | None = None) -> Outcome:
+    def run(self, progress: bool | Listener = False, note: Callable[[str], None] | None = None) -> RecipeResult:
         """Read, prepare and cluster.
 
         Parameters
@@ -251,7 +251,7 @@ class Recipe:
 
         Returns
         -------
-        Outcome
+        RecipeResult
         """
         from dempster.apps.recipe.run import run
 

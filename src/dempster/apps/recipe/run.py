@@ -15,8 +15,8 @@ from dempster._progress import Listener, heard_by
 from dempster._text import format_count
 from dempster._validation import listed
 from dempster.apps.recipe.attributes import choose_attributes
-from dempster.apps.recipe.labels import check_labels, find_labels, label_codes, labels_as_constraints
-from dempster.apps.recipe.model import Outcome, Prepared
+from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
+from dempster.apps.recipe.model import PreparedTable, RecipeResult
 from dempster.apps.recipe.recipe import Recipe
 from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
@@ -143,7 +143,7 @@ if TYPE_CHECKING:
     from dempster.constraints import Constraints
 
 
-def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = None) -> Outcome:
+def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = None) -> RecipeResult:
     """Read, prepare and cluster (see `Recipe.run`)."""
     prepared = prepare(recipe, note)
     estimator = recipe.estimator()
@@ -163,10 +163,10 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
         estimator.fit(prepared.X, **learned)
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
-    return Outcome(recipe, estimator, prepared, time.perf_counter() - started)
+    return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started)
 
 
-def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
+def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     """Read and prepare what a recipe names, without clustering it.
 
     Parameters
@@ -188,7 +188,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
     if recipe.kind == "image":
         X = read_image(recipe.files[0])
         _check_enough(recipe, int(np.prod(X.shape[:-1])), "pixels")
-        return Prepared(X, notes=notes)
+        return PreparedTable(X, notes=notes)
     if recipe.kind == "dissimilarities":
         return _prepare_matrix(recipe, notes)
     several = len(recipe.files) > 1
@@ -208,7 +208,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
     y, constraints = _read_knowledge(recipe, table, table.index, tell)
     rows = attributes.rows
     truth = None if recipe.truth is None else find_labels("truth", recipe.truth, table).iloc[rows]
-    return Prepared(
+    return PreparedTable(
         attributes.values,
         table,
         attributes,
@@ -219,12 +219,12 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
     )
 
 
-def _prepare_matrix(recipe: Recipe, notes: list[str]) -> Prepared:
+def _prepare_matrix(recipe: Recipe, notes: list[str]) -> PreparedTable:
     matrices = [read_dissimilarities(file, **recipe.reading_options()) for file in recipe.files]
     D = matrices[0]
     _check_enough(recipe, D.shape[0], "objects")
     if recipe.truth is None and recipe.labels is None and recipe.constraints is None:
-        return Prepared(matrices if len(matrices) > 1 else D, notes=notes)
+        return PreparedTable(matrices if len(matrices) > 1 else D, notes=notes)
     import pandas as pd
 
     index = getattr(D, "index", pd.RangeIndex(D.shape[0]))
@@ -232,7 +232,7 @@ def _prepare_matrix(recipe: Recipe, notes: list[str]) -> Prepared:
     y, constraints = _read_knowledge(recipe, frame, index, notes.append)
     truth = None if recipe.truth is None else find_labels("truth", recipe.truth, frame)
     X = matrices if len(matrices) > 1 else D
-    return Prepared(X, None, None, y, _join_constraints(recipe, y, constraints), truth, notes)
+    return PreparedTable(X, None, None, y, _join_constraints(recipe, y, constraints), truth, notes)
 
 
 def _read_knowledge(
@@ -243,7 +243,7 @@ def _read_knowledge(
 
     y, constraints = None, None
     if recipe.labels is not None:
-        y, names = label_codes(find_labels("labels", recipe.labels, table))
+        y, names = encode_labels(find_labels("labels", recipe.labels, table))
         labelled = format_count(int((y >= 0).sum()), "row")
         tell(f"{labelled} of {len(y):,} with a known label, {format_count(len(names), 'label')}")
     if recipe.constraints is not None:
@@ -259,7 +259,7 @@ def _join_constraints(recipe: Recipe, y: np.ndarray | None, constraints: Constra
     """Constraints of the clustered rows: of the file, and of the labels where these are not taken as such."""
     if y is None or recipe.learns_labels:
         return constraints
-    of_labels = labels_as_constraints(y, recipe.seed)
+    of_labels = constraints_from_labels(y, recipe.seed)
     return of_labels if constraints is None else of_labels | constraints
 
 

@@ -12,7 +12,7 @@ from dempster.apps.report.inputs import ReportInput
 from dempster.apps.report.profiles import ClusterProfiles
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.views import joined_views
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 from dempster.explain.inputs import select_rows
 
 MAX_ATTRIBUTE_AXES = 30
@@ -91,7 +91,7 @@ def place_objects(
         rows = rng.choice(rows, max(max_points - len(always), 1), replace=False)
     rows = np.unique(np.concatenate([rows, always]))
     components, how = _compute_components(data, rows, rng)
-    axes = [*components, Axis("doubt", "number", doubt_of(data.partition[rows]))]
+    axes = [*components, Axis("doubt", "number", doubt_scores(data.partition[rows]))]
     left_out = 0
     if profiles is not None:
         attributes = _select_attributes(profiles)

@@ -17,7 +17,7 @@ from dempster.apps.report.inputs import ReportInput
 from dempster.apps.report.profiles import ClusterProfiles, Pair, find_pairs, profile_clusters
 from dempster.apps.report.trust import Trust, measure_trust
 from dempster.cluster.number import NumberOfClusters
-from dempster.explain import ObjectExplanation, Stability, doubt_of, explain_object
+from dempster.explain import ObjectExplanation, Stability, doubt_scores, explain_object
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import checked_classes
 
@@ -166,7 +166,7 @@ def _rank_doubtful(
     """Return the most doubtful of some objects, the first of them with reasons."""
     partition = data.partition
     mass = partition.masses[candidates, partition.best_set[candidates]]
-    doubt = doubt_of(partition[candidates]) if len(candidates) else np.zeros(0)
+    doubt = doubt_scores(partition[candidates]) if len(candidates) else np.zeros(0)
     order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
     frame, sets = partition.frame, list(partition.focal_sets)
     return [

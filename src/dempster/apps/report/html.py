@@ -136,7 +136,7 @@ def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Ht
     return tag("tr", made, class_="beyond" if beyond else None)
 
 
-_MOST_SECTORS = 6
+_MAX_SECTORS = 6
 
 
 def color_of(cluster: int) -> str:
@@ -312,7 +312,7 @@ def _cluster_names(
 
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
     """A disc in equal sectors."""
-    colors = [color_of(k) for k in clusters[:_MOST_SECTORS]]
+    colors = [color_of(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
         return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
     angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]

@@ -14,7 +14,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, numbered_attributes
-from dempster.apps.recipe import Outcome, Recipe, TableModel
+from dempster.apps.recipe import Recipe, RecipeResult, TableModel
 from dempster.cluster.evidence import attributes_of
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
@@ -129,7 +129,7 @@ def read_input(
     """Read the arguments of `make_report`."""
     notes: list[str] = []
     fit_params = dict(fit_params or {})
-    if isinstance(subject, Outcome):
+    if isinstance(subject, RecipeResult):
         outcome, prepared = subject, subject.prepared
         if table is not None and attributes is not None:
             raise InvalidParameterError(

@@ -57,7 +57,7 @@ def make_report(
 
     Parameters
     ----------
-    subject : fitted clusterer or pipeline, CredalPartition, labels, `Outcome` of a recipe, or `TableModel`
+    subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
         What the report is about. Of a partition or labels alone only the partition is known.
     table : array-like, table, or list or dictionary of tables, optional
         The objects, as `fit` took them; dissimilarities where the method takes these. Without it there are neither

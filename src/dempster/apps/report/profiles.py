@@ -111,7 +111,7 @@ class ClusterProfiles:
         columns = np.argsort(-distance, kind="stable")[:_N_SEPARATING]
         some = replace(self.profile, features=[self.profile.features[q] for q in columns])
         frame = self.profile.partition.frame
-        best = some.tells_apart(frame[first], frame[second]).iloc[0]
+        best = some.discriminating_features(frame[first], frame[second]).iloc[0]
         return (one_line(best["rule"]) if best["rule"] else "no attribute does"), float(best["separation"])
 
 

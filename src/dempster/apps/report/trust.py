@@ -14,7 +14,7 @@ from dempster._errors import InvalidParameterError
 from dempster.apps.report.inputs import ReportInput, to_frame
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, joined_views, square_part
-from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
+from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import one_to_one, shared_objects
 
@@ -37,7 +37,7 @@ class Trust:
         Objects that were resampled: all, or a sample.
     jaccard : (c,) array or None
         How well the resamples found each cluster of the report; NaN for clusters that the sample does not show.
-    kept : KeptCurve or None
+    kept : RetentionCurve or None
     left_out : list of str
         Why measures were not computed, in whole sentences.
     """
@@ -47,7 +47,7 @@ class Trust:
     stability: Stability | None = None
     n_resampled: int = 0
     jaccard: np.ndarray | None = None
-    kept: KeptCurve | None = None
+    kept: RetentionCurve | None = None
     left_out: list[str] = field(default_factory=list)
 
 
@@ -62,7 +62,7 @@ def measure_trust(
         _add_silhouette(trust, data, rng)
         _add_stability(trust, data, wanted, seconds, rng)
     if y is not None:
-        trust.kept = kept_curve(data.partition, y)
+        trust.kept = retention_curve(data.partition, y)
     return trust
 
 

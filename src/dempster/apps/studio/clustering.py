@@ -21,7 +21,7 @@ _NOT_HERE = ("secm", "wmvec")  # images and several tables are no table of objec
 _OWN = ("n_clusters", "random_state", "missing", "verbose", "init", "metric", *LOCAL_PARAMETERS)
 # what a person would change first; the rest is folded away
 _FIRST = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
-_MOST_FIRST = 4
+_MAX_FIRST = 4
 
 
 @cache
@@ -33,7 +33,7 @@ def method_list() -> list[dict[str, Any]]:
             continue
         info = find_method(name)
         shown = [p for p in info.parameters if p.name not in _OWN or (p.name == "metric" and "adaptive" in p.words)]
-        first = [p.name for p in sorted(shown, key=_rank) if p.name in _FIRST][:_MOST_FIRST]
+        first = [p.name for p in sorted(shown, key=_rank) if p.name in _FIRST][:_MAX_FIRST]
         parameters = [
             {
                 "name": p.name,

@@ -12,7 +12,7 @@ from dempster.apps.map import to_plain
 from dempster.apps.studio.routing import Params, route
 from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import Session
-from dempster.partition import CredalPartition, credal_rand_index, map_of_partitions
+from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
 
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
@@ -66,7 +66,7 @@ def run_map(runs: Sequence[Run]) -> dict[str, Any]:
         raise InvalidInputError("the runs have fewer than two objects in common")
     partitions = [_bare(run, np.searchsorted(run.rows, common)) for run in runs]
     n_pairs = None if len(common) <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
-    found = map_of_partitions(partitions, [run.id for run in runs], n_pairs=n_pairs)
+    found = embed_partitions(partitions, [run.id for run in runs], n_pairs=n_pairs)
     points = [
         {"id": run.id, "name": run.name, "x": float(x), "y": float(y)}
         for run, (x, y) in zip(runs, found.coordinates, strict=True)

@@ -19,7 +19,7 @@ from typing import Any
 from dempster.apps.studio.errors import describe_error
 
 _MOST = 6  # processes that work at a time
-_MOST_IDLE = 2
+_MAX_IDLE = 2
 _numbers = count(1)
 
 
@@ -136,7 +136,7 @@ class Workers:
     def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
         job.watch(task, begun=self.prepare)  # for whoever comes next; not before, as imports would slow each other down
         with self._lock:
-            keep = process.poll() is None and job.state != "stopped" and len(self._idle) < _MOST_IDLE
+            keep = process.poll() is None and job.state != "stopped" and len(self._idle) < _MAX_IDLE
             if keep and not self._closed:
                 self._idle.append(process)
                 return

@@ -12,7 +12,7 @@ import numpy as np
 
 from dempster.apps.map import name_sets, pack_objects, to_plain
 from dempster.apps.recipe import choose_attributes
-from dempster.explain import doubt_of
+from dempster.explain import doubt_scores
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Run:
 
     @cached_property
     def doubt(self) -> np.ndarray:
-        return doubt_of(self.partition)
+        return doubt_scores(self.partition)
 
     def describe(self) -> dict[str, Any]:
         """For the list of runs."""

@@ -19,10 +19,10 @@ from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 
 Tell = Callable[[str, float | None], None]
-MOST_CELLS = 400_000_000
-_MOST_UNZIPPED = 4 << 30  # bytes
+MAX_CELLS = 400_000_000
+_MAX_UNZIPPED = 4 << 30  # bytes
 _PIECE = 1 << 20
-_MOST_PEAK_OBJECTS = 300_000
+_MAX_PEAK_OBJECTS = 300_000
 
 
 def warm_up() -> None:
@@ -47,8 +47,8 @@ def load(tell: Tell, path: str, options: dict[str, Any]) -> Any:
     table = read_quietly(as_file(path), **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
-    if table.size > MOST_CELLS:
-        raise InvalidInputError(f"the table has {table.size:,} cells; the studio takes up to {MOST_CELLS:,}")
+    if table.size > MAX_CELLS:
+        raise InvalidInputError(f"the table has {table.size:,} cells; the studio takes up to {MAX_CELLS:,}")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise InvalidInputError(f"the table has two columns of the name '{twice}': rename one of them")
@@ -64,8 +64,8 @@ def _check_unzipped(path: Path) -> None:
         with gzip.open(path) as file:
             while piece := file.read(_PIECE):
                 total += len(piece)
-                if total > _MOST_UNZIPPED:
-                    raise InvalidInputError(f"{path.name} unpacks to more than {_MOST_UNZIPPED >> 30} GB")
+                if total > _MAX_UNZIPPED:
+                    raise InvalidInputError(f"{path.name} unpacks to more than {_MAX_UNZIPPED >> 30} GB")
     except (OSError, EOFError) as error:
         raise InvalidInputError(f"{path.name} cannot be unpacked") from error
 
@@ -96,8 +96,8 @@ def peaks(tell: Tell, recipe: dict[str, Any], n_neighbors: int | str) -> dict[st
     assert attributes is not None
     if attributes.preparation.categories:
         raise InvalidInputError("belief peaks are found among numbers; leave the categories out")
-    if len(attributes.values) > _MOST_PEAK_OBJECTS:
-        raise InvalidInputError(f"belief peaks are shown for up to {_MOST_PEAK_OBJECTS:,} objects")
+    if len(attributes.values) > _MAX_PEAK_OBJECTS:
+        raise InvalidInputError(f"belief peaks are shown for up to {_MAX_PEAK_OBJECTS:,} objects")
     values = attributes.values.to_numpy(dtype=float)
     if np.isnan(values).any():
         raise InvalidInputError("belief peaks need all values: leave rows with missing cells out")

@@ -17,7 +17,7 @@ from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.runs import Run
 from dempster.apps.studio.sessions import Session
 from dempster.dissimilarity.partial import filled
-from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, kept_curve, profile
+from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
 from dempster.partition import CredalPartition
 
 # ---- planes ---------------------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
     """Return the attributes that separate the certain objects of two clusters, the best first."""
     found, _ = _compute_profile(run)
     try:
-        table = found.tells_apart(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
+        table = found.discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:
         return []  # one of them has no certain object
     return [
@@ -419,7 +419,7 @@ def _agreement_curve(run: Run, classes: str) -> dict[str, Any]:
     if has_class.sum() < 2:
         raise InvalidInputError(f"the column '{classes}' has no classes")
     partition = CredalPartition(run.partition.masses[has_class], run.partition.focal_sets)
-    found = kept_curve(partition, run.table[classes][has_class].astype(str).to_numpy(), shares=_SHARES)
+    found = retention_curve(partition, run.table[classes][has_class].astype(str).to_numpy(), shares=_SHARES)
     low = min(0.0, float(found.quality.min()))
     measure = f"agreement with {classes} (adjusted Rand index)"
     return to_plain({"share": found.share, "quality": found.quality, "measure": measure, "low": low})

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._arrays import Array, is_tensor, like, precision_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, like, precision_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
@@ -509,8 +509,8 @@ class DoubtModel:
         points, around = references.source.objects, self.surroundings
         affinity = around.affinity(self.labels, self.family.n_clusters)
         alike = reference_masses(values, points, around, affinity, self.family, self.fit.place(values), out)
-        twin = references.equals(to_host(values[same_place(alike, values)]))
-        out[same_place(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
+        twin = references.equals(to_host(values[to_device_of(alike, values)]))
+        out[to_device_of(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
         return out
 
     def _twins(

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
+from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike
@@ -323,7 +323,7 @@ class FeedForward:
 
     def _masses_on_device(self, inputs: Array) -> Array:
         """The same layers, for a network without an outlier unit: its detector would not be there."""
-        *before, (last, biases) = [tuple(same_place(part, inputs) for part in layer) for layer in self.matrices()]
+        *before, (last, biases) = [tuple(to_device_of(part, inputs) for part in layer) for layer in self.matrices()]
         signal = inputs.to(last.dtype)
         for matrix, shift in before:
             signal = (signal @ matrix + shift).clamp(min=0)
@@ -539,7 +539,7 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
 
 # ---- the loss as a function of the weights ---------------------------------------------------------------------------
 
-_MOST_STEPS = 50  # of mini-batches in an epoch
+_MAX_STEPS = 50  # of mini-batches in an epoch
 _EXTRA = 256  # labelled objects and constraints added to a mini-batch
 
 
@@ -772,7 +772,7 @@ class NetworkObjective:
 def batches_of_epoch(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Numbers of the objects of each batch: all objects once, or some of very many."""
     size = min(batch_size, n)
-    steps = max(1, min(_MOST_STEPS, n // size))
+    steps = max(1, min(_MAX_STEPS, n // size))
     sees_few = steps * size < n // 2  # far more objects than an epoch sees
     order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
     for batch in np.array_split(order[: max(steps * size, size)], steps):

@@ -87,7 +87,7 @@ def link_form(family: FocalSets) -> np.ndarray:
 
 # ---- problems -------------------------------------------------------------------------------------------------------
 
-_ROWS_AT_ONCE = 1024  # of the conflicts of all pairs
+_ROWS_PER_BLOCK = 1024  # of the conflicts of all pairs
 
 
 class ConflictProblem(ABC):
@@ -147,8 +147,8 @@ class AllPairs(ConflictProblem):
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
         total = -float(own @ own)  # pairs of an object with itself are no pairs
-        for start in range(0, len(masses), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
+        for start in range(0, len(masses), _ROWS_PER_BLOCK):
+            rows = slice(start, start + _ROWS_PER_BLOCK)
             gap = image[rows] @ masses.T - self.delta[rows]
             total += float(self.weights[rows] @ np.einsum("ij,ij,j->i", gap, gap, self.weights))
         return total / 2

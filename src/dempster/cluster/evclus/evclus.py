@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster import _validation as rule
-from dempster._arrays import Array, same_place, to_host
+from dempster._arrays import Array, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state, generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -396,7 +396,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> Start | None:
+    def user_start(self, family: FocalSets) -> Start | None:
         """Return the start that was asked for; where scales compete, it does so at each of them."""
         if self.scale.is_open and self.are_landmarks:
             self._settle_scale(family)
@@ -405,7 +405,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         masses = self._given_masses(family)
         return None if masses is None else (ObjectMasses(family, masses, self.scale.position), self.rng)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
         given, n_init, is_open = self._given_masses(family), self.params.n_init, self.scale.is_open
         if len(self.scale.trials) > 1:
             n_init = max(1, round(_STARTS_AT_EACH * n_init))
@@ -497,14 +497,14 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: Start) -> Run[ObjectMasses]:
+    def run_start(self, start: Start) -> Run[ObjectMasses]:
         return self._sweep(*start, [], self.first_tol)
 
-    def chosen(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
+    def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
         """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
         the data best: objectives at different scales cannot be compared."""
         if self._trial_masses is None and not self.scale.is_open:
-            return super().chosen(runs, tol)
+            return super().select_run(runs, tol)
         groups: dict[int, list[Run[ObjectMasses]]] = {}
         for run in runs:
             groups.setdefault(run.model.trial, []).append(run)
@@ -512,7 +512,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             groups[-1] = [groups[self.scale.position].pop()]
         best, likelihoods, pairs = [], [], self.pairs
         for competitors in groups.values():
-            best.append(super().chosen(competitors, tol))
+            best.append(super().select_run(competitors, tol))
             labels = self.partition(best[-1]).labels
             likelihoods.append(likelihood_of_clusters(pairs.dissimilarities, labels, pairs.dimension, pairs.counts))
         if self._trial_masses is not None:
@@ -521,9 +521,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return best[self.scale.position]
 
     def descend(self, start: Start) -> Run[ObjectMasses]:
-        return self.completed(Run(start[0]))
+        return self.refine(Run(start[0]))
 
-    def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
+    def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Go on to the final tolerance, then let the constraints in, in two further stages (Li, Li and Denoeux, 2018,
         section 3.2)."""
         run = self._sweep(best.model, self.rng, best.history, self.tol)
@@ -531,7 +531,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             run = self._sweep(run.model, self.rng, [], self.tol, xi)
         return run
 
-    def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
+    def extend(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
         wider = ObjectMasses(family, np.asarray(self.partition(run).on(family).masses), run.model.trial)
         return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
 
@@ -549,7 +549,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     # ---- the end --------------------------------------------------------------------------------------------------
 
-    def finished(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+    def finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Refine landmarks; give objects at dissimilarity zero in a matrix equal masses.
 
         With constraints, which may tell such objects apart, nothing is done. The objective is that of the masses then.
@@ -582,14 +582,14 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         wider = replace(model, references=References.of(pairs.source, sample), reference_masses=masses, counts=counts)
         return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
-    def with_neighbors(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+    def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """A sparse matrix, which lacks most dissimilarities, is fitted again with the pairs of neighbors."""
         if self.pairs.stored is None:
             return Run(replace(run.model, doubtful=True), run.history, run.converged)
         pairs, _, d = self.pairs.stored
         labels = np.full(self.n, -1)
         labels[self.pairs.fitted] = self.partition(run).labels
-        return self.extended(run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters))
+        return self.extend(run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters))
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
         """Return the partition of the objects that are fitted (landmarks stand for all of them)."""
@@ -621,7 +621,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         compared = self.pairs.pairs_to_assess()
         if not isinstance(masses, np.ndarray):
             who = np.unique(np.concatenate([compared.i, compared.j]))
-            masses, compared = to_host(masses[same_place(who, masses)]), compared.among(who)
+            masses, compared = to_host(masses[to_device_of(who, masses)]), compared.among(who)
         return assess(masses, model.family, compared, model.d0, self.rng)
 
     def _model(self, found: ObjectMasses) -> EvclusModel:

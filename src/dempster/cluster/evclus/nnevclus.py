@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, same_place, to_host, zeros
+from dempster._arrays import Array, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError
 from dempster._progress import progress_bar
 from dempster._random import generator
@@ -156,7 +156,7 @@ class Preparation:
 
     def inputs(self, X: Array) -> Array:
         """The objects, standardised."""
-        return (X - same_place(self.mean, X)) / same_place(self.scale, X)
+        return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
 
     def decision(self, inputs: np.ndarray) -> np.ndarray | None:
         """Decision values of standardised objects, over their standard deviation; positive inside the region of the
@@ -372,7 +372,7 @@ def coefficients_at_fence(layer: MassLayer, decision: np.ndarray | None) -> np.n
     return np.array([half - slope * (low - _FENCE * width), slope])
 
 
-_ROWS_AT_ONCE = 65_536
+_ROWS_PER_BLOCK = 65_536
 
 
 @dataclass(frozen=True)
@@ -396,8 +396,8 @@ class NetworkModel:
     def masses(self, values: Array, apply: Apply) -> Array:
         """(n, f) masses of objects by a forward pass; of their precision, and where they are."""
         out = zeros((len(values), len(self.family)), values)
-        for start in range(0, len(values), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
+        for start in range(0, len(values), _ROWS_PER_BLOCK):
+            rows = slice(start, start + _ROWS_PER_BLOCK)
             inputs = self.preparation.inputs(values[rows])
             out[rows] = self.network.masses(inputs, self.preparation.decision(inputs), apply)
         out /= out.sum(axis=1, keepdims=True)
@@ -534,7 +534,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     # ---- starts and runs ------------------------------------------------------------------------------------------
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
         return [(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
 
     def descend(self, start: Start) -> Run[TrainedNetwork]:
@@ -556,11 +556,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         network.restore(progress.best)
         return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
 
-    def chosen(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
+    def select_run(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
         """Select the smallest loss or, where pairs are held out, the smallest error on them."""
         return min(runs, key=lambda run: run.model.progress.best_value)
 
-    def with_neighbors(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
+    def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
         """Read off doubt by the clusters of the network; a wider one, with outputs for pairs of neighbors and without
         the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
         found, seed = run.model, int(self.seeds[0])
@@ -698,7 +698,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         family, masses = self._assessed or (self.family, masses)
         return assess(masses, family, self.targets.pairs_to_assess(self.rng), self.d0, self.rng)
 
-    def remarks(self, model: Any) -> list[str]:
+    def fit_warnings(self, model: Any) -> list[str]:
         return [self.targets.remark] if self.targets.remark else []
 
 

@@ -20,7 +20,7 @@ from dempster.apps.cli.shared.errors import UserError, WrongUse
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dempster.apps.recipe import Attributes, Outcome
+    from dempster.apps.recipe import Attributes, RecipeResult
     from dempster.partition import CredalPartition
 
 
@@ -310,7 +310,7 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
 # ---- pictures, drawn without a window ---------------------------------------------------------------------------
 
 
-def draw_partition(outcome: Outcome, path: Path, title: str) -> None:
+def draw_partition(outcome: RecipeResult, path: Path, title: str) -> None:
     """Draw a partition over its attributes, over coordinates made of dissimilarities, or as an image."""
     if outcome.attributes is not None:
         draw_attributes(outcome.estimator, outcome.attributes, path, title)
@@ -336,12 +336,12 @@ def draw_attributes(estimator: Any, attributes: Attributes, path: Path, title: s
         shown = attributes.table[numbers]
         centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
         if centers.ndim == 2 and centers.shape[1] == shown.shape[1] and centers.dtype.kind == "f":
-            options["cluster_centers"] = attributes.preparation.in_units(centers)
+            options["cluster_centers"] = attributes.preparation.to_original_units(centers)
     CredalPartitionDisplay.from_partition(estimator.credal_partition_, shown.fillna(shown.mean()), ax=ax, **options)
     _save(ax, path)
 
 
-def _draw_dissimilarities(outcome: Outcome, path: Path, title: str) -> None:
+def _draw_dissimilarities(outcome: RecipeResult, path: Path, title: str) -> None:
     import numpy as np
     from scipy import sparse
 
@@ -357,7 +357,7 @@ def _draw_dissimilarities(outcome: Outcome, path: Path, title: str) -> None:
     _save(ax, path)
 
 
-def _draw_image(outcome: Outcome, path: Path, title: str) -> None:
+def _draw_image(outcome: RecipeResult, path: Path, title: str) -> None:
     """Draw the cluster of each pixel, the paler the less certain."""
     import numpy as np
     from matplotlib import colormaps

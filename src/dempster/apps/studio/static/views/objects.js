@@ -9,7 +9,7 @@ import { empty, setLabel } from "./parts.js";
 
 const HEIGHT = 28;
 const SPARE = 12;
-const MOST_COLUMNS = 40;
+const MAX_COLUMNS = 40;
 
 export function objectsPanel(host) {
   host.classList.add("panel-full");
@@ -155,7 +155,7 @@ export function objectsPanel(host) {
     bar.hidden = !there;
     grid.hidden = !there;
     if (!there) return;
-    columns = get("session").source.columns.map((column) => column.name).slice(0, MOST_COLUMNS);
+    columns = get("session").source.columns.map((column) => column.name).slice(0, MAX_COLUMNS);
     cells.clear();
     wanted = null;
     load();

@@ -12,7 +12,7 @@ import { empty, progressLine } from "./parts.js";
 import { runNow } from "./method.js";
 import { settings } from "./choices.js";
 
-const MOST_CENTERS = 100;
+const MAX_CENTERS = 100;
 
 export function peaksPanel(host) {
   host.classList.add("panel-full");
@@ -40,7 +40,7 @@ export function peaksPanel(host) {
   scatter.drawAbove = (pen) => {
     const peaks = get("peaks");
     if (!peaks) return;
-    for (const i of chosen.length <= MOST_CENTERS ? chosen : []) scatter.ring(pen, i, css("--accent"), "", 4);
+    for (const i of chosen.length <= MAX_CENTERS ? chosen : []) scatter.ring(pen, i, css("--accent"), "", 4);
     const hover = get("hover");
     if (hover >= 0 && get("objects")) scatter.ring(pen, peakPosition(hover), css("--ink"), "", 3);
   };
@@ -119,10 +119,10 @@ export function peaksPanel(host) {
       return;
     }
     const start = (method) => el("button", {
-      type: "button", class: method === "bpec" ? "main" : "", id: `start-${method}`, disabled: !chosen.length || chosen.length > MOST_CENTERS,
+      type: "button", class: method === "bpec" ? "main" : "", id: `start-${method}`, disabled: !chosen.length || chosen.length > MAX_CENTERS,
       onclick: () => runNow({ method, start: chosen, parameters: {}, learn: false }),
     }, `Start ${method.toUpperCase()} from them`);
-    replace(bar, working, el("span", {}, chosen.length > MOST_CENTERS ? `${chosen.length} objects: too many centers` : `${counted(chosen.length, "center")} chosen`),
+    replace(bar, working, el("span", {}, chosen.length > MAX_CENTERS ? `${chosen.length} objects: too many centers` : `${counted(chosen.length, "center")} chosen`),
       start("bpec"), start("ecm"),
       el("button", { type: "button", class: "link", onclick: () => { chosen = peaks.chosen; draw(); scatter.redraw(); } }, "suggested ones"),
       el("button", { type: "button", class: "link", onclick: find }, "find again"),
