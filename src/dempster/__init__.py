@@ -1,11 +1,11 @@
-"""Evidential machine learning: clustering and classification that say what the data really support.
+"""Evidential machine learning: clustering and classification with Dempster-Shafer mass functions.
 
-The three values that everything returns live here; estimators come from their packages::
+The three result types are available here; estimators are imported from their packages::
 
     from dempster import FocalSets, MassFunctions, CredalPartition
     from dempster.cluster import ECM
 
-``import dempster`` alone loads nothing: packages and values are imported when they are first used.
+``import dempster`` is fast, because packages are imported on first use.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ _PACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    """``dempster.cluster`` and ``dempster.FocalSets``, imported when they are asked for."""
+    """Import ``dempster.cluster``, ``dempster.FocalSets`` and the like on first use."""
     if name in _PACKAGES:
         return import_module(f"dempster.{name}")
     if name in _VALUES:

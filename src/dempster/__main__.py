@@ -1,4 +1,4 @@
-"""``python -m dempster``: the program."""
+"""Command-line program, started by ``python -m dempster``."""
 
 import sys
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Import the program and run it; Ctrl-C while it is imported is no fault to be traced."""
+    """Import and run the program; Ctrl-C during the import exits without a traceback."""
     try:
         from dempster.apps.cli import main as run
     except KeyboardInterrupt:

@@ -1,8 +1,8 @@
-"""Arrays of NumPy and tensors of torch: what the package asks of either, in one place.
+"""Operations that work on NumPy arrays and torch tensors alike.
 
-Everything follows its input, as scikit-learn has it for the array API: what is computed from a tensor is a tensor on
-the same device. Tables that the package knows by itself (memberships of sets, losses) are arrays of NumPy and are sent
-to where they are needed by `like`. Torch is never imported here: who gives a tensor has done that.
+Results follow the input, as in scikit-learn's array API support: the result of a computation on a tensor is a tensor on
+the same device. Constant tables (membership of clusters in focal sets, losses) are NumPy arrays and are moved to the
+device of the data by `like`. This module does not import torch: if the input is a tensor, torch is loaded already.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-_AT_ONCE = 512  # rows
+_ROWS_PER_BLOCK = 512
 
 Array: TypeAlias = Any
-"""An array of NumPy or a tensor of torch."""
+"""A NumPy array or a torch tensor."""
 
 
 def is_tensor(values: Any) -> bool:
-    """Whether these are a tensor of torch."""
+    """Return whether the values are a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
 
 
 def module_of(values: Any) -> str:
-    """The name of the library that a value comes from; "" of types that belong to none."""
+    """Return the name of the top-level package that defines the type of a value."""
     return str(type(values).__module__ or "").split(".")[0]
 
 
 def is_followed(X: Any) -> bool:
-    """Whether an estimator works where X is: X is a tensor on another device than the processor, or one in memory while
-    ``array_api_dispatch`` is on; without it scikit-learn reads such a tensor as an array of NumPy."""
+    """Return whether an estimator computes on the device of X.
+
+    This holds for tensors on a GPU, and for tensors in memory if scikit-learn's ``array_api_dispatch`` is enabled.
+    Otherwise scikit-learn converts a tensor in memory to a NumPy array.
+    """
     if not is_tensor(X):
         return False
     if X.device.type != "cpu":
@@ -42,73 +45,73 @@ def is_followed(X: Any) -> bool:
 
 
 def library_of(values: Array) -> Any:
-    """The library that an array belongs to."""
+    """Return torch for a tensor and NumPy for anything else."""
     return sys.modules["torch"] if is_tensor(values) else np
 
 
 def precision_of(values: Array) -> np.dtype:
-    """float32 or float64 (or what else it is), as NumPy names it."""
+    """Return the NumPy dtype of an array or a tensor."""
     return np.dtype(str(values.dtype).removeprefix("torch.")) if is_tensor(values) else values.dtype
 
 
 def as_array(values: Any) -> Array:
-    """A tensor as it is, anything else as an array of NumPy."""
+    """Return a tensor unchanged and anything else as a NumPy array."""
     return values if is_tensor(values) else np.asarray(values)
 
 
 def with_shape(values: Any) -> Any:
-    """An array of what NumPy reads though it has no shape of its own, as pictures have none; others as they are."""
+    """Convert objects that have an array interface but no shape, such as Pillow images, to NumPy arrays."""
     plain = hasattr(values, "__array_interface__") and not hasattr(values, "shape")
     return np.asarray(values) if plain else values
 
 
 def to_host(values: Array) -> np.ndarray:
-    """The same numbers as an array of NumPy, in the memory of the host."""
+    """Return a tensor as a NumPy array in main memory."""
     if not is_tensor(values):
         return values
     held = values.detach().cpu().resolve_conj().resolve_neg()
     try:
         return held.numpy()
-    except TypeError:  # a precision that NumPy does not have
+    except TypeError:  # NumPy does not have this dtype, e.g. bfloat16.
         return held.float().numpy()
 
 
 def to_device_of(values: Array, other: Array) -> Array:
-    """The same numbers, in their own precision, where another array is."""
+    """Move values to the device of another array; their precision does not change."""
     if not is_tensor(other):
         return values
     if is_tensor(values):
         return values.to(other.device)
-    writable = values if values.flags.writeable else values.copy()  # torch warns of memory that it must not write
+    writable = values if values.flags.writeable else values.copy()  # Torch warns about read-only memory.
     return library_of(other).as_tensor(np.ascontiguousarray(writable), device=other.device)
 
 
 def like(values: np.ndarray, other: Array) -> Array:
-    """The same numbers in the precision of another array, and where it is."""
+    """Cast values to the precision of another array and move them to its device."""
     return to_device_of(values.astype(precision_of(other)), other)
 
 
 def zeros(shape: tuple[int, ...], other: Array) -> Array:
-    """Zeros in the precision of another array, and where it is."""
+    """Return zeros with the precision and device of another array."""
     if is_tensor(other):
         return other.new_zeros(shape)
     return np.zeros(shape, dtype=other.dtype)
 
 
 def copied(values: Array) -> Array:
-    """A copy that may be changed."""
+    """Return a writable copy."""
     return values.clone() if is_tensor(values) else values.copy(order="K")
 
 
 def frozen(array: Array) -> Array:
-    """The array, which nobody can change any more: what is cached is shared. Tensors know no such thing."""
+    """Mark the array read-only (no effect on tensors)."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
 
 
 def divided(values: Array, by: Array, otherwise: float) -> Array:
-    """The quotients where the divisor is positive, another number elsewhere."""
+    """Divide where the divisor is positive, and return ``otherwise`` elsewhere."""
     if is_tensor(values):
         torch, positive = library_of(values), by > 0
         return torch.where(positive, values / torch.where(positive, by, 1), otherwise)
@@ -116,7 +119,7 @@ def divided(values: Array, by: Array, otherwise: float) -> Array:
 
 
 def product(values: Array, table: np.ndarray) -> Array:
-    """The matrix product with a table, in the higher precision of the two."""
+    """Multiply by a matrix in the higher precision of the two."""
     if not is_tensor(values):
         return values @ table
     there = to_device_of(table, values)
@@ -125,22 +128,25 @@ def product(values: Array, table: np.ndarray) -> Array:
 
 
 def rows_times(rows: Array, table: np.ndarray) -> Array:
-    """The matrix product with a table, in the precision of the rows. Many short ones are taken a few at a time, which
-    is some times faster: small products stay in the cache and are not shared among threads."""
+    """Multiply rows by a matrix in the precision of the rows.
+
+    Blocks of rows are several times faster than one product: small products stay in the cache and use one thread.
+    """
     if is_tensor(rows):
         return rows @ like(table, rows)
     there = table.astype(rows.dtype)
     out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
-    for start in range(0, len(rows), _AT_ONCE):
-        np.matmul(rows[start : start + _AT_ONCE], there, out=out[start : start + _AT_ONCE])
+    for start in range(0, len(rows), _ROWS_PER_BLOCK):
+        block = slice(start, start + _ROWS_PER_BLOCK)
+        np.matmul(rows[block], there, out=out[block])
     return out
 
 
 def looked_up(table: np.ndarray, where: Array) -> Array:
-    """The entries (or rows) of a table at these positions, where the positions are."""
+    """Return the entries (or rows) of a table at the given positions, on the device of the positions."""
     return to_device_of(table, where)[where] if is_tensor(where) else table[where]
 
 
 def positions_where(marks: Array) -> Array:
-    """Positions of what is true in one dimension."""
+    """Return the positions of true values in a one-dimensional array."""
     return library_of(marks).nonzero(marks).flatten() if is_tensor(marks) else np.flatnonzero(marks)

@@ -1,4 +1,4 @@
-"""One thread for linear algebra, while small products are made in loops or blocks go through threads of our own."""
+"""Limit BLAS to one thread during loops of small products and while blocks run in threads of our own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 
 
 class _OneThread:
-    """One BLAS thread as long as some fit wants it. The number is that of the whole process: of fits that run at the
-    same time the last gives back what the first has found."""
+    """Context manager that limits BLAS to one thread.
+
+    The limit applies to the whole process. With several fits at the same time, the first one sets the limit and the
+    last one restores the previous value.
+    """
 
     def __init__(self) -> None:
         self._lock, self._fits = Lock(), 0
@@ -36,7 +39,7 @@ class _OneThread:
 
 @lru_cache(maxsize=1)
 def _libraries(_n_modules: int) -> Any:
-    """The libraries of the process, which takes milliseconds to find; looked for again when modules were imported."""
+    """Find the BLAS libraries of the process; the search takes milliseconds, so repeat it only after new imports."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

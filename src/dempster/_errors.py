@@ -1,7 +1,8 @@
-"""Exceptions that dempster raises on purpose.
+"""Exceptions that dempster raises.
 
-Every error about what a user gave derives from `InvalidInputError`, so a program can tell it from a defect. Where one
-argument is at fault, `InvalidParameterError` names it: nothing has to read the text of a message.
+Every error about user input derives from `InvalidInputError`, which distinguishes it from a bug. If a single argument
+is wrong, `InvalidParameterError` has its name, value and expected value as attributes, so that callers need not parse
+the message.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ MAX_VALUE_CHARACTERS = 80
 
 
 class InvalidInputError(ValueError, TypeError):
-    """Input that cannot be used. It is a ValueError and a TypeError, as scikit-learn's own is."""
+    """Invalid input. It is a ValueError and a TypeError, like scikit-learn's ``InvalidParameterError``."""
 
 
 class InvalidParameterError(InvalidInputError):
-    """An argument or a parameter that does not have a permitted value.
+    """Invalid value of an argument or a parameter.
 
     Parameters
     ----------
     name : str
-        The argument.
+        Name of the argument.
     expected : str, optional
-        What it must be, to stand after "must be".
+        Permitted values, completing the sentence "<name> must be ...".
     value : object, optional
-        What it was.
+        Value that was passed.
     must : str, optional
-        The same where "be" is not the verb, to stand after "must": "hold at least one name".
+        Requirement, completing the sentence "<name> must ...", e.g. "contain at least one name".
     message : str, optional
-        The whole message, where "<name> must be <expected>, got <value>" does not say enough.
+        Complete message, if "<name> must be <expected>, got <value>" is not sufficient.
     settings : mapping, optional
-        Parameters that would settle the matter, with the value to set or a tuple of alternatives. The message holds
-        them as Python code, ``missing='drop'``; the program shows them as options.
+        Parameters that would solve the problem, with the value to set or a tuple of alternatives. Messages show them
+        as Python code, ``missing='drop'``; the program shows them as options.
     """
 
     def __init__(
@@ -60,12 +61,12 @@ class InvalidParameterError(InvalidInputError):
 
 
 class MissingExtraError(ImportError):
-    """A package is needed that an extra of dempster installs.
+    """A required package is missing that an extra of dempster installs.
 
     Parameters
     ----------
     what : str
-        What needs it.
+        Feature that needs the package.
     package : str
     extra : str
     """
@@ -79,10 +80,10 @@ class MissingExtraError(ImportError):
 
 
 def shorten(value: Any) -> str:
-    """Return a representation of a value that fits into a message."""
+    """Return the representation of a value, shortened for a message."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an error message must not fail because an object cannot represent itself
+    except Exception:  # repr() may raise anything.
         text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 

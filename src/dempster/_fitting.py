@@ -1,4 +1,4 @@
-"""A fit succeeds as a whole or leaves the estimator as it was."""
+"""Fits that either succeed completely or leave the estimator unchanged."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ Estimator = TypeVar("Estimator")
 
 @contextmanager
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy of the estimator to fit, without fitted attributes; its state replaces that of the estimator at the
-    end, unless an error or an interrupt comes before.
+    """Yield a copy of the estimator to fit, and take over its state at the end.
 
-    Private attributes stay, so that a fit can resume from them. Parameters that are NumPy numbers are Python numbers
-    meanwhile, as sums and products of small integer types overflow. Underflow gives zero, also where the program has
-    told NumPy to raise for it.
+    The copy has no fitted attributes. After an error or an interrupt the estimator is unchanged. Private attributes are
+    copied, so that a fit can resume from them. Parameters that are NumPy numbers become Python numbers for the duration
+    of the fit, because small integer types overflow. Underflow gives zero, even if ``np.seterr(under="raise")`` is set.
     """
     draft = copy.copy(estimator)
-    given = {}
+    parameters = {}
     for name, value in list(vars(draft).items()):
         if name.startswith("_"):
             continue
         if name.endswith("_"):
             delattr(draft, name)
         else:
-            given[name] = value
+            parameters[name] = value
             if isinstance(value, np.number):
                 setattr(draft, name, plain_number(value))
     with np.errstate(under="ignore"):
         yield draft
-    vars(draft).update(given)
+    vars(draft).update(parameters)
     estimator.__dict__ = draft.__dict__

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar for people, or a function that is told how far it is."""
+"""Progress of long computations: a progress bar, or a callback."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextvars import ContextVar
 
 from dempster._types import Advance
 
-# name of the work, units done, units in all (None if nobody knows), what a unit is, a word on the state
+# Arguments: name of the task, units done, total units (None if unknown), name of the unit, short status text.
 Listener = Callable[[str, int, int | None, str, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("dempster_progress", default=None)
 
 
 @contextmanager
 def heard_by(listener: Listener | None) -> Iterator[None]:
-    """Whatever works inside the block tells this function how far it is, instead of showing a bar."""
+    """Report progress inside the block to a function instead of a progress bar."""
     token = _listener.set(listener)
     try:
         yield
@@ -25,10 +25,10 @@ def heard_by(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
-    """A progress bar, if it is to be shown; call what it gives after each unit, with a word on the state."""
+    """Open a progress bar and yield the function to call after each unit with a short status text."""
     listener = _listener.get()
     if listener is not None:
-        yield _told_to(listener, name, total, unit.strip())
+        yield _count_for(listener, name, total, unit.strip())
         return
     if not shown:
         yield lambda note: None
@@ -44,7 +44,7 @@ def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Ite
         yield advance
 
 
-def _told_to(listener: Listener, name: str, total: int | None, unit: str) -> Advance:
+def _count_for(listener: Listener, name: str, total: int | None, unit: str) -> Advance:
     done = 0
     if total is not None:
         listener(name, done, total, unit, "")

@@ -1,4 +1,4 @@
-"""Where the documentation is, and the page of an estimator in it."""
+"""Links from estimators to their documentation pages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ ADDRESS = "https://dempster.readthedocs.io/en/stable"
 
 
 class DocumentedEstimator:
-    """A public estimator: its picture in a notebook links to its page, as scikit-learn's do to theirs."""
+    """Mixin that links the HTML representation of an estimator in notebooks to its documentation page."""
 
     _doc_link_module = "dempster"
     _doc_link_template = ADDRESS + "/api/generated/{package}.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        """The package that hands the estimator on, and its name."""
+        """Return the public package and the name of the estimator."""
         return {"package": ".".join(type(self).__module__.split(".")[:2]), "name": type(self).__name__}

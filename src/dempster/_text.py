@@ -1,7 +1,7 @@
 """Format names, numbers, lists and sets of clusters as text.
 
-Everything that is shown to people (summaries, explanations, pictures, reports, the program and the studio) is formatted
-here, so that the same thing reads the same everywhere. Only the standard library is imported.
+Summaries, explanations, plots, reports, the program and the studio use these functions, so that equal values look the
+same everywhere. Only the standard library is imported.
 
 - names: `printable`, `one_line`, `shorten`, `shorten_all`, `unique_names`
 - lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and 3 more")
@@ -19,16 +19,16 @@ from numbers import Integral, Real
 from typing import Any
 
 MAX_NAMED_CLUSTERS = 4
-"""Sets of more clusters are described by their size."""
+"""Larger sets of clusters are described by their size."""
 
-_JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
+_JOINERS = "\u200c\u200d"  # used in emoji and in some scripts
 
 
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
 def printable(name: Any) -> str:
-    """Return a name as text in which control characters are escaped, so that it cannot steer a terminal."""
+    """Return a name as text in which control characters are escaped, so that it cannot control a terminal."""
     text = str(name)
     if text.isprintable():
         return text
@@ -41,7 +41,7 @@ def one_line(name: Any) -> str:
 
 
 def shorten(name: str, limit: int) -> str:
-    """Shorten a name to at most ``limit`` characters by leaving out its middle: the ends say more."""
+    """Shorten a name to at most ``limit`` characters by removing its middle, because the ends differ most."""
     if len(name) <= limit:
         return name
     tail = (limit - 1) // 3
@@ -100,7 +100,7 @@ def quote_names(names: Iterable[Any], limit: int = 8) -> str:
 
 
 def format_number(value: Any, digits: int = 4) -> str:
-    """Round a number to some digits: no needless zeros, commas in large ones, "-" for NaN."""
+    """Round to some significant digits, without trailing zeros, with commas in large numbers, "-" for NaN."""
     number = float(value)
     if not math.isfinite(number):
         return "-" if math.isnan(number) else str(number)
@@ -115,7 +115,7 @@ def format_count(count: int, thing: str = "object") -> str:
 
 
 def format_share(part: int, whole: int) -> str:
-    """Return a percentage, ``<1%`` and ``>99%`` where rounding would give none or all."""
+    """Return a percentage; values that would round to 0% or 100% become ``<1%`` or ``>99%``."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 1:
         return "<1%"
@@ -148,7 +148,7 @@ def format_clusters(names: Sequence[Hashable]) -> str:
 
 
 def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe the objects whose answer is a set of clusters: ``cluster 2``, ``between 2 and 3``, ``outliers``.
+    """Describe the objects assigned to a set of clusters: ``cluster 2``, ``between 2 and 3``, ``outliers``.
 
     Clusters are given by their positions in ``frame``.
     """
@@ -162,7 +162,7 @@ def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
 
 
 def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe the set of clusters a rule answers: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
+    """Describe the set of clusters that a rule predicts: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
     if not len(clusters):
         return "no cluster (outlier)"
     if len(clusters) > MAX_NAMED_CLUSTERS:

@@ -1,4 +1,4 @@
-"""Names for what the signatures of the package take, so that they say more than "anything"."""
+"""Type aliases for signatures."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 TableLike: TypeAlias = Any
-"""Objects in rows: an array, a pandas or polars table, a sparse matrix; what it may be is checked where it is read."""
+"""Table with objects in rows: an array, a pandas or polars table, or a sparse matrix."""
 
 ArrayLike: TypeAlias = Any
-"""Anything `numpy.asarray` reads."""
+"""Any value that `numpy.asarray` accepts."""
 
 Index: TypeAlias = Any
-"""Names of objects: a pandas Index or a sequence, or None."""
+"""Names of the objects: a pandas Index, a sequence, or None."""
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-"""What every ``random_state`` takes."""
+"""Permitted values of ``random_state``."""
 
 Metric: TypeAlias = str | Callable[[np.ndarray, np.ndarray], float]
-"""The name of a metric, or a function of two rows."""
+"""Name of a metric, or a function of two rows."""
 
 Advance: TypeAlias = Callable[[str], None]
-"""Tells a progress bar that one unit is done, with a word on the state."""
+"""Function that advances a progress bar by one unit and sets its status text."""
