@@ -162,7 +162,7 @@ def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
 
 
 def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe the set of clusters that a rule predicts: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
+    """Describe a predicted set of clusters: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
     if not len(clusters):
         return "no cluster (outlier)"
     if len(clusters) > MAX_NAMED_CLUSTERS:

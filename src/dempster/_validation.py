@@ -1,8 +1,8 @@
-"""Validation of what users give: parameters, X, weights, labels, and the names of rows and columns.
+"""Input validation: parameters, X, weights, labels, and the names of rows and columns.
 
-Everything public passes through here, and every error names the argument (`InvalidParameterError`). NumPy and
-scikit-learn read nearly everything. What they would read wrongly is rejected first: dates, whose number depends on
-their unit, masked cells, whose mask would be lost, and complex numbers, which would lose their imaginary part.
+All public functions and estimators use this module, and every error names the argument (`InvalidParameterError`). NumPy
+and scikit-learn do most of the work. Values that they would convert silently to wrong numbers are rejected first: dates
+(the number depends on the unit), masked arrays (the mask would be lost) and complex numbers (so would the imaginary part).
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, like, module_of, precision_of, to_host, with_shape
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
+from dempster._errors import shorten as shown
 from dempster._text import printable
 
-LARGEST, SMALLEST = 1e75, 1e-75  # size of numbers in double precision, and of parameters in units of the data
+LARGEST, SMALLEST = 1e75, 1e-75  # absolute values in double precision, and of parameters in units of the data
 _SINGLE = 1e12, 1e-12
-MAX_BYTES = 4 << 30  # of one result, or of one table that is needed on the way
+MAX_BYTES = 4 << 30  # of one result or intermediate array
 _MAX_INTEGER = 2**31 - 1
 _MAX_REPETITIONS = 100_000  # of a fit
 _MAX_ITERATIONS = 100_000_000
-_MAX_LISTED = 10_000_000  # items of an argument; an endless iterator has more
+_MAX_LISTED = 10_000_000  # items of an argument, a guard against infinite iterators
 _MAX_NAMED_COLUMNS = 5  # in a message
 _MAX_SUM_ERROR = 1e-4  # of masses, by rounding in single precision
-_FEW_ROWS = 1000  # rows that mostly show that not all are equal
-_FEW_COLUMNS = 16  # reduced one by one: ten times faster than along short rows
-_FAR = 2.0**16  # times as far from zero as they differ: squares of such numbers lose most digits of the differences
+_FEW_ROWS = 1000  # usually enough to show that not all rows are equal
+_FEW_COLUMNS = 16  # Reducing each column is ten times faster than reducing along short rows.
+_FAR = 2.0**16  # ratio of distance from zero to range above which squares lose most digits of the differences
 _NOT_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() accepts them
 _OBJECT = np.dtype(object)
 
@@ -42,12 +43,12 @@ _OBJECT = np.dtype(object)
 
 @dataclass(frozen=True)
 class Rule:
-    """What a parameter must be. Rules are joined by ``|``.
+    """Permitted values of a parameter. Rules are combined by ``|``.
 
     Attributes
     ----------
     words : str
-        To stand after "must be".
+        Description that completes the sentence "<name> must be ...".
     predicate : function, optional
     options : tuple
         Permitted values.
@@ -82,7 +83,7 @@ class Rule:
             if part.reals and _is_between(value, *part.reals):
                 return True
             for option in part.options:
-                is_text = isinstance(value, str) and isinstance(option, str)  # NumPy's text is text
+                is_text = isinstance(value, str) and isinstance(option, str)  # str or np.str_
                 if value is option or ((is_text or type(value) is type(option)) and bool(value == option)):
                     return True
             if part.predicate is not None and part.predicate(value):
@@ -91,15 +92,17 @@ class Rule:
 
 
 def is_integer(value: Any) -> bool:
-    """Return whether this is an integer: no truth value, and no span of time, which NumPy counts among them."""
+    """Return whether this is an integer, but neither a Boolean nor a NumPy timedelta."""
     return type(value) is int or (
         isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
     )
 
 
 def is_number(value: Any) -> bool:
-    """Return whether kernels can compute with this: fractions, long doubles and integers beyond 64 bits would spoil the
-    arrays that they meet, and half precision loses digits."""
+    """Return whether this is a number of a type that kernels can use.
+
+    Fractions, long doubles and integers beyond 64 bits would change the type of arrays, and float16 loses digits.
+    """
     if is_integer(value):
         return abs(int(value)) < 2**63
     return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble | np.float16)
@@ -115,7 +118,7 @@ def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: 
 
 
 def plain_number(value: Any) -> Any:
-    """Return a NumPy number that a parameter may be as a Python number, and anything else unchanged."""
+    """Convert NumPy numbers to Python numbers, and return anything else unchanged."""
     return value.item() if isinstance(value, np.number) and is_number(value) else value
 
 
@@ -130,7 +133,7 @@ def integer(low: int) -> Rule:
 
 
 def repetitions(low: int = 1) -> Rule:
-    """Return a rule for the number of repetitions of something as long as a fit."""
+    """Return a rule for the number of repetitions of a fit."""
     return Rule(f"an integer of at least {low} and at most {_MAX_REPETITIONS:,}", integers=(low, _MAX_REPETITIONS))
 
 
@@ -140,7 +143,7 @@ def iterations() -> Rule:
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
-    """Return a rule for a number between two bounds, whose square does not overflow."""
+    """Return a rule for a number between two bounds whose square does not overflow."""
     words = "a number" if low == -np.inf else f"a number {'above' if open_low else 'of at least'} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
@@ -161,21 +164,21 @@ def kind(*types: type, words: str | None = None) -> Rule:
 def _is_array(value: Any) -> bool:
     try:
         return not isinstance(value, str) and hasattr(value, "__len__") and np.ndim(value) >= 1
-    except Exception:  # rows of several lengths, and whatever else NumPy cannot read
+    except Exception:  # NumPy cannot convert it, e.g. rows of different lengths.
         return False
 
 
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except Exception:  # an object may raise anything
+    except Exception:  # Methods of foreign objects may raise anything.
         return False
     return True
 
 
 array = Rule("an array", _is_array)
-hashable = Rule("a name that can be told apart (text, a number, a tuple)", _is_hashable)
-told = Rule("None or a function of one text", callable, options=(None,))
+hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
+told = Rule("None or a function with one string argument", callable, options=(None,))
 flag = Rule("True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1))
 verbosity = Rule("True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER))
 n_jobs = Rule(
@@ -215,7 +218,7 @@ def check_flags(**flags: Any) -> None:
 
 
 def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
-    """Check that a word is one of the options."""
+    """Check that a string is one of the options."""
     options = tuple(options)
     words = [repr(option) for option in options]
     several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
@@ -223,56 +226,47 @@ def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
 
 
 def _explain_range(value: Any) -> str:
-    """Return what else must be said of numbers that no method can work with."""
+    """Return a note for numbers outside the supported range or types, for an error message."""
     if is_integer(value) and abs(int(value)) > _MAX_INTEGER:
         return f" (and at most {_MAX_INTEGER:,})"
     if isinstance(value, float | np.floating) and (abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST):
         return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_) and not is_number(value):
-        return f" (of a type that arrays can hold, as float is and {type(value).__name__} is not)"
+        return f" (of type int, float or a NumPy number, not {type(value).__name__})"
     return ""
 
 
 def listed(values: Any, name: str, what: str) -> list[Any]:
-    """Return what an argument holds as a list; text and things that cannot be iterated are rejected."""
+    """Return the items of an argument as a list; strings and values that are not iterable are rejected."""
     if not isinstance(values, str | bytes | Mapping):
         try:
             found = list(islice(values, _MAX_LISTED + 1))
-        except Exception:  # iterators may raise anything
+        except Exception:  # Iterators may raise anything.
             found = None
         if found is not None and len(found) > _MAX_LISTED:
             what += f", at most {_MAX_LISTED:,} of them"
         elif found is not None:
             return found
-    raise InvalidParameterError(name, value=values, message=f"{name} must hold {what}, got {shown(values)}")
+    raise InvalidParameterError(name, value=values, message=f"{name} must contain {what}, got {shown(values)}")
 
 
 def names(values: Any, name: str, what: str) -> tuple[str, ...]:
-    """Return the names that an argument holds, or the one that it is."""
+    """Return the names in an argument, which may be one name."""
     found = (values,) if isinstance(values, str) else tuple(listed(values, name, what))
     return _as_texts(found, name, what, lambda value: isinstance(value, str | Integral))
 
 
 def texts(values: Any, name: str, what: str) -> list[str]:
-    """Return hashable values that an argument holds, as text."""
+    """Return the hashable values in an argument as strings."""
     return list(_as_texts(listed(values, name, what), name, what, _is_hashable))
 
 
 def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any], bool]) -> tuple[str, ...]:
     for value in found:
         if not is_name(value):
-            message = f"{name} must hold {what}, got {shown(value)} among them"
+            message = f"{name} must contain {what}, but one of its items is {shown(value)}"
             raise InvalidParameterError(name, value=value, message=message)
     return tuple(map(str, found))
-
-
-def shown(value: Any) -> str:
-    """Return an argument as text for a message: shortened, and its type where it has no representation."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # an object may raise anything
-        text = f"an object of the type {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------
@@ -280,7 +274,7 @@ def shown(value: Any) -> str:
 
 @contextmanager
 def reading(values: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors of lines that read it as numbers, and reject what would be read wrongly."""
+    """Name the argument in errors that occur while it is converted to numbers, and reject unsuitable types."""
     if not (type(values) is np.ndarray and values.dtype.kind == "f"):
         check_tensor(values, name)
         _check_not_masked(values, name)
@@ -293,23 +287,23 @@ def reading(values: Any, name: str) -> Iterator[None]:
         if _is_table(values) and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns):
             message = f"{name} must have columns of different names: {error}"
         elif (reason := _why_not_numbers(values)) is not None:
-            message = f"{name} must hold real numbers: {reason}"
+            message = f"{name} must contain real numbers: {reason}"
         else:
             message = f"{name} cannot be read: {error}"
         raise InvalidParameterError(name, value=values, message=message) from error
 
 
 def check_tensor(values: Any, name: str) -> None:
-    """Check that a tensor holds a number in each place, and that it can be read."""
+    """Check that a tensor is dense and holds real data."""
     if not is_tensor(values):
         return
     if values.is_nested or values.layout != library_of(values).strided:
-        kind = "a nested one" if values.is_nested else f"one with the layout {values.layout}: give {name}.to_dense()"
+        kind = "a nested one" if values.is_nested else f"one with the layout {values.layout}: use {name}.to_dense()"
         expected = f"a dense tensor, got {kind}"
     elif values.is_quantized:
-        expected = f"a tensor of real numbers, got {values.dtype}: give {name}.dequantize()"
+        expected = f"a tensor of real numbers, got {values.dtype}: use {name}.dequantize()"
     elif values.device.type == "meta":
-        expected = "a tensor with numbers, got one on the device meta, which has none"
+        expected = "a tensor with data, got one on the meta device"
     else:
         return
     raise InvalidParameterError(name, expected)
@@ -319,8 +313,8 @@ def _check_not_masked(values: Any, name: str) -> None:
     rows = values if isinstance(values, list | tuple) else [values]
     if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
         message = (
-            f"{name} has masked cells, which would be read as if they were not masked: remove these rows, or fill the "
-            "cells with NaN where missing values are allowed"
+            f"{name} has masked values, and the mask would be lost: remove these rows, or replace masked values by NaN "
+            "if the method accepts missing values"
         )
         raise InvalidParameterError(name, message=message)
 
@@ -336,46 +330,49 @@ def _check_kinds(values: Any, name: str) -> None:
         for i, row in enumerate(values):
             cells = set(map(type, row)) if isinstance(row, list | tuple) else {type(row)}
             for odd in cells & (_NOT_NUMBERS | {complex}):
-                raise _not_real(name, f"{name}[{i}]", odd.__name__)
+                raise _not_real(
+                    name, f"{name}[{i}]", odd.__name__, is_complex=issubclass(odd, complex | np.complexfloating)
+                )
     else:
         kinds = [(name, getattr(values, "dtype", None) if not isinstance(values, complex) else np.dtype(complex))]
     for place, dtype in kinds:
-        temporal = getattr(dtype, "is_temporal", None)  # types of polars
+        temporal = getattr(dtype, "is_temporal", None)  # polars data types
         if getattr(dtype, "kind", "") in ("m", "M") or (temporal is not None and bool(temporal())):
-            raise _not_real(name, place, f"dates or times ({dtype})")
+            raise _not_real(name, place, f"dates or times ({dtype})", is_complex=False)
         if getattr(dtype, "kind", "") == "c":
-            raise _not_real(name, place, "complex numbers")
+            raise _not_real(name, place, "complex numbers", is_complex=True)
     if any(getattr(dtype, "kind", "") == "O" for _, dtype in kinds):
         _check_cells(values, name)
 
 
 def _check_cells(values: Any, name: str) -> None:
-    """Reject cells of an array of objects that NumPy would convert to numbers, though they are none."""
+    """Reject dates and complex numbers in an array of objects, which NumPy would convert to real numbers."""
     try:
         cells = np.asarray(values, dtype=object)
-    except Exception:  # the reader says what is wrong with it
+    except Exception:  # The conversion that follows raises the error.
         return
     if {type(cell) for cell in cells.flat}.isdisjoint(_NOT_NUMBERS):
         return
     place, cell = next((p, cell) for p, cell in np.ndenumerate(cells) if type(cell) in _NOT_NUMBERS)
-    raise _not_real(name, f"{name}[{', '.join(map(str, place))}]", type(cell).__name__)
+    where = f"{name}[{', '.join(map(str, place))}]"
+    raise _not_real(name, where, type(cell).__name__, is_complex=isinstance(cell, np.complexfloating))
 
 
-def _not_real(name: str, place: str, what: str) -> InvalidParameterError:
-    message = f"{name} must hold real numbers, but {place} holds {what}"
-    if "complex" in what:
-        message = f"Complex data not supported: {message}"  # scikit-learn's own words
+def _not_real(name: str, place: str, what: str, *, is_complex: bool) -> InvalidParameterError:
+    message = f"{name} must contain real numbers, but {place} contains {what}"
+    if is_complex:
+        message = f"Complex data not supported: {message}"  # Scikit-learn's checks expect this phrase.
     return InvalidParameterError(name, message=message)
 
 
 def _why_not_numbers(values: Any) -> str | None:
-    """Return why these cannot be numbers; None if they can."""
+    """Return why values cannot be converted to numbers; None if they can."""
     for lazy in ("collect", "compute"):
         if hasattr(values, lazy):
-            return f"it is not computed yet, call its {lazy}()"
+            return f"it is a lazy object; call its {lazy}() method"
     parts = [(f"column {c!r}", values[c]) for c in values.columns] if _is_table(values) else [("", values)]
     for place, part in parts:
-        if hasattr(part, "tocsr"):  # sparse matrices hold numbers, and are rejected elsewhere if they may not be given
+        if hasattr(part, "tocsr"):  # Sparse matrices are checked elsewhere.
             continue
         try:
             np.asarray(part).astype(float)
@@ -383,7 +380,7 @@ def _why_not_numbers(values: Any) -> str | None:
             reason = str(error) or type(error).__name__
             if isinstance(part, list | tuple) and _has_rows_of_several_lengths(part):
                 reason = "its rows have different lengths"
-            return f"{place} does not ({reason})" if place else reason
+            return f"{place} cannot be converted ({reason})" if place else reason
     return None
 
 
@@ -392,49 +389,54 @@ def _has_rows_of_several_lengths(rows: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _is_table(values: Any) -> bool:
-    """Return whether this has columns with names and types of their own (pandas, polars)."""
+    """Return whether this is a table with named columns (pandas, polars)."""
     return hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
 
 
 def as_reals(values: Any, name: str) -> np.ndarray:
-    """Return an array of real numbers: float32 as it is, anything else as float64."""
+    """Return an array of real numbers: float32 unchanged, anything else as float64."""
     if hasattr(values, "tocsr"):
-        raise InvalidParameterError(name, "a dense array, got a sparse one: take its toarray()")
+        raise InvalidParameterError(name, "a dense array, got a sparse one: use its toarray() method")
     if isinstance(values, bool | np.bool_):
         raise InvalidParameterError(name, "a number or an array of numbers", values)
     with reading(values, name):
-        found = np.require(to_host(values), requirements=["A", "E"])  # kernels take no others
+        found = np.require(to_host(values), requirements=["A", "E"])  # Kernels need aligned base-class arrays.
         if found.dtype.kind == "O":
             for cell in found.flat:
-                if isinstance(cell, str | bytes):  # NumPy would convert it where it can
-                    raise InvalidParameterError(name, message=f"{name} must hold real numbers, got the text {cell!r}")
+                if isinstance(cell, str | bytes):  # NumPy would convert numeric text.
+                    raise InvalidParameterError(
+                        name, message=f"{name} must contain real numbers, got the text {cell!r}"
+                    )
             found = found.astype(float)
     if found.dtype.kind not in "buif":
-        raise InvalidParameterError(name, message=f"{name} must hold real numbers, got {found.dtype}")
+        raise InvalidParameterError(name, message=f"{name} must contain real numbers, got {found.dtype}")
     return found if found.dtype == np.float32 else found.astype(float, copy=False)
 
 
 def real_tensor(values: Array, name: str) -> Array:
-    """Return a tensor of real numbers: float32 as it is, anything else as float64."""
+    """Return a tensor of real numbers: float32 unchanged, anything else as float64."""
     check_tensor(values, name)
     if values.is_complex():
-        raise InvalidParameterError(name, message=f"{name} must hold real numbers, got {values.dtype}")
+        raise InvalidParameterError(name, message=f"{name} must contain real numbers, got {values.dtype}")
     return values if values.dtype == library_of(values).float32 else values.double()
 
 
 def as_truth(table: Any, name: str) -> np.ndarray:
-    """Return a Boolean array, from one or from ones and zeros."""
+    """Return a Boolean array; the numbers 0 and 1 are accepted."""
     if type(table) is np.ndarray and table.dtype == bool:
         return table
     numbers = as_reals(table, name)
     if not ((numbers == 0) | (numbers == 1)).all():
-        raise InvalidParameterError(name, "Boolean, with only true/false (or 1/0)")
+        raise InvalidParameterError(name, "Boolean (True and False, or 1 and 0)")
     return numbers.astype(bool)
 
 
 def read_fields(owner: Any, **axes: str) -> None:
-    """Convert fields of a frozen dataclass to arrays of finite numbers; a letter stands for each axis, the same for the
-    same length: ``read_fields(self, means="gd", covariances="gdd")``."""
+    """Convert fields of a frozen dataclass to arrays of finite numbers.
+
+    Each axis is given by a letter, and equal letters mean equal lengths:
+    ``read_fields(self, means="gd", covariances="gdd")``.
+    """
     lengths: dict[str, int] = {}
     for name, letters in axes.items():
         found = as_reals(getattr(owner, name), name)
@@ -449,7 +451,7 @@ def read_fields(owner: Any, **axes: str) -> None:
 
 
 def check_size(values: Array, name: str) -> None:
-    """Check that the square of no number overflows; NaN, a missing value, is left to others."""
+    """Check that squares of the values do not overflow; NaN is ignored."""
     if 0 in values.shape:
         return
     largest = _SINGLE[0] if precision_of(values) == np.float32 else LARGEST
@@ -460,21 +462,23 @@ def check_size(values: Array, name: str) -> None:
     if most > largest:
         place = np.unravel_index(int(abs(values).argmax()), values.shape)
         message = (
-            f"{name} must hold numbers of at most {largest:g} in size ({precision_of(values)}), but "
-            f"{name}[{', '.join(map(str, place))}] is {values[place]:.6g}: divide {name} by its scale, and mark "
-            "missing values as such instead of by a large number"
+            f"{name} must contain numbers of absolute value at most {largest:g} ({precision_of(values)}), but "
+            f"{name}[{', '.join(map(str, place))}] is {values[place]:.6g}: rescale {name}; if large numbers mark "
+            "missing values, replace them by NaN"
         )
         raise InvalidParameterError(name, message=message)
 
 
 def check_scale(values: Array, name: str) -> None:
-    """Check that numbers are neither too large nor, unless all rows are equal, so near to each other that the squares
-    of differences vanish."""
+    """Check that squares of the values do not overflow and squares of their differences do not underflow.
+
+    Rows that are all equal are accepted.
+    """
     check_size(values, name)
     if len(values) == 0:
         return
     smallest = _SINGLE[1] if precision_of(values) == np.float32 else SMALLEST
-    if _spread(values[:_FEW_ROWS]) >= smallest:  # all rows differ at least as much
+    if _spread(values[:_FEW_ROWS]) >= smallest:  # The range of all rows is at least as large.
         return
     spread = _spread(values)
     if np.isnan(spread):
@@ -482,8 +486,8 @@ def check_scale(values: Array, name: str) -> None:
         spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
         message = (
-            f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ "
-            f"by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
+            f"{name} must contain values that differ by at least {smallest:g} ({precision_of(values)}), but they "
+            f"differ by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
         raise InvalidParameterError(name, message=message)
 
@@ -496,31 +500,34 @@ def _spread(values: Array) -> float:
 
 
 def check_memory(n_bytes: int, what: str, advice: str) -> None:
-    """Reject a table that does not fit into memory."""
+    """Raise an error if an array would exceed the memory limit."""
     if n_bytes > MAX_BYTES:
         raise InvalidInputError(f"{what} would take {n_bytes / (1 << 30):,.1f} GB of memory; {advice}")
 
 
 def checked_masses(masses: Array) -> Array:
-    """Check that masses are numbers that sum to one; others come from a scale of X and parameters that together leave
-    the range of floating-point numbers."""
+    """Check that masses sum to one, and return them.
+
+    They do not if powers overflow or underflow, because the scale of X or a parameter is extreme.
+    """
     ones = like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
-    wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # NaN is wrong too
+    wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # True for NaN as well.
     if wrong.any():
         first = to_host(wrong).argmax()
         message = (
-            f"the masses cannot be computed: those of object {first} sum to {total[first]:g}. The scale of X and the "
-            "parameters do not go together: powers leave the range of floating-point numbers. Scale X, give it in "
-            "double precision, or set less extreme parameters"
+            f"the masses cannot be computed: those of object {first} sum to {total[first]:g}, because powers overflow "
+            "or underflow. Rescale X, use double precision, or set less extreme parameters"
         )
         raise InvalidParameterError("X", message=message)
     return masses
 
 
 def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
-    """Return the (p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is
-    this number. In double precision, or in that of the rows (``dtype=None``)."""
+    """Return the (p,) mean of the rows, clipped to their range against rounding errors.
+
+    The mean is computed in double precision, or in that of the rows (``dtype=None``).
+    """
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
     low, high = column_bounds(values)
     return np.fmax(np.fmin(mean, high), low)
@@ -543,10 +550,10 @@ def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """Return the (p,) point from which to measure attributes, given their bounds; None where zero is as good.
+    """Return the (p,) offset to subtract from the columns, given their bounds; None if none is needed.
 
-    An attribute that is much farther from zero than any attribute varies is measured from its smallest value, which
-    takes no digits from it; the others are measured from zero.
+    The offset of a column is its minimum if the column is much farther from zero than any column varies, and zero
+    otherwise.
     """
     far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
     return np.where(far, low, 0.0) if far.any() else None
@@ -554,30 +561,29 @@ def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
 
 # ---- X and weights --------------------------------------------------------------------------------------------------
 
-PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # sums over attributes, some of which may be left out
+PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # sums over columns, which can omit missing values
 
 
 def read_features(
     estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, stay: bool = False, **options: Any
 ) -> Array:
-    """Validate attributes: finite numbers of a size that can be worked with, or missing ones if the estimator takes
-    these.
+    """Validate X: finite numbers of moderate size, or NaN if the estimator accepts missing values.
 
     Parameters
     ----------
     estimator : estimator
-        Learns, or is asked, how many columns there are and their names.
+        Stores the number and names of the columns in a fit; later X must have the same.
     X : array-like
         float32 is kept, anything else becomes float64; rows become contiguous.
     reset : bool
-        Whether these are the rows of a fit.
+        Whether this is a fit.
     min_rows : int
     stay : bool
-        Whether X is a tensor that stays where it is.
+        Whether X is a tensor that stays on its device.
     options
         For scikit-learn's ``validate_data``.
     """
-    from sklearn.utils.validation import validate_data  # takes a second, which tables and data sets need not wait for
+    from sklearn.utils.validation import validate_data  # This import takes a second.
 
     if stay:
         return tensor_attributes(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
@@ -593,7 +599,7 @@ def read_features(
 
 
 def tensor_attributes(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
-    """Validate a tensor of attributes where it is; ``more_axes``: whether a row may have more than one axis."""
+    """Validate a tensor on its device; ``more_axes``: whether rows may have more than one axis."""
     from sklearn.utils.validation import validate_data
 
     check_tensor(X, "X")
@@ -612,17 +618,17 @@ def tensor_attributes(estimator: Any, X: Array, *, reset: bool, fewest: int = 1,
             return values
         count = int(library_of(values).isnan(values).sum())
         message = (
-            f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute "
-            "them, or give an array of NumPy with missing='partial'"
+            f"X has {count:,} missing value{'s' * (count > 1)} (NaN), which are not supported in tensors: impute them, "
+            "or pass a NumPy array with missing='partial'"
         )
     raise InvalidParameterError("X", message=message)
 
 
 def readable(estimator: Any, X: Any) -> Any:
-    """Return X as scikit-learn reads it: tensors in memory as arrays, and pandas tables with plain columns."""
+    """Convert X to types that scikit-learn accepts: tensors to arrays, and pandas tables to plain columns."""
     X = with_shape(X)
     if isinstance(X, np.ndarray):
-        if X.dtype.kind == "T":  # text of any length
+        if X.dtype.kind == "T":  # variable-width strings
             return X.astype(object)
         return _without_na(X) if X.dtype.kind == "O" else X if X.flags.aligned else X.copy()
     if not is_tensor(X):
@@ -630,49 +636,51 @@ def readable(estimator: Any, X: Any) -> Any:
     check_tensor(X, "X")
     if X.device.type != "cpu":
         message = (
-            f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
-            f"tensor on {X.device}: give X.cpu()"
+            f"X must be in main memory for {type(estimator).__name__} with these parameters, but it is a tensor on "
+            f"{X.device}: pass X.cpu()"
         )
         raise InvalidParameterError("X", message=message)
     return to_host(X)
 
 
 def has_missing(values: Array) -> bool:
-    """Return whether a cell is NaN; a sum, which is fast, shows that there is none."""
+    """Return whether a value is NaN; a finite sum, which is fast to compute, shows that none is."""
     if precision_of(values).kind != "f":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return not np.isfinite(float(values.sum())) and bool(library_of(values).isnan(values).any())
 
 
-def missing_value_advice(estimator: Any, metric: Any = None) -> str | None:
-    """Return what to do about missing values; None if the estimator takes them as it is set."""
+def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[str, str]] | None:
+    """Return advice on missing values and the settings it names; None if the estimator accepts them."""
     metric = getattr(estimator, "metric", "euclidean") if metric is None else metric
     if isinstance(metric, str) and metric == "precomputed":
-        return "a matrix of dissimilarities must be complete"
+        return "a dissimilarity matrix must be complete", {}
+    settings = {"missing": "partial"}
     if "missing" not in vars(estimator):
-        return (
-            f"{type(estimator).__name__} does not take them; impute them, or take a method that does, such as ECM or "
-            "EVCLUS with missing='partial'"
-        )
+        name = type(estimator).__name__
+        advice = f"{name} does not accept them; impute them, or use ECM or EVCLUS with missing='partial'"
+        return advice, settings
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
-        return f"metric={metric!r} needs all attributes; impute them, or take metric='euclidean' with missing='partial'"
+        advice = f"metric={metric!r} does not accept them; impute them, or set metric='euclidean' and missing='partial'"
+        return advice, settings
     if estimator.missing != "partial":
-        return "set missing='partial' to compare the attributes that are there, or impute them"
+        return "set missing='partial' to use the values that are present, or impute them", settings
     return None
 
 
-def check_missing(values: np.ndarray, X: Any, advice: str | None, *, learning: bool) -> None:
-    """Reject missing values, or rows and columns that have no value at all.
+def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool) -> None:
+    """Raise an error for missing values, or for rows and columns without any value.
 
     Parameters
     ----------
     values : (n, p) array
-    X : what the user gave, whose names of rows and columns go into the message
-    advice : str or None
-        What to do instead (`missing_value_advice`); None if missing values are allowed.
+    X : table
+        The argument of the user, whose names of rows and columns appear in the message.
+    advice : (str, dict) or None
+        Result of `missing_value_advice`; None if missing values are allowed.
     learning : bool
-        Whether these are the rows of a fit, which need a value in every column.
+        Whether this is a fit, which needs a value in every column.
     """
     if not has_missing(values):
         return
@@ -681,20 +689,19 @@ def check_missing(values: np.ndarray, X: Any, advice: str | None, *, learning: b
     if advice is not None:
         count = int(missing.sum())
         where = _name_columns(np.flatnonzero(missing.any(axis=0)), columns)
-        message = f"X has {count:,} missing value{'s' * (count > 1)} (NaN) in {where}: {advice}"
-        settings = {"missing": "partial"} if "missing='partial'" in advice else {}
-        raise InvalidParameterError("X", message=message, settings=settings)
+        message = f"X has {count:,} missing value{'s' * (count > 1)} (NaN) in {where}: {advice[0]}"
+        raise InvalidParameterError("X", message=message, settings=advice[1])
     empty = np.flatnonzero(missing.all(axis=0))
     if learning and len(empty):
         it = "it" if len(empty) == 1 else "them"
-        message = f"X has no value at all (all NaN) in {_name_columns(empty, columns)}: leave {it} out"
+        message = f"X contains only NaN in {_name_columns(empty, columns)}; remove {it}"
         raise InvalidParameterError("X", message=message)
     empty = np.flatnonzero(missing.all(axis=1))
     if len(empty):
         index = object_index(X)
         row = f"row {empty[0]}" if index is None else f"row {printable(index[empty[0]])!r}"
         more = f" (and {len(empty) - 1:,} more)" if len(empty) > 1 else ""
-        raise InvalidParameterError("X", message=f"X has no value at all (all NaN) in {row}{more}: remove it")
+        raise InvalidParameterError("X", message=f"X contains only NaN in {row}{more}; remove it")
 
 
 def _name_columns(which: np.ndarray, columns: Any) -> str:
@@ -704,7 +711,7 @@ def _name_columns(which: np.ndarray, columns: Any) -> str:
 
 
 def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:
-    """Validate the weights of the rows; None if none are given. ``name`` is that of the argument."""
+    """Validate sample weights and return them as an array, or None; ``name`` is the name of the argument."""
     if sample_weight is None:
         return None
     given = as_reals(sample_weight, name)
@@ -712,22 +719,23 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
         given = np.full(n_objects, float(given))
     weights = given.astype(np.float64)
     if weights.ndim != 1:
-        expected = f"1D array or scalar of {n_objects:,} weights, one for each object"  # scikit-learn's own words
+        # Scikit-learn's checks expect this phrase.
+        expected = f"1D array or scalar of {n_objects:,} weights, one for each object"
         raise InvalidParameterError(name, message=f"Sample weights must be {expected}: {name} has shape {given.shape}")
     if len(weights) != n_objects:
-        message = f"{name} must hold {n_objects:,} weights, one for each object: {name}.shape == {weights.shape}"
+        message = f"{name} must contain {n_objects:,} weights, one per object: {name}.shape == {weights.shape}"
         raise InvalidParameterError(name, message=message)
     if not np.isfinite(weights).all():
-        raise InvalidParameterError(name, message=f"{name} must hold finite weights, got NaN or infinity")
+        raise InvalidParameterError(name, message=f"{name} must contain finite weights, got NaN or infinity")
     if (weights < 0).any():
-        message = f"Negative values in data passed to `{name}`: {name} must hold nonnegative weights"
+        message = f"Negative values in data passed to `{name}`: {name} must contain nonnegative weights"
         raise InvalidParameterError(name, message=message)
     if not weights.any():
-        raise InvalidParameterError(name, message=f"{name} must hold at least one non-zero weight")
+        raise InvalidParameterError(name, message=f"{name} must contain at least one non-zero weight")
     check_size(weights, name)
     least = weights[weights > 0].min()
     if least < SMALLEST:
-        message = f"{name} must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}"
+        message = f"{name} must contain zeros or weights of at least {SMALLEST:g}, got {least:.6g}"
         raise InvalidParameterError(name, message=message)
     return weights
 
@@ -737,7 +745,7 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
 
 @contextmanager
 def reading_labels(labels: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors of lines that read labels, which may be of any kind, dates too."""
+    """Name the argument in errors that occur while labels are read; labels may have any type."""
     check_tensor(labels, name)
     _check_not_masked(labels, name)
     try:
@@ -747,52 +755,52 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
             raise
         uneven = isinstance(labels, list | tuple) and _has_rows_of_several_lengths(labels)
         reason = "its rows have different lengths" if uneven else error
-        message = f"{name} must hold one label for each object: {reason}"
+        message = f"{name} must contain one label for each object: {reason}"
         raise InvalidParameterError(name, value=labels, message=message) from error
 
 
 @contextmanager
 def reading_table(table: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors of lines that read a table whose cells may be text as well as numbers."""
+    """Name the argument in errors that occur while a table of numbers or text is read."""
     check_tensor(table, name)
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
-        raise InvalidParameterError(name, f"in memory, got a {type(table).__name__} that is not computed yet")
+        raise InvalidParameterError(name, f"in memory, got a lazy {type(table).__name__}; call its compute() method")
     if module_of(table) == "pyarrow":
-        raise InvalidParameterError(name, "an array or a table of pandas or polars: take its to_pandas()")
+        raise InvalidParameterError(name, "an array or a pandas or polars table; call its to_pandas() method")
     with naming_table(name):
         yield
 
 
 @contextmanager
 def naming_table(name: str) -> Iterator[None]:
-    """Name the argument in errors of lines that read a table, unless they name another one."""
+    """Name the argument in errors that occur while a table is read, unless they name another argument."""
     try:
         yield
     except Exception as error:
         if isinstance(error, InvalidParameterError) and error.name != "table":
             raise
-        message = f"{name} must be a table, objects in rows: {str(error) or type(error).__name__}"
+        message = f"{name} must be a table with objects in rows: {str(error) or type(error).__name__}"
         raise InvalidParameterError(name, message=message) from error
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
-    """Return the (n,) labels, of any kind, none of them missing."""
+    """Return the (n,) labels, of any type, without missing values."""
     with reading_labels(labels, name):
         values = np.asarray(plain_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
         expected = f"one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
         raise InvalidParameterError(name, expected)
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidParameterError(name, message=f"{name} must hold labels without missing values, NaN or infinity")
+        raise InvalidParameterError(name, message=f"{name} must contain labels without missing values, NaN or infinity")
     if values.dtype.kind == "O":
         with reading_labels(labels, name):
-            set(values.tolist())  # labels must be hashable
+            set(values.tolist())  # raises if a label is not hashable
     return values
 
 
 def plain_text(labels: Any) -> Any:
-    """Return labels of NumPy's text of any length, which scikit-learn does not know, as its usual text."""
+    """Convert NumPy's variable-width strings, which scikit-learn does not support, to fixed-width strings."""
     return np.array(labels.tolist()) if getattr(getattr(labels, "dtype", None), "kind", "") == "T" else labels
 
 
@@ -805,19 +813,19 @@ def is_missing(label: Any) -> bool:
 
 
 def same_label(label: Any, other: Any) -> bool:
-    """Return whether two labels are equal; a truth value is no number, and what cannot be compared is not equal."""
+    """Return whether two labels are equal; True differs from 1, and labels that cannot be compared differ."""
     if isinstance(label, bool | np.bool_) != isinstance(other, bool | np.bool_):
         return False
     try:
         return label is other or bool(label == other)
-    except Exception:  # an object may raise anything
+    except Exception:  # Methods of foreign objects may raise anything.
         return False
 
 
 def with_plain_columns(X: Any) -> Any:
-    """Return a pandas table whose columns NumPy can hold as they are, and anything else unchanged.
+    """Convert the columns of a pandas table to types that NumPy has; return anything else unchanged.
 
-    Sparse columns are filled, other byte orders become native, and pandas' missing value among objects becomes NaN.
+    Sparse columns become dense, foreign byte orders become native, and ``pandas.NA`` becomes NaN.
     """
     if not hasattr(X, "iloc") or hasattr(X, "compute") or X.ndim != 2:
         return X
@@ -832,7 +840,7 @@ def with_plain_columns(X: Any) -> Any:
     if not changed and not with_na:
         return X
     n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
-    check_memory(8 * len(X) * n_sparse, "X with its sparse columns filled", "give fewer columns, such as components")
+    check_memory(8 * len(X) * n_sparse, "X with dense columns", "reduce the number of columns, e.g. by TruncatedSVD")
     plain = X.set_axis(range(X.shape[1]), axis=1).astype(changed)
     for k in with_na:
         plain[k] = _without_na(plain[k].to_numpy())
@@ -845,7 +853,7 @@ def _holds_na(cells: np.ndarray) -> bool:
 
 
 def _without_na(cells: np.ndarray) -> np.ndarray:
-    """Return an array of objects with NaN for pandas' missing value."""
+    """Replace ``pandas.NA`` by NaN in an array of objects."""
     if not _holds_na(cells):
         return cells
     pandas, filled = sys.modules["pandas"], cells.copy()
@@ -854,7 +862,7 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
 
 
 def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
-    """Return numbers as a pandas table, or as a polars table, where the names of the rows are a column."""
+    """Return numbers as a pandas table, or as a polars table with the row names in a column."""
     check_choice(backend, "backend", ("pandas", "polars"))
     if backend == "pandas":
         import pandas as pd
@@ -865,7 +873,7 @@ def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> A
     except ImportError as error:
         raise MissingExtraError("backend='polars'", "polars", "polars") from error
     if len(set(columns)) < len(columns):
-        raise InvalidInputError(f"polars needs different names for the columns, got {columns}")
+        raise InvalidInputError(f"polars needs unique column names, got {columns}")
     named = {} if index is None else {"object": list(index)}
     return pl.DataFrame(named | dict(zip(columns, values.T, strict=True)), strict=False)
 
@@ -874,14 +882,14 @@ def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> A
 
 
 def object_index(X: Any) -> Any:
-    """Return the names of the rows of a pandas table, None for anything else (a plain 0..n-1 index names nothing)."""
+    """Return the index of a pandas table; None for a default index (0..n-1) and for anything else."""
     if not hasattr(X, "iloc"):
         return None
     return None if _is_plain(X.index) else X.index
 
 
 def column_index(X: Any) -> Any:
-    """Return the names of the columns of a pandas or polars table, None for anything else."""
+    """Return the column names of a pandas or polars table; None for default names and for anything else."""
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
@@ -894,7 +902,7 @@ def _is_plain(index: Any) -> bool:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Return the names of the columns of a pandas, polars or Arrow table, None if it has none or only numbers them."""
+    """Return the column names of a pandas, polars or Arrow table; None for default names and for anything else."""
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
@@ -907,16 +915,15 @@ def numbered_attributes(count: int) -> list[str]:
 
 
 def names_of_table(values: Any) -> dict[str, Any]:
-    """Return the names of the rows and columns of a table of answers, as `MassFunctions` take them."""
+    """Return the names of the rows and columns of a table as keyword arguments of `MassFunctions`."""
     index = object_index(values) if getattr(values, "ndim", 0) == 2 else None
     return {"index": index, "frame": column_names(values)}
 
 
 def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
-    """Return where the rows called ``wanted`` are among those called ``names``; None if they are in this order already.
+    """Return the positions of the names ``wanted`` in ``names``; None if both have the same order.
 
-    The one rule for tables whose rows have names: if both have some they must be the same, in any order; if one has
-    none the rows correspond by their positions.
+    If both are given they must contain the same names, in any order. If one is None, rows correspond by position.
     """
     if names is None or wanted is None:
         return None
@@ -930,28 +937,28 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
     if missing or len(theirs) != len(ours):
         odd = missing or [name for name in ours if name not in set(theirs)] or ours
         message = (
-            f"the names of the objects differ: {odd[0]!r} is in one of the two only; take the same objects, or leave "
-            "the names away (index=None) if the rows correspond by their positions"
+            f"the names of the objects differ: {odd[0]!r} occurs in only one of them; use the same objects, or remove "
+            "the names (index=None) if the rows correspond by position"
         )
         raise InvalidParameterError("index", message=message)
     if len(where) < len(ours) or len(set(theirs)) < len(theirs):
         message = (
-            "the objects are in different orders, and their names, some of which occur twice, do not tell which is "
-            "which; give different names, or the same order"
+            "the objects are in different orders, and their names are not unique; make the names unique, or use the "
+            "same order"
         )
         raise InvalidParameterError("index", message=message)
     return np.array([where[name] for name in theirs], dtype=np.intp)
 
 
 def _is_same_name(name: Any, other: Any) -> bool:
-    """Return whether two names are equal, or both missing, which no comparison says."""
+    """Return whether two names are equal or both missing."""
     return (is_missing(name) and is_missing(other)) or bool(name == other)
 
 
 def ordered_like(values: Any, index: Any) -> Any:
-    """Return a pandas column of weights or labels in the order of the rows, where it has their names in another order.
+    """Reorder a pandas column of weights or labels to match the row names ``index``.
 
-    Columns with other names go by their positions, as everywhere in scikit-learn.
+    If the names are not the same, rows correspond by position, as in scikit-learn.
     """
     given = None if values is None else object_index(values)
     if given is None or index is None or len(given) != len(index):
@@ -963,8 +970,10 @@ def ordered_like(values: Any, index: Any) -> Any:
 
 
 def in_order_of(values: Any, names: Any) -> Any:
-    """Return a pandas column or table with a row for each of some names (classes, answers, views) in their order, rows
-    with other names after them. Anything else goes by its positions."""
+    """Reorder a pandas column or table so that rows follow ``names``, with any other rows after them.
+
+    Anything else is returned unchanged.
+    """
     index = object_index(values)
     if index is None or names is None:
         return values
