@@ -1,8 +1,8 @@
 """Input validation: parameters, X, weights, labels, and the names of rows and columns.
 
 All public functions and estimators use this module, and every error names the argument (`InvalidParameterError`). NumPy
-and scikit-learn do most of the work. Values that they would convert silently to wrong numbers are rejected first: dates
-(the number depends on the unit), masked arrays (the mask would be lost) and complex numbers (so would the imaginary part).
+and scikit-learn do most of the work. Values that they would silently convert to wrong numbers are rejected first: dates,
+whose number depends on the unit, masked arrays, and complex numbers.
 """
 
 from __future__ import annotations

@@ -1,27 +1,27 @@
-"""Call compiled kernels through ctypes, which releases the GIL: declarations, and the checks before a call.
+"""Call compiled kernels through ctypes, which releases the GIL.
 
-A declaration reads like the head of a function::
+Each kernel is declared by its signature::
 
     settle_links = kernel('''settle_links(
         H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
         indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e],
         max_iter: int, tol: float)''')
 
-and gives an object that is called with these arguments, by position. In a declaration
+The result is a callable that takes these arguments by position. In a declaration
 
 - ``float64[n, f]`` is an array. Lengths with the same name must agree; they may be numbers, and names plus numbers.
   An argument of type ``int`` with that name counts too;
-- ``real[...]`` is float32 or float64, the same for all that are called ``real`` (``real1`` and ``real2`` are others);
-  ``integer`` is int32 or int64 in the same way. The C function is then called ``name_f32``, ``name_f64``, and so on;
-- ``out`` marks what the kernel writes to;
+- ``real[...]`` is float32 or float64, the same for all arrays declared ``real`` (``real1`` and ``real2`` are
+  independent); ``integer`` is int32 or int64 likewise. The C function is then called ``name_f32``, ``name_f64``, etc.;
+- ``out`` marks arrays that the kernel modifies;
 - ``or None`` permits None, which is passed as a null pointer;
-- ``below n`` says that all numbers are in 0, ..., n - 1 (``up to n``: 0, ..., n), for arrays and for an ``int``;
-  ``below n or -1`` permits -1 too, which stands for "none";
-- ``offsets in e`` says that an array rises from at least 0 to at most e: the rows of a compressed matrix;
+- ``below n`` requires all numbers to be in 0, ..., n - 1 (``up to n``: 0, ..., n), for arrays and for an ``int``;
+  ``below n or -1`` permits -1 as well, which means "none";
+- ``offsets in e`` requires an increasing array from at least 0 to at most e, as in compressed sparse rows;
 - ``int``, ``float`` and ``bool`` are numbers; ``-> int`` and ``-> float`` after the brackets name a result.
 
-Arrays must be C-contiguous and of exactly that type: nothing is converted here, so nothing is copied unseen.
-``native.h`` says how the C function takes its arguments. A call costs about a microsecond for each array.
+Arrays must be C-contiguous and have exactly the declared type; they are never converted or copied.
+``native.h`` describes how the C function receives its arguments. A call costs about a microsecond for each array.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "i
 _DTYPES = {name: np.dtype(name) for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]}
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
 _NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
-_PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # values that ctypes takes as they are
+_PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # converted by ctypes itself
 _MAX_INT = 2**63 - 1
 _MAX_SIGNATURES = 256
 
@@ -70,25 +70,25 @@ _REMEDY = "install dempster again (`pip install .` compiles it) or, in a checkou
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """Load the fastest kernels that the processor can run, or those that DEMPSTER_KERNELS names, as they are."""
+    """Load the fastest kernels that the processor can run, or the file named by DEMPSTER_KERNELS."""
     chosen = os.environ.get("DEMPSTER_KERNELS")
     if chosen:
         return _load(chosen)
     names = build.library_names(build.Target.this_machine())
     there = [name for name in names if (build.HERE / name).exists()] or names[:1]
     kernels = _load(str(build.HERE / there[0]))
-    if there[-1] != names[0]:  # the faster kind
+    if there[-1] != names[0]:  # the AVX2 version
         if kernels.library_has_avx2():
             kernels = _load(str(build.HERE / there[-1]))
         elif len(there) == 1:
-            raise ImportError(f"the kernels of dempster were compiled for another processor than this one: {_REMEDY}")
+            raise ImportError(f"the kernels of dempster were compiled for another processor: {_REMEDY}")
     _check_age(kernels)
     return kernels
 
 
 def library_path() -> Path:
     """Return the file that the kernels were loaded from."""
-    return Path(vars(library())["_name"])  # ctypes has no public attribute for it
+    return Path(vars(library())["_name"])  # Ctypes has no public attribute for it.
 
 
 def _load(path: str) -> ctypes.CDLL:
@@ -99,7 +99,7 @@ def _load(path: str) -> ctypes.CDLL:
 
 
 def _check_age(kernels: ctypes.CDLL) -> None:
-    """Refuse a library that was compiled from other C text than stands beside it: its arguments may have changed."""
+    """Raise ImportError if the C sources have changed since the library was compiled."""
     present = build.fingerprint()
     if present is None:
         return
@@ -142,7 +142,7 @@ def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
 
 @dataclass(frozen=True)
 class _Argument:
-    """What every argument has: its name, and the rule on its numbers with the bound and the smallest number."""
+    """Declared argument: its name, and the permitted range of its numbers."""
 
     name: str
     rule: str | None
@@ -180,7 +180,7 @@ class _Number(_Argument):
         if not -_MAX_INT <= number <= _MAX_INT:
             raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
         if sizes.setdefault(self.name, number) != number:
-            raise ValueError(f"{self.name} must be {sizes[self.name]}, as the arrays are, got {number}")
+            raise ValueError(f"{self.name} must be {sizes[self.name]}, the length of the arrays, got {number}")
         return number
 
     def check(self, value: Any, end: int) -> None:
@@ -190,7 +190,7 @@ class _Number(_Argument):
 
 @dataclass(frozen=True)
 class _Array(_Argument):
-    """An array: its type, or the variable that stands for it, and its lengths as (name, number to add)."""
+    """Declared array: its type or type variable, and its lengths as (name, number to add)."""
 
     dtype: np.dtype | None
     variable: str | None  # real, real1, integer, ...

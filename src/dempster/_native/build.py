@@ -1,16 +1,15 @@
 """Compile the kernels: every C file of the package goes into one shared library beside this file.
 
-    python src/dempster/_native/build.py                       compile what has changed
-    python src/dempster/_native/build.py --sanitize FOLDER     a library that watches its memory, for the tests
+    python src/dempster/_native/build.py                       compile changed files
+    python src/dempster/_native/build.py --sanitize FOLDER     compile with address and undefined-behavior sanitizers
 
-The package's build hook does the same when the package is installed. This module imports nothing but the standard
-library, so that it can run before there is anything else.
+The build hook of the package calls this module during installation. It imports only the standard library, because it
+runs before any dependency is installed.
 
-The compiler is the one named by ``CC``, or the machine's, or the one in the wheel ``ziglang``, which is a whole C
-compiler for every platform. A wheel for x86-64 holds the library twice: for every processor of the last fifteen years,
-and for those with AVX2; the faster one is chosen when it is loaded. In a checkout only the one that this processor runs
-is compiled. The results are the same to the last bit: products and sums are never fused or reordered
-(``-ffp-contract=off``, no fast-math).
+The compiler is the one named by ``CC``, else the system's, else the C compiler of the Python package ``ziglang``. A
+wheel for x86-64 contains the library twice, for SSE4.2 and for AVX2; the faster one that the processor supports is
+loaded. In a checkout only that one is compiled. Both give the same results to the last bit: products and sums are never
+fused or reordered (``-ffp-contract=off``, no fast-math).
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
 CACHE = PACKAGE.parents[1] / "build" / "kernels"  # compiled files of a developer's checkout
 
-# Errors of the mathematical functions are seen in their results, never in errno or traps: neither changes a bit.
+# No code reads errno or uses floating-point traps; without them results are the same.
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 WARNINGS = ["-Wall", "-Wextra", "-Wvla"]
 SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
-# The two kinds of x86-64 (its levels v2 and v3), as gcc and clang of any age call them, and as zig does.
+# Flags for the levels v2 and v3 of x86-64 that all versions of gcc and clang accept.
 BASELINE = ["-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16"]
 AVX2 = [*BASELINE, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mfma", "-mf16c", "-mlzcnt", "-mmovbe"]
 
@@ -49,13 +48,13 @@ _TRIAL = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\ndouble f(
 
 @dataclass(frozen=True)
 class Compiler:
-    """A command that compiles C, and whether it is zig, which calls processors by other names."""
+    """Command that compiles C, and whether it is zig, which has other names for processors."""
 
     command: tuple[str, ...]
     zig: bool = False
 
     def works(self) -> bool:
-        """Whether it makes a library of a few lines: the command may be there without its headers or its linker."""
+        """Return whether the compiler can build a small library; headers or the linker may be missing."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "trial.c")
             source.write_text(_TRIAL)
@@ -68,7 +67,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Target:
-    """What is compiled for: this machine, or the one that zig's triple names."""
+    """Platform to compile for: this machine, or the one named by a target triple of zig."""
 
     system: str  # "linux", "darwin", "win32"
     machine: str  # "x86_64", "arm64", "aarch64", ...
@@ -84,9 +83,9 @@ class Target:
         return {"darwin": ".dylib", "win32": ".dll"}.get(self.system, ".so")
 
 
-MACOS = "11.0"  # the oldest that a library for macOS runs on
+MACOS = "11.0"  # oldest supported version
 
-# The platforms that wheels are made for, by their tags, and what zig calls them.
+# Platforms of the wheels, by their tags.
 TARGETS = {
     "manylinux_2_17_x86_64": Target("linux", "x86_64", "x86_64-linux-gnu.2.17"),
     "manylinux_2_17_aarch64": Target("linux", "aarch64", "aarch64-linux-gnu.2.17"),
@@ -97,25 +96,25 @@ TARGETS = {
 
 
 def library_names(target: Target) -> list[str]:
-    """Names of the libraries of a target, the one for every processor first."""
+    """Return the file names of the libraries of a target, the one for all processors first."""
     kinds = ["kernels", "kernels-avx2"] if target.machine == "x86_64" else ["kernels"]
     return [kind + target.suffix for kind in kinds]
 
 
 def names_here(compiler: Compiler) -> list[str]:
-    """Names of the libraries that this machine needs: of two kinds the faster one, if its processor can run it."""
+    """Return the file name of the fastest library that this processor can run."""
     target = Target.this_machine()
     names = library_names(target)
     if len(names) == 1:
         return names
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        asked = Path(folder, names[0])
-        _run([*_command(compiler, target, asked), "-shared", str(HERE / "library.c"), "-o", str(asked), "-lm"])
-        return names[1:] if ctypes.CDLL(str(asked)).library_has_avx2() else names[:1]
+        probe = Path(folder, names[0])
+        _run([*_command(compiler, target, probe), "-shared", str(HERE / "library.c"), "-o", str(probe), "-lm"])
+        return names[1:] if ctypes.CDLL(str(probe)).library_has_avx2() else names[:1]
 
 
 def machine_compiler() -> Compiler | None:
-    """The compiler that ``CC`` names, else the first of the usual ones that works."""
+    """Return the compiler named by ``CC``, else the first of cc, gcc and clang that works."""
     if os.environ.get("CC"):
         return Compiler(tuple(shlex.split(os.environ["CC"])))
     found = (Compiler((name,)) for name in ("cc", "gcc", "clang") if shutil.which(name))
@@ -123,7 +122,7 @@ def machine_compiler() -> Compiler | None:
 
 
 def find_compiler(cross: bool = False) -> Compiler:
-    """The machine's compiler, or zig's; zig's alone compiles for other machines."""
+    """Return the system's compiler, or zig, which can also compile for other platforms."""
     compiler = None if cross else machine_compiler()
     if compiler:
         return compiler
@@ -141,20 +140,20 @@ def headers() -> list[Path]:
 
 
 def fingerprint() -> str | None:
-    """Of all C text of the package; None where there is none, as in an installed wheel."""
+    """Return a hash of all C sources; None if there are none, as in an installed wheel."""
     files = [*sources(), *headers()]
     return _hash(*(file.read_bytes() for file in files)) if files else None
 
 
 def is_current() -> bool:
-    """Whether what lies beside this file is compiled from the present C text, whose fingerprint it holds."""
+    """Return whether the libraries in this folder were compiled from the present C sources."""
     libraries = [HERE / name for name in library_names(Target.this_machine())]
     there = [library.read_bytes() for library in libraries if library.exists()]
     return bool(there) and all(str(fingerprint()).encode() in library for library in there)
 
 
 def build_here(cache: Path | None = None) -> None:
-    """Compile beside this file what this machine needs, and nothing else stays there."""
+    """Compile the library for this machine into this folder, and delete other libraries there."""
     compiler = find_compiler()
     kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
     for name in library_names(Target.this_machine()):
@@ -174,11 +173,16 @@ def build(
 
     Parameters
     ----------
-    folder : where the libraries go; each replaces an older one at once, also while that is in use
-    compiler, target : by default what this machine has and is
-    extra : further flags
-    cache : folder that keeps compiled files from one build to the next
-    names : of `library_names`, those to compile, all by default
+    folder : Path
+        Destination. Libraries are replaced atomically, even while they are in use.
+    compiler, target : optional
+        By default those of this machine.
+    extra : sequence of str
+        Additional flags.
+    cache : Path, optional
+        Folder that keeps object files between builds.
+    names : sequence of str, optional
+        Subset of `library_names` to compile; all by default.
     """
     target = target or Target.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
@@ -197,7 +201,7 @@ def build(
 
 
 def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
-    """The compiler with the flags of one library."""
+    """Return the compiler command with the flags of one library."""
     command = [*compiler.command, *FLAGS, *WARNINGS, f"-I{PACKAGE}"]
     if target.system != "win32":
         command.append("-fPIC")
@@ -206,7 +210,7 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
     elif target.system == "darwin":
         command.append(f"-mmacosx-version-min={MACOS}")
     faster = library.stem.endswith("avx2")
-    if compiler.zig:  # which would otherwise compile for the very processor it runs on
+    if compiler.zig:  # Zig would otherwise compile for the processor it runs on.
         kind = ("x86_64_v3" if faster else "x86_64_v2") if target.machine == "x86_64" else "baseline"
         command += [f"-mcpu={kind}", "-fno-sanitize=all"]
     elif target.machine == "x86_64":
@@ -215,7 +219,7 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
 
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
-    """The compiled file of one source, kept under the hash of all that goes into it."""
+    """Compile one source file, or reuse the object file with the same hash of sources and flags."""
     flags = [*command, f'-DFINGERPRINT="{fingerprint()}"'] if source.parent == HERE else command
     key = _hash("\0".join(flags).encode(), source.read_bytes(), *(h.read_bytes() for h in headers()))
     compiled = folder / f"{source.stem}-{key}.o"
@@ -234,7 +238,7 @@ def _hash(*parts: bytes) -> str:
 
 
 def _replace(new: Path, old: Path) -> None:
-    """Put a library in the place of another: by renaming, so that a process that uses the old one keeps it."""
+    """Replace a library by renaming, so that a process that has loaded the old one keeps it."""
     beside = old.with_name(f".{old.name}.{os.getpid()}")
     shutil.copy2(new, beside)
     beside.replace(old)
@@ -249,8 +253,8 @@ def _run(command: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of dempster.")
-    parser.add_argument("--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER, watching the memory")
-    parser.add_argument("--targets", action="store_true", help="only list the platforms that wheels are made for")
+    parser.add_argument("--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER with sanitizers")
+    parser.add_argument("--targets", action="store_true", help="list the platforms of the wheels and exit")
     options = parser.parse_args()
     if options.targets:
         print(*TARGETS, sep="\n")
