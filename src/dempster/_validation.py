@@ -1,8 +1,8 @@
 """Input validation: parameters, X, weights, labels, and the names of rows and columns.
 
 All public functions and estimators use this module, and every error names the argument (`InvalidParameterError`). NumPy
-and scikit-learn do most of the work. Values that they would silently convert to wrong numbers are rejected first: dates,
-whose number depends on the unit, masked arrays, and complex numbers.
+and scikit-learn do most of the work. Values that they would silently convert to wrong numbers are rejected first: dates
+(their number depends on the unit), masked arrays, and complex numbers.
 """
 
 from __future__ import annotations
