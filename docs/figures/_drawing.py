@@ -26,10 +26,10 @@ def blank(ax: Any) -> None:
 
 
 def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
-    """A fitted model over its data, with how many are torn and how many are outliers below the title."""
+    """Draw a fitted model over its data, with the numbers of ambiguous objects and outliers in the title."""
     CredalPartitionDisplay.from_estimator(model, X).plot(ax=ax, marker_size=marker_size, legend=False)
     found = model.credal_partition_
-    ax.set_title(f"{title}\n{len(found.ambiguous)} torn, {len(found.outliers)} outliers")
+    ax.set_title(f"{title}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers")
     blank(ax)
 
 

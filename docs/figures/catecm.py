@@ -24,19 +24,19 @@ table, kind = np.vstack([table, strangers]), np.append(kind, np.full(12, 3))
 
 
 def curves(name, title, values, **settings):
-    """Shares of certain, torn and outliers, and the agreement with the kinds, over the values of a parameter."""
+    """Shares of certain, ambiguous and outliers, and the agreement with the kinds, over the values of a parameter."""
     shares, agreement = [], []
     for value in values:
         model = CatECM(3, random_state=0, n_init=4, **{name: value, **settings}).fit(table)
         found = model.credal_partition_
-        torn, out = len(found.ambiguous) / len(table), len(found.outliers) / len(table)
-        shares.append([1 - torn - out, torn, out])
+        ambiguous, out = len(found.ambiguous) / len(table), len(found.outliers) / len(table)
+        shares.append([1 - ambiguous - out, ambiguous, out])
         agreement.append(adjusted_rand_score(kind[:400], model.labels_[:400]))
     figure, ax = plt.subplots(figsize=(6.4, 3.1), layout="constrained")
     ax.stackplot(
         values,
         np.transpose(shares),
-        labels=("certain", "torn", "outliers"),
+        labels=("certain", "ambiguous", "outliers"),
         colors=("#9ecae1", "#d55e00", "0.35"),
     )
     ax.plot(values, agreement, color="black", marker="o", label="agreement with the kinds")
@@ -45,5 +45,5 @@ def curves(name, title, values, **settings):
     save(figure, f"catecm-{name}")
 
 
-curves("alpha", "too small: everybody torn; too large: nobody", [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5])
+curves("alpha", "too small: everybody ambiguous; too large: nobody", [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5])
 curves("delta", "too small: everybody an outlier; too large: nobody", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])

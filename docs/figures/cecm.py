@@ -22,7 +22,7 @@ def wrong_panel(ax, model, data, title):
     """As usual, but with how many objects are not where the expert would have them."""
     partition_panel(ax, model, data, title)
     wrong = min((model.labels_ != group).sum(), (model.labels_ == group).sum())
-    ax.set_title(f"{title}\n{wrong} of {len(data)} wrong, {len(model.credal_partition_.ambiguous)} torn")
+    ax.set_title(f"{title}\n{wrong} of {len(data)} wrong, {len(model.credal_partition_.ambiguous)} ambiguous")
 
 
 # One answer in ten is false.

@@ -1,4 +1,4 @@
-"""Eight shapes, eight methods: labels by color, torn objects ringed, outliers as crosses."""
+"""Draw eight shapes and eight methods: labels as colors, ambiguous objects with rings, outliers as crosses."""
 
 import warnings
 
@@ -58,9 +58,9 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
             model = make(c).fit(X)
         partition = getattr(model, "credal_partition_", None)
         labels = model.predict(X) if hasattr(model, "predict") and partition is None else model.labels_
-        torn, out = [], np.flatnonzero(labels < 0)
+        ambiguous, out = [], np.flatnonzero(labels < 0)
         if partition is not None:
-            torn, out = partition.ambiguous, partition.outliers
+            ambiguous, out = partition.ambiguous, partition.outliers
         inside = np.setdiff1d(np.arange(len(X)), out)
         found = np.unique(labels[inside])
         place = np.argsort(
@@ -68,7 +68,7 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
         )  # the same colors in a row
         shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
         ax.scatter(*X[inside].T, s=4, c=shade, linewidths=0)
-        ax.scatter(*X[torn].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)
+        ax.scatter(*X[ambiguous].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)
         ax.scatter(*X[out].T, s=9, marker="x", color="black", linewidths=0.6)
         if shape == "blobs":
             ax.set_title(name, fontsize=9)

@@ -16,7 +16,7 @@ def fit(**parameters):
     return EVCLUS(**{"n_clusters": 4, "random_state": 0, **parameters}).fit(X)
 
 
-# Fitted as a whole, with all pairs, d0 says when two objects are apart, and so who is torn and who is an outlier.
+# With all pairs, d0 determines when two objects are in different clusters, and so which are ambiguous or outliers.
 parameter_row(
     "evclus-d0",
     "d0",

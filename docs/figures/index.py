@@ -1,4 +1,4 @@
-"""The three pictures of the first page: an object that is certain, one that is torn, one that belongs nowhere."""
+"""Draw the three pictures of the first page: a certain object, an ambiguous one, and an outlier."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -6,7 +6,7 @@ from _drawing import blank, save
 
 from dempster.cluster import ECM
 
-COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])  # told apart by colour-blind people too
+COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])  # distinguishable with color vision deficiency
 
 rng = np.random.default_rng(3)
 X = np.vstack([rng.normal(center, 0.75, (60, 2)) for center in ((0, 0), (3.4, 0), (1.7, 3.1))])
@@ -17,10 +17,10 @@ order = np.argsort(model.cluster_centers_[:, 0] + 10 * (model.cluster_centers_[:
 letters = dict(zip(order.tolist(), "ABC", strict=True))
 colors = dict(zip(order.tolist(), COLORS, strict=True))
 sets = [np.flatnonzero(row) for row in partition.focal_sets.membership]
-names = ["nothing" if not len(A) else " or ".join(sorted(letters[k] for k in A)) for A in sets]
+names = ["∅ (none)" if not len(A) else " or ".join(sorted(letters[k] for k in A)) for A in sets]
 
 certain = int(np.argmax(partition.masses[:, 1:4].max(axis=1)))
-for title, i in (("certain", certain), ("torn", len(X) - 2), ("outlier", len(X) - 1)):
+for title, i in (("certain", certain), ("ambiguous", len(X) - 2), ("outlier", len(X) - 1)):
     figure, (plane, bars) = plt.subplots(1, 2, figsize=(4.6, 2.5), width_ratios=(1.25, 1), layout="constrained")
     plane.scatter(*X.T, s=9, c=[colors[k] for k in partition.labels], alpha=0.45, linewidths=0)
     for k, center in enumerate(model.cluster_centers_):

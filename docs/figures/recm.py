@@ -40,7 +40,7 @@ def corrected(correction):
 def shift_panel(ax, model, data, title):
     partition_panel(ax, model, data, title)
     shift = model.shift_ / np.median(bent)
-    ax.set_title(f"{title}\nshifted by {shift:.1f} medians, {len(model.credal_partition_.ambiguous)} torn")
+    ax.set_title(f"{title}\nshifted by {shift:.1f} medians, {len(model.credal_partition_.ambiguous)} ambiguous")
 
 
 parameter_row(

@@ -30,11 +30,11 @@ def segments(word, name, value, **more):
     model = SECM(3, random_state=0, n_init=3, **{name: value, **more}).fit(scan)
     found = np.argsort(np.argsort(model.cluster_centers_[:, 0]))[model.labels_]
     picture = np.repeat(found[..., None], 3, axis=-1) * 0.42
-    torn = model.credal_partition_.ambiguous
-    picture.reshape(-1, 3)[torn] = (0.84, 0.37, 0.0)
+    ambiguous = model.credal_partition_.ambiguous
+    picture.reshape(-1, 3)[ambiguous] = (0.84, 0.37, 0.0)
     shown = f'"{value}"' if isinstance(value, str) else value
-    wrong, lost, torn = (found != truth).mean(), (found != truth)[line].mean(), len(torn) / truth.size
-    return panel(picture, f"{word}: {name}={shown}\n{wrong:.1%} wrong, {lost:.0%} of the vessel; {torn:.1%} open")
+    wrong, lost, ambiguous = (found != truth).mean(), (found != truth)[line].mean(), len(ambiguous) / truth.size
+    return panel(picture, f"{word}: {name}={shown}\n{wrong:.1%} wrong, {lost:.0%} of the vessel; {ambiguous:.1%} open")
 
 
 row("secm-scan", panel(truth, "truth"), panel(scan, "what is seen"), width=3.4, height=2.9)

@@ -50,7 +50,7 @@ def delta_panel(delta, word):
         found = model.credal_partition_
         found.plot(shown, ax=ax, marker_size=14, legend=False)
         name = f'"auto" ({model.delta_:.2f})' if delta == "auto" else f"{delta}"
-        ax.set_title(f"{word}: delta={name}\n{len(found.ambiguous)} torn, {len(found.outliers)} outliers")
+        ax.set_title(f"{word}: delta={name}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers")
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
 
     return draw
