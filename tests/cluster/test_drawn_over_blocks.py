@@ -116,7 +116,7 @@ def test_a_training_on_blocks_goes_on_from_its_checkpoint(tmp_path):
         pass
 
     broken = NNEVCLUS(**settings)
-    broken._progress = lambda total, unit: _Breaks(Enough)
+    broken._open_progress = lambda total, unit: _Breaks(Enough)
     with pytest.raises(Enough):
         broken.fit(pieces(X))
     model = NNEVCLUS(**settings).fit(pieces(X))

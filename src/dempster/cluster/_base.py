@@ -36,7 +36,16 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets
 from dempster.cluster._incomplete import comparable, prepared
-from dempster.cluster._search import NAMES, Families, MassModel, Method, Sample, Search, families_of
+from dempster.cluster._search import (
+    FAMILY_NAMES,
+    Families,
+    FitResult,
+    MassModel,
+    Method,
+    Sample,
+    Search,
+    resolve_families,
+)
 from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import checked_constraints
@@ -53,7 +62,7 @@ from dempster.partition.credal_partition import find_labels
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
-    "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),
+    "focal_sets": rule.choice(*FAMILY_NAMES) | rule.kind(FocalSets),
     "n_init": rule.repetitions(),
     "max_iter": rule.iterations(),
     "tol": rule.real(0),
@@ -96,7 +105,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Task:
+class FitRequest:
     """What a method is asked to do: how many clusters to find, and what is known besides the rows.
 
     ``dissimilarities`` are those of the rows, where they are given beside attributes.
@@ -113,8 +122,8 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Base of the clusterers.
 
     A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that calls `_fit`,
-    and three things more: how X is read (`_read`, attributes by default), the algorithm (`_method`), and what of the
-    model is shown (`_attributes`). The base does the rest, for X in memory, in blocks and on devices.
+    and three more methods: `_read` (how X is read, attributes by default), `_make_method` (the algorithm) and
+    `_fitted_attributes`. The base does the rest, for X in memory, in blocks and on devices.
     """
 
     n_clusters: int | str | None
@@ -142,22 +151,22 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """Validate X as the method reads it; here attributes, C-contiguous, float32 kept."""
         min_rows = self._min_rows if reset else 1
-        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._follows(X))
+        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X))
 
-    def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
+    def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
         """Validate attributes; ``options`` go to scikit-learn's ``validate_data``."""
         min_rows = self._min_rows if reset else 1
-        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._follows(X), **options)
+        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
 
-    def _follows(self, X: TableLike) -> bool:
+    def _stays_on_device(self, X: TableLike) -> bool:
         """Return whether X is a tensor whose results stay where it is, as scikit-learn has it for the array API."""
-        return is_tensor(X) and self._takes_tensors() and is_followed(X)
+        return is_tensor(X) and self._accepts_tensors() and is_followed(X)
 
-    def _takes_tensors(self) -> bool:
+    def _accepts_tensors(self) -> bool:
         """Return whether a fit to a tensor runs where it is."""
         return self._support.tensors and self.missing != "partial"
 
-    def _attributes_of(self, X: TableLike) -> TableLike:
+    def _extract_attributes(self, X: TableLike) -> TableLike:
         """Return the attributes by which the model knows the rows of X; here those that were given."""
         return X
 
@@ -165,23 +174,23 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Validate rows given by these attributes, in all else like one that was read, or None."""
         return self._read(attributes, reset=False)
 
-    def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+    def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Validate the weights of the rows; None if all count alike."""
         return object_weights(sample_weight, n_objects)
 
-    def _names(self, X: TableLike) -> Index:
+    def _row_names(self, X: TableLike) -> Index:
         """Return the names of the rows."""
         return object_index(X)
 
-    def _method(self, sample: Sample[Any], task: Task) -> Method[Any, Any]:
+    def _make_method(self, sample: Sample[Any], request: FitRequest) -> Method[Any, Any]:
         """Return the algorithm for these rows."""
         raise NotImplementedError
 
-    def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
+    def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
         """Return the fitted attributes of this clusterer, by name."""
         return {}
 
-    def _choices(self, method: Any) -> dict[str, str]:
+    def _auto_params(self, method: Any) -> dict[str, str]:
         """Return what "auto" stood for, by parameter, in words with the reason."""
         return {}
 
@@ -208,16 +217,16 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         known = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
             draft.__dict__.pop("_online", None)  # what `partial_fit` has learned
-            method, run = draft._fit_all(X, sample_weight, known)
-        for message in method.fit_warnings(self._model):
+            result = draft._fit_all(X, sample_weight, known)
+        for message in result.warnings:
             warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
-        if not run.converged:
+        if not result.run.converged:
             message = f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any]) -> tuple[Method[Any, Any], Any]:
-        """Set all fitted attributes, and return the method and its best run."""
+    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any]) -> FitResult:
+        """Set all fitted attributes and return the result."""
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, known, apply) as sample:
             if known["constraints"] is not None:
@@ -225,33 +234,34 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             for name in ("y", "dissimilarities"):
                 if known[name] is not None:
                     known[name] = ordered_like(known[name], sample.index)
-            n_clusters = self._number_of_clusters(sample, apply)
-            task = Task(n_clusters, known["y"], known["constraints"], apply, known["dissimilarities"])
+            n_clusters = self._find_n_clusters(sample, apply)
+            request = FitRequest(n_clusters, known["y"], known["constraints"], apply, known["dissimilarities"])
             if self.missing == "partial":
                 sample = prepared(sample, n_clusters)
             given = getattr(self, "init", None)
             has_names = given is not None and not isinstance(given, str)
             if has_names:
-                self.init = self._match_start(given, sample.index)
+                self.init = self._align_init(given, sample.index)
             progress = partial(progress_bar, type(self).__name__, shown=bool(self.verbose))
-            method, run = self._searched(
+            method, run = self._run_search(
                 Search(self.tol, apply, progress, self.n_jobs),
                 sample,
-                task,
+                request,
             )
             if has_names:
                 self.init = given
-            self._model, masses = method.result(run)
-            follows = self._follows(X)
+            result = method.result(run)
+            self._model, masses = result.model, result.masses
+            follows = self._stays_on_device(X)
             choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
-            choices |= self._choices(method)
-            self._set_result(run, to_device_of(masses, X) if follows else masses, sample, choices, apply)
-            self.__dict__.update(self._attributes(method, self._model))
+            choices |= self._auto_params(method)
+            self._set_result(result.run, to_device_of(masses, X) if follows else masses, sample, choices, apply)
+            self.__dict__.update(self._fitted_attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
             if follows:
                 self._move_to(X)
-        return method, run
+        return result
 
     @contextmanager
     def _open_sample(
@@ -273,7 +283,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         name = type(self).__name__
         with progress_bar(f"{name}, passes over X", None, " passes", shown=bool(self.verbose)) as advance:
             source = self._open_blocks(X)
-            journal = self._journal(source, weighted=sample_weight is not None)
+            journal = self._open_journal(source, weighted=sample_weight is not None)
             mark = {"is_pass": True}  # for handlers that count passes
             runner = PassRunner(
                 apply,
@@ -290,21 +300,21 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 products=self._support.products,
                 min_sample=self._min_sample(),
             )
-            check_enough_objects(len(rows), self._wanted_clusters())
+            check_enough_objects(len(rows), self._requested_clusters())
             values = self._read(named_rows(rows.values, source), reset=True)
             yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
 
     def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
         """Validate all rows, in memory."""
         values = self._read(X, reset=True)
-        check_enough_objects(len(values), self._wanted_clusters())
-        names = None if isinstance(X, np.ndarray) else self._names(X)
+        check_enough_objects(len(values), self._requested_clusters())
+        names = None if isinstance(X, np.ndarray) else self._row_names(X)
         weights = None
         if sample_weight is not None:
-            weights = self._weights(ordered_like(sample_weight, names), len(values))
-        return Sample(values, weights, names, device=X.device if self._follows(X) else None)
+            weights = self._validate_weights(ordered_like(sample_weight, names), len(values))
+        return Sample(values, weights, names, device=X.device if self._stays_on_device(X) else None)
 
-    def _match_start(self, given: Any, index: Index) -> Any:
+    def _align_init(self, given: Any, index: Index) -> Any:
         """Return ``init`` with its rows in the order of X, and a table of centers with its columns in that order."""
         if isinstance(given, CredalPartition):
             try:
@@ -319,41 +329,43 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             return given
         return given[names]
 
-    def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
+    def _run_search(
+        self, search: Search, sample: Sample[Any], request: FitRequest
+    ) -> tuple[Method[Any, Any], Run[Any]]:
         """Return the method and its best run."""
-        method = self._method(sample, task)
-        return method, search.run(method, self._families(task.n_clusters), sample.weights)
+        method = self._make_method(sample, request)
+        return method, search.run(method, self._resolve_families(request.n_clusters), sample.weights)
 
-    def _wanted_clusters(self) -> int | None:
+    def _requested_clusters(self) -> int | None:
         """Return the number of clusters that was asked for; None if it is to be found."""
         return None if isinstance(self.n_clusters, str) else self.n_clusters
 
-    def _number_of_clusters(self, sample: Sample[Any], apply: Apply) -> int:
+    def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         """Return the number of clusters to find: the one that was asked for, or the one that the data support best."""
-        wanted = self._wanted_clusters()
+        wanted = self._requested_clusters()
         if wanted is not None:
             return int(wanted)
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
-        compared = self._compared(sample.values)
+        compared = self._comparison_source(sample.values)
         if self.missing == "partial":
             compared = comparable(compared)
         self.number_ = compared_numbers(compared, sample.weights, None, self.random_state, apply)
         return self.number_.best
 
-    def _compared(self, values: Any) -> DissimilaritySource:
+    def _comparison_source(self, values: Any) -> DissimilaritySource:
         """Return the dissimilarities by which the number of clusters is found; here Euclidean distances."""
         return AttributeSource(to_host(values))
 
-    def _families(self, n_clusters: int) -> Families:
-        return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters)
+    def _resolve_families(self, n_clusters: int) -> Families:
+        return resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters)
 
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
-        if isinstance(family, FocalSets) and self._wanted_clusters() not in (None, family.n_clusters):
+        if isinstance(family, FocalSets) and self._requested_clusters() not in (None, family.n_clusters):
             message = (
-                f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self._wanted_clusters()}"
+                f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self._requested_clusters()}"
             )
             raise InvalidParameterError("focal_sets", message=message)
         device = getattr(self, "device", "cpu")
@@ -363,13 +375,13 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 raise InvalidParameterError("missing", message=message)
             torch_on(device)
 
-    def _progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
+    def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "partial" and missing_value_advice(self) is None
-        tags.array_api_support = self._takes_tensors()
+        tags.array_api_support = self._accepts_tensors()
         return tags
 
     # ---- blocks ---------------------------------------------------------------------------------------------------
@@ -394,7 +406,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _open_blocks(self, X: TableLike) -> Blocks:
         return open_blocks(X, self.n_jobs, missing=missing_value_advice(self) is None)
 
-    def _journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
+    def _open_journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
         """Open the checkpoint, if there is one."""
         if self.checkpoint is None or not self._support.passes:
             return None
@@ -413,11 +425,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _set_lazy_result(self, rows: BlockRows) -> None:
         """Replace the result for the sample by the one for all rows, computed when it is used."""
-        self.credal_partition_ = self._lazy_partition(rows.source, self.credal_partition_.metadata)
+        self.credal_partition_ = self._make_lazy_partition(rows.source, self.credal_partition_.metadata)
         self.labels_ = self.credal_partition_.labels
         self.sample_indices_ = rows.indices
 
-    def _lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
+    def _make_lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
         light = copy.copy(self)  # rows of blocks have no names, and what is sent to workers should be small
         light.__dict__ = {
             name: value
@@ -493,14 +505,14 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             assert source.width is not None
             # one row shows whether the columns and their names are those of the fit
             self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
-            return self._lazy_partition(source, None)
+            return self._make_lazy_partition(source, None)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
-            masses = self._masses_of(values, apply)
-        masses = to_device_of(masses, X) if self._follows(X) else masses
-        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
+            masses = self._compute_masses(values, apply)
+        masses = to_device_of(masses, X) if self._stays_on_device(X) else masses
+        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._row_names(X))
 
-    def _masses_of(self, values: Any, apply: Apply) -> Array:
+    def _compute_masses(self, values: Any, apply: Apply) -> Array:
         """Return the (n, f) masses of rows as the method reads them."""
         return self._model.masses(values, apply)
 
@@ -521,7 +533,7 @@ def _block_masses(block: np.ndarray, clusterer: EvidentialClusterer, apply: Appl
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    return checked_masses(clusterer._masses_of(values, apply)).astype(block.dtype, copy=False)
+    return checked_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
 
 
 def _fingerprint(value: Any) -> str:

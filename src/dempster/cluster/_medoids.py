@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
@@ -16,10 +16,10 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, doubtful_masses, plausible_on_the_way
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
@@ -296,9 +296,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
     cost_power = 1  # costs are the dissimilarities, raised already, to this power
     pairs_can_win = False  # whether the published cost of a pair is below those of its clusters for objects in between
 
-    def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], task: Task):
-        self.params, self.source, self.apply, self.n_clusters = params, sample.values, task.apply, task.n_clusters
-        self.peaks = peaks_of_source(params.init, sample.values, task.n_clusters, params.random_state, params.n_jobs)
+    def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest):
+        self.params, self.source, self.apply, self.n_clusters = params, sample.values, request.apply, request.n_clusters
+        self.peaks = peaks_of_source(params.init, sample.values, request.n_clusters, params.random_state, params.n_jobs)
+        self.has_user_start = self.peaks is not None or not isinstance(params.init, str)
         self.rng = rng = as_random_state(params.random_state)
         n = len(self.source)
         whole = ComparedObjects(self.source, params.power, np.ones(n) if sample.weights is None else sample.weights)
@@ -337,13 +338,12 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> State | None:
+    def draw_starts(self, family: FocalSets) -> list[State]:
+        step = self._mass_step(family)
         init = self.params.init if self.peaks is None else self.peaks.peak_indices_
-        return None if isinstance(init, str) else self.whole.start(self._mass_step(family), self._given_medoids(init))
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[State], int]:
-        step, medoids = self._mass_step(family), self._drawn_medoids()
-        return (self.part.start(step, chosen) for chosen in medoids), len(medoids)
+        if not isinstance(init, str):
+            return [self.whole.start(step, self._given_medoids(init))]
+        return [self.part.start(step, medoids) for medoids in self._drawn_medoids()]
 
     def _drawn_medoids(self) -> list[np.ndarray]:
         """Positions in the sample, drawn along an order that has nothing to do with the rows."""
@@ -373,18 +373,15 @@ class MedoidMethod(Method[State, State], Generic[State]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def run_start(self, start: State) -> Run[State]:
-        return self.part.run(start)
+        return self.whole.run(start) if self.has_user_start else self.part.run(start)
 
     def refine(self, best: Run[State]) -> Run[State]:
-        if self.part is self.whole:
+        if self.has_user_start or self.part is self.whole:
             return best
-        return self.descend(self.part.enlarged(best.model, self.positions, self.whole))
-
-    def descend(self, start: State) -> Run[State]:
-        return self.whole.run(start)
+        return self.whole.run(self.part.enlarged(best.model, self.positions, self.whole))
 
     def extend(self, run: Run[State], family: FocalSets) -> Run[State]:
-        return self.descend(replace(run.model, step=self._mass_step(family)))
+        return self.whole.run(replace(run.model, step=self._mass_step(family)))
 
     def add_neighbor_pairs(self, run: Run[State]) -> Run[State]:
         model = self.whole.fitted(run.model)
@@ -399,13 +396,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def partition(self, run: Run[State]) -> CredalPartition:
-        model, masses = self.result(run)
-        return CredalPartition.unchecked(masses, model.family)
-
-    def result(self, run: Run[State]) -> tuple[MedoidModel, np.ndarray]:
+    def result(self, run: Run[State]) -> FitResult:
         model = self.whole.fitted(run.model)
-        return model, model.masses(self._values, self.apply)
+        return FitResult(run, model, model.masses(self._values, self.apply))
 
     @property
     def _values(self) -> Any:
@@ -474,7 +467,7 @@ class RelationalClusterer(EvidentialClusterer):
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
         return self._input.training(self, X)
 
-    def _compared(self, values: DissimilaritySource) -> DissimilaritySource:
+    def _comparison_source(self, values: DissimilaritySource) -> DissimilaritySource:
         return values
 
     def __sklearn_tags__(self) -> Any:
@@ -494,10 +487,10 @@ class MedoidClusterer(RelationalClusterer):
     power = 1.0  # for methods without this parameter
     _method_type: type[MedoidMethod[Any]]
 
-    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> MedoidMethod[Any]:
-        return self._method_type(self, sample, task)
+    def _make_method(self, sample: Sample[DissimilaritySource], request: FitRequest) -> MedoidMethod[Any]:
+        return self._method_type(self, sample, request)
 
-    def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
+    def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
         medoids = model.medoid_positions
         found = {"medoid_indices_": medoids, "delta_": method.delta}
         centers = method.attributes_of(medoids)

@@ -14,7 +14,7 @@ from dempster._arrays import Array, copied, is_tensor, to_host
 from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import checked_masses
-from dempster.cluster._base import EvidentialClusterer, Support, Task
+from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
 from dempster.cluster._incomplete import prepared
 from dempster.cluster._search import MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
@@ -44,7 +44,7 @@ class OnlineModel(Protocol):
 class OnlineClusterer(EvidentialClusterer):
     """Base of the clusterers whose model follows from sums over the objects.
 
-    The method of such a clusterer has a function `online`, and `_attributes` takes what that returns as well.
+    The method of such a clusterer has a function `online`, and `_fitted_attributes` takes what that returns as well.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -54,9 +54,9 @@ class OnlineClusterer(EvidentialClusterer):
     device: str
     init: Any
 
-    def _masses_of(self, values: Array, apply: Apply) -> Array:
+    def _compute_masses(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
-            return super()._masses_of(values, apply)
+            return super()._compute_masses(values, apply)
         return self._model.masses_on_device(values, self.device)
 
     def partial_fit(
@@ -106,7 +106,7 @@ class OnlineClusterer(EvidentialClusterer):
         if first:
             self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self._check_parameters()
-        if not first and self._wanted_clusters() not in (None, self.n_clusters_):
+        if not first and self._requested_clusters() not in (None, self.n_clusters_):
             raise InvalidInputError(
                 f"n_clusters must stay what it was for the first block, {self.n_clusters_}, got {self.n_clusters}: "
                 "call fit, or take a new estimator, to begin anew"
@@ -118,7 +118,7 @@ class OnlineClusterer(EvidentialClusterer):
             kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
             learned = learned.after(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
             self._online, self._model = learned, learned.fitted()
-            masses = checked_masses(self._masses_of(sample.values, apply))
+            masses = checked_masses(self._compute_masses(sample.values, apply))
         if not np.isfinite(learned.objective):
             raise InvalidInputError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
         self._set_learned(learned, first, len(sample.values), update)
@@ -126,30 +126,31 @@ class OnlineClusterer(EvidentialClusterer):
             masses, self.focal_sets_, sample.index, metadata=self._metadata({})
         )
         self.labels_ = copied(self.credal_partition_.labels)
-        self.__dict__.update(self._attributes(learned, self._model))
-        if self._follows(X):
+        self.__dict__.update(self._fitted_attributes(learned, self._model))
+        if self._stays_on_device(X):
             self._move_to(X)
 
     def _read_block(self, X: TableLike, sample_weight: ArrayLike, *, first: bool) -> Sample[np.ndarray]:
         if first:
             return self._read_sample(X, sample_weight)
         values = self._read(X, reset=False)
-        names = self._names(X)
-        return Sample(values, self._weights(sample_weight, len(values)), names)
+        names = self._row_names(X)
+        return Sample(values, self._validate_weights(sample_weight, len(values)), names)
 
     def _begun(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
         """Where to start: what was given, or what the first block says."""
-        task = Task(self._number_of_clusters(sample, apply), None, None, apply)
-        families = self._families(task.n_clusters)
+        request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
+        families = self._resolve_families(request.n_clusters)
         if self.missing == "partial":
-            sample = prepared(sample, task.n_clusters)
+            sample = prepared(sample, request.n_clusters)
         given = self.init
         if not isinstance(given, str):
-            self.init = self._match_start(given, sample.index)
-        method: Any = self._method(sample, task)
-        model = method.user_start(families.first) if families.select is None else None
-        if model is None:
-            search = Search(self.tol, apply, self._progress, self.n_jobs)
+            self.init = self._align_init(given, sample.index)
+        method: Any = self._make_method(sample, request)
+        if method.has_user_start and families.select is None:
+            [model] = method.draw_starts(families.first)
+        else:
+            search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             model = search.run(method, replace(families, neighbors=False), sample.weights).model
         self.init = given
         return method.online(model, neighbors=families.neighbors)

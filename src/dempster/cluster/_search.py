@@ -1,12 +1,12 @@
-"""How the starts of a method are compared, in one step or two.
+"""Search for the best run of a method over several starts.
 
 Every fit follows the same path::
 
-    Sample -> Method -> Search -> Run[model] -> model.masses(values) -> CredalPartition
+    Sample -> Method -> Search -> Run[model] -> FitResult -> CredalPartition
 
-A `Method` is one algorithm with its parameters on one sample of rows. `Search` asks it for starts, compares their runs
-and continues with the best. The result is a model, which gives masses to any rows that were read in the same way
-(`MassModel`), those of the fit as well as new ones.
+A `Method` is one algorithm with its parameters on one sample of rows. `Search` runs it from several starts, selects the
+best run and continues with it. The result contains a model that computes masses for the rows of the fit and for new
+rows (`MassModel`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from dempster._arrays import is_tensor
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._types import Advance, Index
 from dempster.belief import FocalSets
 from dempster.data.rows import BlockRows, Rows, open_rows
@@ -28,22 +28,21 @@ from dempster.optimize.blocks import Apply, outside_jobs
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, nearest_pairs
 
-NAMES = ("auto", "simple", "pairs", "full", "selected")
+FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 
 
 @dataclass(frozen=True)
 class Families:
-    """The family to fit, and what follows.
+    """Families of focal sets that a fit uses one after the other.
 
     Attributes
     ----------
     first : FocalSets
-        The family to fit.
+        The family to fit first.
     select : function or None
-        How to find, from the partition that the first family gave and the weights of its objects, a second one to go
-        on with.
+        Compute a second family from the partition on the first one and the weights of its rows.
     neighbors : bool
-        Whether pairs of neighboring clusters are read off at the end, without moving what was found.
+        Whether pairs of neighboring clusters are added at the end, without changing the fitted clusters.
     """
 
     first: FocalSets
@@ -51,13 +50,13 @@ class Families:
     neighbors: bool = False
 
 
-def families_of(
+def resolve_families(
     focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
 ) -> Families:
-    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set.
+    """Return the families for the parameter ``focal_sets``; ``empty``: whether named families have the empty set.
 
-    With "auto" single clusters alone are fitted. The empty set would take small clusters for outliers; like the pairs,
-    it is read off.
+    "auto" fits single clusters only. The empty set would absorb small clusters as outliers; like the pairs of
+    neighboring clusters, it is added at the end.
     """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
@@ -66,13 +65,13 @@ def families_of(
     first = named_family(focal_sets, n_clusters, empty=empty)
     if focal_sets != "selected":
         return Families(first)
-    return Families(first, partial(_selected, n_clusters, n_neighbor_clusters, empty))
+    return Families(first, partial(_add_nearest_pairs, n_clusters, n_neighbor_clusters, empty))
 
 
 def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-    """ "full": all sets; "pairs": single clusters and all pairs; else single clusters.
+    """Return all sets ("full"), single clusters and all pairs ("pairs"), or single clusters (any other name).
 
-    ``omega``: whether a family of pairs holds the frame.
+    ``omega``: whether a family of pairs has the frame.
     """
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
@@ -81,16 +80,16 @@ def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool 
     return FocalSets.simple(n_clusters, empty=empty)
 
 
-def _selected(
+def _add_nearest_pairs(
     n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition, weights: np.ndarray | None
 ) -> FocalSets:
     return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
 
 
-def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:
-    """Refuse a family that lacks a single cluster."""
+def require_singletons(family: FocalSets, why: str = "each has its prototype") -> None:
+    """Raise an error if the family lacks a single cluster."""
     if (family.singleton_index < 0).any():
-        raise InvalidInputError(f"focal_sets must hold every single cluster: {why}")
+        raise InvalidParameterError("focal_sets", message=f"focal_sets must contain every single cluster: {why}")
 
 
 Values = TypeVar("Values")
@@ -98,21 +97,21 @@ ModelValues = TypeVar("ModelValues", contravariant=True)
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
-_SAME_OBJECTIVE = 1e-9  # relative difference below which two objectives are tied, whatever the tolerance
+_TIED_OBJECTIVES = 1e-9  # smallest relative difference of objectives that decides between runs
 
 
 @dataclass(frozen=True)
 class Sample(Generic[Values]):
-    """The objects of one fit.
+    """The rows of one fit.
 
     Attributes
     ----------
-    values : what the method reads: attributes, dissimilarities, categories
-    weights : (n,) array, or None if all objects count alike
-    index : names of the objects, or None
-    within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
-    blocks : all rows, where they come in blocks and ``values`` are a sample of them; None if they are all there
-    device : where the rows were given, if they are a tensor; None for all else
+    values : features, dissimilarities or categories, in the form that the method reads
+    weights : (n,) array, or None if all rows have equal weight
+    index : names of the rows, or None
+    within : (p,) variances of the features within clusters, which replace missing values; None if none are missing
+    blocks : all rows, if X comes in blocks and ``values`` are a sample of them; else None
+    device : device of X if it is a tensor; else None
     """
 
     values: Values
@@ -124,73 +123,80 @@ class Sample(Generic[Values]):
 
     @property
     def kernel_weights(self) -> np.ndarray:
-        """Weights as kernels take them: an empty array if all rows count alike."""
+        """Weights for the kernels: an empty array if all rows have equal weight."""
         return np.empty(0) if self.weights is None else self.weights
 
     def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
-        """Return all rows, wherever they are, for methods that go over all of them.
+        """Return all rows, in memory, in blocks or on a device.
 
-        ``explicit_weights``: rows in memory that count alike get the weight one.
+        ``explicit_weights``: give rows in memory that have no weights the weight one.
         """
         values: Any = self.values
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)
-        weights = np.empty(0) if self.weights is None else self.weights
+        weights = self.kernel_weights
         if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(values):
             weights = np.ones(len(values))
         return open_rows(values, weights, apply, device)
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
-        """Return the positions of rows of the sample among all rows."""
+        """Return the positions among all rows for positions in the sample."""
         return positions if self.blocks is None else self.blocks.indices[positions]
 
 
 class MassModel(Protocol[ModelValues]):
-    """What a fit leaves behind: it gives masses to objects."""
+    """A fitted model that computes masses."""
 
     @property
     def family(self) -> FocalSets: ...
 
     def masses(self, values: ModelValues, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects, in the columns of the family."""
+        """Return the (n, f) masses of rows; columns follow the family."""
         ...
 
 
-class Method(ABC, Generic[Start, Model]):
-    """One algorithm on one sample of objects, for any family of focal sets.
+@dataclass(frozen=True)
+class FitResult:
+    """Result of a fit.
 
-    A method says where it starts, how it goes on from there, and what it leaves behind.
+    Attributes
+    ----------
+    run : Run
+        Objective after every iteration, and whether the run converged.
+    model : MassModel
+    masses : (n, f) array or tensor
+        Masses of the rows of the fit.
+    warnings : tuple of str
+        Warnings for the user.
     """
 
-    starts_in_threads = False  # whether several starts run at the same time (their steps then do not use threads)
+    run: Run[Any]
+    model: Any
+    masses: Any
+    warnings: tuple[str, ...] = ()
 
-    def user_start(self, family: FocalSets) -> Start | None:
-        """The start that was asked for; None if starts are to be drawn."""
-        return None
+
+class Method(ABC, Generic[Start, Model]):
+    """One algorithm on one sample of rows, for any family of focal sets."""
+
+    starts_in_threads = False  # Whether starts run in parallel; the iterations of a run then use one thread.
 
     @abstractmethod
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
-        """Starts that compete, and how many they are."""
+    def draw_starts(self, family: FocalSets) -> list[Start]:
+        """Return the starts to compare; a single one if the user gave it."""
 
     @abstractmethod
-    def descend(self, start: Start) -> Run[Model]:
-        """From a start to the end, with all objects."""
-
     def run_start(self, start: Start) -> Run[Model]:
-        """From a start as far as is needed to compare it with others, perhaps with some of the objects only."""
-        return self.descend(start)
-
-    def refine(self, best: Run[Model]) -> Run[Model]:
-        """The best of the competing runs, brought to the end with all objects."""
-        return best
+        """Run from a start; of several starts, far enough to compare them, possibly on a sample of the rows."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
-        """Which of the competing runs is kept: the smallest objective, the earliest on ties.
+        """Return the run with the smallest objective, the first one in case of ties.
 
-        Objectives closer than the tolerance are tied: several starts often end at the same place up to rounding,
-        and which of them wins (and so the numbering of the clusters) must not hang on the last digits.
+        Objectives that differ by less than the tolerance are tied. Several starts often converge to the same solution
+        up to rounding, and rounding must not decide which one is selected, because the numbering of the clusters
+        depends on it.
         """
-        margin = max(tol, _SAME_OBJECTIVE)
+        margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
         for run in runs:
             if best is None or run.objective < best.objective - margin * abs(best.objective):
@@ -198,55 +204,46 @@ class Method(ABC, Generic[Start, Model]):
         assert best is not None
         return best
 
+    def refine(self, best: Run[Model]) -> Run[Model]:
+        """Continue the selected run on all rows until it converges."""
+        return best
+
+    def partition(self, run: Run[Model]) -> CredalPartition:
+        """Return the partition from which a second family is selected."""
+        result = self.result(run)
+        return CredalPartition.unchecked(result.masses, result.model.family)
+
     def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
-        """Second step: the run goes on with another family of sets."""
+        """Continue a run with a second family."""
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
     def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
-        """The same run with the pairs of neighboring clusters, and the empty set if the method has one, added to its
-        family; nothing that was found moves.
+        """Add the pairs of neighboring clusters, and the empty set if the method has one, to the family.
 
-        A pair that took part in the descent would pull the clusters towards each other, and of three clusters in a
-        row, that of the outer two lies on the one in the middle. Read off afterwards, only between neighbors, pairs
-        say which objects lie between two clusters and change nothing else.
+        The fitted clusters do not change. A pair that is fitted attracts its clusters; and of three clusters in a row,
+        the barycenter of the outer two is the center of the middle one. Pairs of neighbors that are added afterwards
+        only mark the rows between two clusters.
         """
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
-    def finalize(self, run: Run[Model]) -> Run[Model]:
-        """The run of the last family, with what is left to do when all descents are over."""
-        return run
-
-    def partition(self, run: Run[Model]) -> CredalPartition:
-        """Return the partition of a run, from which the second family is selected."""
-        model, masses = self.result(run)
-        return CredalPartition.unchecked(masses, model.family)
-
-    def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
-        """How much the objects of that partition count (None: all alike); ``weights`` are those of all objects."""
-        return weights
-
     @abstractmethod
-    def result(self, run: Run[Model]) -> tuple[MassModel[Any], np.ndarray]:
-        """What is left for new objects, and the masses of the objects of the fit."""
-
-    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
-        """What the user should be warned of."""
-        return []
+    def result(self, run: Run[Model]) -> FitResult:
+        """Return the model, the masses of the rows and the warnings for a run."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Lets the starts of a method compete, in one step or two.
+    """Run a method from several starts and continue with the best run.
 
     Attributes
     ----------
     tol : float
-        Relative difference of objectives that counts as none.
+        Relative difference below which objectives are tied.
     apply : Apply
     progress : function of a total and a unit
         Opens a progress bar.
     n_jobs : int or None
-        How many starts that go to workers outside this process run at the same time.
+        Number of starts that run at the same time if an outside pool of workers runs them.
     """
 
     tol: float
@@ -255,22 +252,20 @@ class Search:
     n_jobs: int | None = None
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
-        """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
-        ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
-        given = method.user_start(families.first)
-        if given is not None:
-            run = method.descend(given)
-        else:
-            starts, total = method.draw_starts(families.first)
-            with self.progress(total, "starts") as advance:
-                runs = self._in_threads if method.starts_in_threads else self._one_by_one
-                run = method.refine(method.select_run(runs(method, starts, advance), self.tol))
+        """Return the best run, continued with the second family and the pairs of neighbors where there are any.
+
+        A second family contains the pairs of mutually nearest clusters besides the single ones (Denoeux, 2021).
+        ``weights`` are those of the rows of `Method.partition`.
+        """
+        starts = method.draw_starts(families.first)
+        with self.progress(len(starts), "starts") as advance:
+            runs = self._run_in_threads if method.starts_in_threads else self._run_in_turn
+            run = method.refine(method.select_run(runs(method, starts, advance), self.tol))
         if families.select is not None:
-            run = method.extend(run, families.select(method.partition(run), method.partition_weights(weights)))
-        run = method.finalize(run)
+            run = method.extend(run, families.select(method.partition(run), weights))
         return method.add_neighbor_pairs(run) if families.neighbors else run
 
-    def _one_by_one(
+    def _run_in_turn(
         self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
     ) -> Iterator[Run[Model]]:
         for start in starts:
@@ -278,10 +273,10 @@ class Search:
             advance(f"objective {run.objective:.6g}")
             yield run
 
-    def _in_threads(
+    def _run_in_threads(
         self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
     ) -> Iterator[Run[Model]]:
-        def compete(start: Start) -> Run[Model]:
+        def run_start(start: Start) -> Run[Model]:
             run = method.run_start(start)
             advance(f"objective {run.objective:.6g}")
             return run
@@ -289,7 +284,7 @@ class Search:
         each = [(start,) for start in starts]
         outside = outside_jobs(method.run_start, each, self.n_jobs) if len(each) > 1 else None
         if outside is None:
-            yield from self.apply(compete, each)
+            yield from self.apply(run_start, each)
             return
         for run in outside:
             advance(f"objective {run.objective:.6g}")

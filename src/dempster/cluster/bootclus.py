@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -21,8 +21,8 @@ from dempster._types import Advance, ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.cluster import egmm as _kernels
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
-from dempster.cluster._search import Families, Method, Sample, named_family, require_singletons
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._search import Families, FitResult, Method, Sample, named_family, require_singletons
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbors_in_metric
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
@@ -630,7 +630,7 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         )
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
-    with params._progress(None, "models") as advance:
+    with params._open_progress(None, "models") as advance:
 
         def hear(name: str, done: int, total: int | None, unit: str, note: str) -> None:
             if done:
@@ -641,7 +641,7 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
-    with params._progress(params.n_bootstraps, "samples") as advance:
+    with params._open_progress(params.n_bootstraps, "samples") as advance:
         bootstraps = bootstrap_mixture(
             data,
             mixture.parameters_,
@@ -686,21 +686,18 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         which = choose_references(labels, _PARTNERS, rng)
         return which, choose_references(labels[which], _COMPARED, rng)
 
-    def user_start(self, family: FocalSets) -> PairMasses:
-        return PairFamily.of(family).start(self.fits.posterior[self.which])
+    def draw_starts(self, family: FocalSets) -> list[PairMasses]:
+        return [PairFamily.of(family).start(self.fits.posterior[self.which])]
 
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PairMasses], int]:
-        return (), 0
-
-    def descend(self, start: PairMasses) -> Run[PairMasses]:
+    def run_start(self, start: PairMasses) -> Run[PairMasses]:
         return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
 
     def partition(self, run: Run[PairMasses]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses, run.model.family.sets)
 
-    def result(self, run: Run[PairMasses]) -> tuple[PairModel, np.ndarray]:
+    def result(self, run: Run[PairMasses]) -> FitResult:
         model = PairModel(self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared)
-        return model, model.masses(self.values, self.apply)
+        return FitResult(run, model, model.masses(self.values, self.apply))
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """(p,) lower and upper bounds of the pairs (0, 1), (0, 2), ..., (1, 2), ... of the reference objects."""
@@ -891,11 +888,11 @@ class BootClus(EvidentialClusterer):
         """
         return self._fit(X)
 
-    def _number_of_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
+    def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._wanted_clusters()
+        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._requested_clusters()
         if self.n_clusters == "auto":
-            wanted = super()._number_of_clusters(sample, apply)
+            wanted = super()._find_n_clusters(sample, apply)
         check_different_objects(data, data, wanted or 1)
         known = self._fits if self.warm_start else None
         if known is None or known.fingerprint != mixture_fingerprint(self, wanted, data):
@@ -906,13 +903,13 @@ class BootClus(EvidentialClusterer):
         assert self._fits is not None
         return self._fits
 
-    def _families(self, n_clusters: int) -> Families:
+    def _resolve_families(self, n_clusters: int) -> Families:
         return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> BootClusMethod:
-        return BootClusMethod(self, sample, self._known_fits(), task.apply)
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
+        return BootClusMethod(self, sample, self._known_fits(), request.apply)
 
-    def _attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
         bootstraps = model.bootstraps
         return {
             "mixture_": method.fits.mixture,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,9 +12,9 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support, Task
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import fuzziness, outlier_distance, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, fitted_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
@@ -29,12 +28,12 @@ from dempster.partition import CredalPartition
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means whose prototypes do not move. There is one start."""
 
-    def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], task: Task, centers: np.ndarray):
+    def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray):
         self.estimator, self.values, self.weights, self.apply = (
             estimator,
             sample.values,
             sample.kernel_weights,
-            task.apply,
+            request.apply,
         )
         # second moments, which the adaptive metric needs, lose digits far from the origin
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
@@ -44,15 +43,15 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.beta = fuzziness(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
         self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
 
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
+    def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         c, p = self.centers.shape
-        return [self._model(family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None)], 1
+        return [self._model(family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None)]
 
-    def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
+    def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
     def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
-        return self.descend(self._model(family, run.model.metrics))
+        return self.run_start(self._model(family, run.model.metrics))
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         return Run(self._model(FocalSets.neighbors(self.centers), run.model.metrics), run.history, run.converged)
@@ -60,9 +59,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[PrototypeModel]) -> tuple[PrototypeModel, np.ndarray]:
+    def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = replace(run.model, centers=self.given_centers)
-        return model, model.masses(self.values, self.apply)
+        return FitResult(run, model, model.masses(self.values, self.apply))
 
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
         require_singletons(family)
@@ -233,9 +232,9 @@ class BPEC(EvidentialClusterer):
         """
         return self._fit(X)
 
-    def _number_of_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
+    def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         """As many as there are peaks, unless the centres are given."""
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._wanted_clusters()
+        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._requested_clusters()
         self._peaks: BeliefPeaks | None = None
         if asks_for_peaks(self.init):
             settings = "euclidean", self.random_state, self.n_jobs
@@ -243,18 +242,18 @@ class BPEC(EvidentialClusterer):
             return self._peaks.n_clusters_
         return len(self.init) if wanted is None else wanted
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> FixedPrototypeMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
         if self._peaks is None:
-            centers = _starts.checked_centers(self.init, (task.n_clusters, sample.values.shape[1]))
+            centers = _starts.checked_centers(self.init, (request.n_clusters, sample.values.shape[1]))
         else:
             centers = self._peaks.cluster_centers_.astype(float)
-        return FixedPrototypeMethod(self, sample, task, centers)
+        return FixedPrototypeMethod(self, sample, request, centers)
 
-    def _choices(self, method: FixedPrototypeMethod) -> dict[str, str]:
+    def _auto_params(self, method: FixedPrototypeMethod) -> dict[str, str]:
         used = method.beta, method.delta
         return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         found = {
             "cluster_centers_": model.centers.astype(method.values.dtype),
             "delta_": method.delta,

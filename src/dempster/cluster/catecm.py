@@ -17,9 +17,9 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import readable, reading_labels, reading_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import check_different
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
@@ -291,7 +291,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.present = self.weights > 0
         if self.present.sum() < settings.n_clusters:
             raise _starts.too_few(settings.n_clusters, int(self.present.sum()), sample.weights)
-        self.sample, self.sample_weights = self._drawn_sample()
+        self.sample, self.sample_weights = self.codes, self.weights
+        if isinstance(settings.init, str):
+            self.sample, self.sample_weights = self._drawn_sample()
         self.delta = self._outlier_distance(family)
 
     def _drawn_sample(self) -> tuple[np.ndarray, np.ndarray]:
@@ -312,20 +314,19 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> CategoricalModel | None:
-        init = self.settings.init
-        if isinstance(init, str):
-            return None
+    def draw_starts(self, family: FocalSets) -> list[CategoricalModel]:
+        if not isinstance(self.settings.init, str):
+            return [self._user_start(family, self.settings.init)]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
+        return [self._model(family, self._drawn(np.random.RandomState(seed))) for seed in seeds]
+
+    def _user_start(self, family: FocalSets, init: np.ndarray | CredalPartition) -> CategoricalModel:
         if not isinstance(init, CredalPartition):
             return self._model(family, init)
         c = self.settings.n_clusters
         _starts.check_partition(init, len(self.inverse), c)
         blank = self._model(family, np.tile(self.offsets[:-1], (c, 1)))
         return blank.from_masses(self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family))
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[CategoricalModel], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
-        return (self._model(family, self._drawn(np.random.RandomState(seed))) for seed in seeds), len(seeds)
 
     def _drawn(self, rng: np.random.RandomState) -> np.ndarray:
         """Different objects as prototypes, far from each other or just so."""
@@ -349,13 +350,12 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        return best if sampling.holds_all(self.sample, self.codes, self.weights) else self.descend(best.model)
-
-    def descend(self, start: CategoricalModel) -> Run[CategoricalModel]:
-        return self._run(start, self.codes, self.weights)
+        if sampling.holds_all(self.sample, self.codes, self.weights):
+            return best
+        return self._run(best.model, self.codes, self.weights)
 
     def extend(self, run: Run[CategoricalModel], family: FocalSets) -> Run[CategoricalModel]:
-        return self.descend(self._model(family, run.model.modes))
+        return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
         """Mismatches are squared distances: those of the indicators of the categories."""
@@ -376,8 +376,8 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
     def partition(self, run: Run[CategoricalModel]) -> CredalPartition:
         return CredalPartition.unchecked(self._masses(run.model), run.model.family)
 
-    def result(self, run: Run[CategoricalModel]) -> tuple[CategoricalModel, np.ndarray]:
-        return run.model, self._masses(run.model)
+    def result(self, run: Run[CategoricalModel]) -> FitResult:
+        return FitResult(run, run.model, self._masses(run.model))
 
     def _masses(self, model: CategoricalModel) -> np.ndarray:
         return model.masses(self.codes, self.apply)[self.inverse]
@@ -563,23 +563,23 @@ class CatECM(EvidentialClusterer):
         with reading_labels(X, "X"):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
-    def _compared(self, values: np.ndarray) -> AttributeSource:
+    def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values.astype(float), "hamming")
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> CategoricalMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CategoricalMethod:
         settings = CategoricalSettings(
-            n_clusters=task.n_clusters,
+            n_clusters=request.n_clusters,
             alpha=self.alpha,
             beta=self.beta,
             delta=None if self.delta == "auto" else float(self.delta),
-            init=self._encoded_start(task.n_clusters),
+            init=self._encoded_start(request.n_clusters),
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        family = self._families(task.n_clusters).first
+        family = self._resolve_families(request.n_clusters).first
         rng = as_random_state(self.random_state)
-        return CategoricalMethod(settings, sample, self._encoder.offsets, family, rng, task.apply)
+        return CategoricalMethod(settings, sample, self._encoder.offsets, family, rng, request.apply)
 
     def _encoded_start(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
         """Given prototypes as numbers of categories; any other start as it is."""
@@ -597,7 +597,7 @@ class CatECM(EvidentialClusterer):
         check_different(modes)
         return modes
 
-    def _attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:
         return {
             "cluster_centers_": self._encoder.decode(model.modes),
             "categories_": self._encoder.levels,

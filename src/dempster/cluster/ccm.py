@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,17 +12,17 @@ from dempster import _validation as rule
 from dempster._arrays import Array, precision_of, to_host
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._lifted import LiftedMethod, grounded_evidence, lifted, lifted_block
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import MassModel, Sample
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import fuzziness, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
-from dempster.optimize.descent import solve_normal_equations
+from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
 
 _COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
@@ -76,15 +76,17 @@ class CredalMethod(LiftedMethod):
         step = self._mass_step(family)
         return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
-    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
-        """A large beta in many dimensions draws all prototypes to the mean of the data."""
-        assert isinstance(model, CredalModel)
-        gap = model.centers[:, None] - model.centers[None]
+    def result(self, run: Run[PrototypeModel]) -> FitResult:
+        """Warn if prototypes coincide: a large beta in many dimensions draws all of them to the mean of the data."""
+        result = super().result(run)
+        centers = result.model.centers
+        gap = centers[:, None] - centers[None]
         apart = np.einsum("kld,kld->kl", gap, gap) + np.diag(np.full(len(gap), np.inf))
         k, other = np.unravel_index(apart.argmin(), apart.shape)
         if apart[k, other] >= _COINCIDE**2 * self.mean_squared_deviation:
-            return []
-        return [f"clusters {k} and {other} coincide; try a smaller beta, got {self.beta:g}, or fewer sets"]
+            return result
+        warning = f"clusters {k} and {other} coincide; try a smaller beta, got {self.beta:g}, or fewer sets"
+        return replace(result, warnings=(warning,))
 
 
 class CCM(OnlineClusterer):
@@ -262,20 +264,20 @@ CredalPartition, default="k-means++"
         assert source.width is not None
         return source.map(lifted_block, None, source.width + 1, source.dtype)
 
-    def _compared(self, values: Array) -> AttributeSource:
+    def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CredalMethod:
         attributes = sample.values[:, :-1]
         beta = fuzziness(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
-        init = centers_from_peaks(self.init, attributes, task.n_clusters, self.random_state, self.n_jobs)
-        return CredalMethod(self, sample, task, alpha=0.0, beta=beta, init=init)
+        init = centers_from_peaks(self.init, attributes, request.n_clusters, self.random_state, self.n_jobs)
+        return CredalMethod(self, sample, request, alpha=0.0, beta=beta, init=init)
 
-    def _choices(self, method: CredalMethod) -> dict[str, str]:
+    def _auto_params(self, method: CredalMethod) -> dict[str, str]:
         used = method.beta, method.delta
         return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
         return {
             "cluster_centers_": model.centers[:, :-1].astype(precision_of(self.credal_partition_.masses)),
             "delta_": method.delta,

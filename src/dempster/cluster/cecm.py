@@ -13,8 +13,8 @@ from dempster._native import kernel
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
-from dempster.cluster._search import Sample
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import (
     PrototypeMethod,
@@ -187,10 +187,10 @@ class ConstrainedModel:
 class ConstrainedMethod(PrototypeMethod):
     """Constrained evidential c-means. Objects of weight zero take no part, and neither do their constraints."""
 
-    def __init__(self, estimator: Any, sample: Sample[Any], task: Task, **options: Any):
-        super().__init__(estimator, sample, task, **options)
+    def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
+        super().__init__(estimator, sample, request, **options)
         w = sample.weights
-        known = Constraints() if task.constraints is None or estimator.xi == 0 else task.constraints
+        known = Constraints() if request.constraints is None or estimator.xi == 0 else request.constraints
         self.constraints = known if w is None else _among_weighted(known, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
@@ -284,7 +284,7 @@ class ConstrainedMethod(PrototypeMethod):
         masses[self.linked.places] = self._linked_masses(run.model)
         return CredalPartition.unchecked(masses, run.model.family)
 
-    def result(self, run: Run[PrototypeModel]) -> tuple[ConstrainedModel, np.ndarray]:
+    def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
         centers = model.centers if self.origin is None else model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
@@ -292,7 +292,7 @@ class ConstrainedMethod(PrototypeMethod):
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
         linked = References.of(AttributeSource(self.values), places)
-        return ConstrainedModel(prototypes, linked, masses[places]), masses
+        return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
         """Best masses of the linked objects, found from those of the iteration before."""
@@ -492,11 +492,11 @@ CredalPartition, default="k-means++"
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> ConstrainedMethod:
-        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        return ConstrainedMethod(self, sample, task, alpha=self.alpha, beta=2.0, init=init)
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> ConstrainedMethod:
+        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        return ConstrainedMethod(self, sample, request, alpha=self.alpha, beta=2.0, init=init)
 
-    def _attributes(self, method: ConstrainedMethod, model: ConstrainedModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: ConstrainedMethod, model: ConstrainedModel) -> dict[str, Any]:
         prototypes = model.prototypes
         found = {"cluster_centers_": prototypes.centers.astype(method.values.dtype), "delta_": method.delta}
         return found if prototypes.metrics is None else {**found, "metric_matrices_": prototypes.metrics}

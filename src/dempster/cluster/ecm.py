@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add
@@ -19,10 +18,10 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import MassModel, Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
@@ -371,7 +370,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     estimator : EvidentialClusterer
         With ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``, perhaps ``metric`` and ``device``.
     sample : Sample
-    task : Task
+    request : FitRequest
     alpha, beta : float
     init : str, array or CredalPartition
         The name of a way to draw starts, or the prototypes or the partition to start from.
@@ -381,17 +380,17 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self,
         estimator: Any,
         sample: Sample[Any],
-        task: Task,
+        request: FitRequest,
         *,
         alpha: float,
         beta: float,
         init: str | ArrayLike | CredalPartition,
     ):
-        self.estimator, self.n_clusters, self.apply = estimator, task.n_clusters, task.apply
+        self.estimator, self.n_clusters, self.apply = estimator, request.n_clusters, request.apply
         self.alpha, self.beta, self.init = alpha, beta, init
         self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
         self.rng = as_random_state(estimator.random_state)
-        self.rows = sample.rows(task.apply, getattr(estimator, "device", "cpu"))
+        self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
         self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
         # second moments, which the adaptive metric needs, lose digits far from the mean
         origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
@@ -440,9 +439,18 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> PrototypeModel | None:
-        if isinstance(self.init, str):
-            return None
+    @property
+    def has_user_start(self) -> bool:
+        """Whether ``init`` holds prototypes or a partition."""
+        return not isinstance(self.init, str)
+
+    def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
+        if self.has_user_start:
+            return [self._user_start(family)]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        return [self._draw(family, seed) for seed in seeds]
+
+    def _user_start(self, family: FocalSets) -> PrototypeModel:
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             blank = self._model(family, np.zeros((self.n_clusters, self.data.shape[1])))
@@ -451,10 +459,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             centers = self._checked_centers(self.init)
             centers = centers if self.origin is None else centers - self.origin
         return self._model(family, centers)
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return map(partial(self._draw, family), seeds), len(seeds)
 
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
@@ -473,16 +477,15 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return self._run(start, on_sample=True)
+        return self._run(start, on_sample=not self.has_user_start)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
-
-    def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return self._run(start, on_sample=False)
+        if self.has_user_start or self.shifted.are_all_in(self.sample):
+            return best
+        return self._run(best.model, on_sample=False)
 
     def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
-        return self.descend(self._model(family, run.model.centers, run.model.metrics))
+        return self._run(self._model(family, run.model.centers, run.model.metrics), on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self._delta is None:
@@ -503,11 +506,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[PrototypeModel]) -> tuple[MassModel[Array], Array]:
+    def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
-        return model, self.rows.masses(model)
+        return FitResult(run, model, self.rows.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
         """Return the state in which learning block by block begins; ``neighbors``: whether pairs of neighbors are added
@@ -688,16 +691,16 @@ CredalPartition, default="k-means++"
         """
         return self._fit(X, sample_weight=sample_weight)
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> PrototypeMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
         beta = fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
-        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        return PrototypeMethod(self, sample, task, alpha=self.alpha, beta=beta, init=init)
+        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
 
-    def _choices(self, method: PrototypeMethod) -> dict[str, str]:
+    def _auto_params(self, method: PrototypeMethod) -> dict[str, str]:
         used = method.beta, method.delta
         return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
         found = {
             "cluster_centers_": model.centers.astype(precision_of(self.credal_partition_.masses)),
             "delta_": method.delta,

@@ -304,5 +304,5 @@ default="medoids"
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _attributes(self, method: SingleMedoidMethod, model: SingleMedoidModel) -> dict[str, Any]:
-        return {**super()._attributes(method, model), "set_medoid_indices_": model.set_medoid_positions}
+    def _fitted_attributes(self, method: SingleMedoidMethod, model: SingleMedoidModel) -> dict[str, Any]:
+        return {**super()._fitted_attributes(method, model), "set_medoid_indices_": model.set_medoid_positions}

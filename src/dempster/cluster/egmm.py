@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any, Self
@@ -19,11 +19,11 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
-from dempster.cluster._base import COMMON_RULES, Task
+from dempster.cluster._base import COMMON_RULES, FitRequest
 from dempster.cluster._expressions import RoundComponents
 from dempster.cluster._mass_step import doubtful_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import Families, Method, Sample, families_of, require_singletons
+from dempster.cluster._search import Families, FitResult, Method, Sample, require_singletons, resolve_families
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.optimize.blocks import Apply, block_map, row_blocks
@@ -332,10 +332,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     ``init`` is the name of a way to draw starts, or the means or the partition to start from.
     """
 
-    def __init__(self, estimator: EGMM, sample: Sample[Any], task: Task, init: str | ArrayLike | CredalPartition):
-        self.estimator, self.n_clusters, self.init, self.apply = estimator, task.n_clusters, init, task.apply
+    def __init__(
+        self, estimator: EGMM, sample: Sample[Any], request: FitRequest, init: str | ArrayLike | CredalPartition
+    ):
+        self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
         self.rng = as_random_state(estimator.random_state)
-        self.rows = sample.rows(task.apply, estimator.device, explicit_weights=True)
+        self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
         self.values = self.rows.values
         self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
         self.origin = self.rows.mean()
@@ -354,9 +356,18 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> EvidentialMixture | None:
-        if isinstance(self.init, str):
-            return None
+    @property
+    def has_user_start(self) -> bool:
+        """Whether ``init`` holds means or a partition."""
+        return not isinstance(self.init, str)
+
+    def draw_starts(self, family: FocalSets) -> list[EvidentialMixture]:
+        if self.has_user_start:
+            return [self._user_start(family)]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        return [self._draw(family, seed) for seed in seeds]
+
+    def _user_start(self, family: FocalSets) -> EvidentialMixture:
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             share = to_host(self.init.pignistic()) * self.weights[:, None]
@@ -365,10 +376,6 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             means = _starts.checked_centers(self.init, (self.n_clusters, self.data.shape[1]))
             means = (means - self.origin) / self.unit
         return self._from_means(family, means)
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return map(partial(self._draw, family), seeds), len(seeds)
 
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
@@ -390,17 +397,21 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        if self.has_user_start:
+            return self._run_on_all(start)
         second, n = (self.sample.T * self.sample_weights) @ self.sample, float(self.sample_weights.sum())
         return self._run(start, lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply), second, n)
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
+        if self.has_user_start or self.shifted.are_all_in(self.sample):
+            return best
+        return self._run_on_all(best.model)
 
-    def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+    def _run_on_all(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         return self._run(start, lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums), self.second, self.n)
 
     def extend(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
-        return self.descend(self._from_means(family, run.model.means))
+        return self._run_on_all(self._from_means(family, run.model.means))
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """A Gaussian between two others would take objects of neither, or none if they fit; so doubt comes from the
@@ -425,14 +436,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, Array]:
+    def result(self, run: Run[EvidentialMixture]) -> FitResult:
         model = replace(run.model, origin=self.origin, unit=self.unit)
-        return model, self.rows.masses(model)
-
-    def finalize(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        """The objective in the units of X."""
-        shift = self.n * self.data.shape[1] * np.log(self.unit)
-        return replace(run, history=[float(value + shift) for value in run.history])
+        shift = self.n * self.data.shape[1] * np.log(self.unit)  # to the units of X
+        run = replace(run, history=[float(value + shift) for value in run.history])
+        return FitResult(run, model, self.rows.masses(model))
 
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Return the log-likelihood of all rows."""
@@ -611,14 +619,14 @@ CredalPartition, default="k-means++"
         """Mean logarithm of the density."""
         return float(self.score_samples(X).mean())
 
-    def _families(self, n_clusters: int) -> Families:
-        return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
+    def _resolve_families(self, n_clusters: int) -> Families:
+        return resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> EGMMMethod:
-        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        return EGMMMethod(self, sample, task, init)
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> EGMMMethod:
+        init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
+        return EGMMMethod(self, sample, request, init)
 
-    def _attributes(self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture) -> dict[str, Any]:
+    def _fitted_attributes(self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture) -> dict[str, Any]:
         means = (model.means * model.unit + method.origin).astype(precision_of(self.credal_partition_.masses))
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]

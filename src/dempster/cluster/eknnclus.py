@@ -17,8 +17,8 @@ from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import as_labels
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
-from dempster.cluster._search import MassModel, Method, Sample
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, finder
@@ -588,13 +588,11 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> LabelStart | None:
-        init = self.init
-        return None if isinstance(init, str | int | np.integer) else LabelStart(self._given_labels(init), self.rng)
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
+    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
+        if not isinstance(self.init, str | int | np.integer):
+            return [LabelStart(self._given_labels(self.init), self.rng)]
         seeds = self.rng.integers(2**63, size=self.params.n_init)
-        return (self._drawn(np.random.default_rng(seed)) for seed in seeds), len(seeds)
+        return [self._drawn(np.random.default_rng(seed)) for seed in seeds]
 
     def _drawn(self, rng: np.random.Generator) -> LabelStart:
         init = self.init
@@ -608,7 +606,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def descend(self, start: LabelStart) -> Run[FoundLabels]:
+    def run_start(self, start: LabelStart) -> Run[FoundLabels]:
         labels, agreement, converged = self.graph.search(start.labels, start.rng, self.params.max_iter)
         history = [-value for value in agreement]
         return Run(FoundLabels(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
@@ -622,11 +620,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def partition(self, run: Run[FoundLabels]) -> CredalPartition:
-        model, masses = self.result(run)
-        return CredalPartition.unchecked(masses, model.family)
-
-    def result(self, run: Run[FoundLabels]) -> tuple[NeighborModel, np.ndarray]:
+    def result(self, run: Run[FoundLabels]) -> FitResult:
         labels = run.model.labels
         n_clusters = int(labels.max()) + 1
         self._check_size(n_clusters)
@@ -644,7 +638,8 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         twins = twins_of(self.source, references, self.with_twins)
         all_differ = np.array_equal(twins, np.arange(self.n))
         masses = model.own_masses if all_differ else model.own_masses[twins]
-        return model, masses.astype(self.source.dtype, copy=False)
+        warnings = ("a single cluster was found; decrease n_neighbors or q for more",) if n_clusters == 1 else ()
+        return FitResult(run, model, masses.astype(self.source.dtype, copy=False), warnings)
 
     def _check_size(self, n_clusters: int) -> None:
         if self.n * (n_clusters + 2) > _MAX_PARTITION:
@@ -652,11 +647,6 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
                 f"n_neighbors={self.n_neighbors} left {n_clusters} clusters, and the masses of {self.n} objects would "
                 f"take {8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbours, a larger q or init='sample'"
             )
-
-    def fit_warnings(self, model: MassModel) -> list[str]:
-        if model.family.n_clusters > 1:
-            return []
-        return ["a single cluster was found; decrease n_neighbors or q for more"]
 
 
 class SampledNeighborMethod(NeighborMethod):
@@ -681,20 +671,17 @@ class SampledNeighborMethod(NeighborMethod):
             return _MAX_NEIGHBORS_AFTER_SAMPLE
         return super()._automatic_number_of_neighbors()
 
-    def user_start(self, family: FocalSets) -> None:
-        return None
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[LabelStart], int]:
+    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         return self.small.draw_starts(family)
 
     def run_start(self, start: LabelStart) -> Run[FoundLabels]:
-        return self.small.descend(start)
+        return self.small.run_start(start)
 
     def refine(self, best: Run[FoundLabels]) -> Run[FoundLabels]:
         assert isinstance(self.source, DissimilaritySource)
         nearest, _ = ReferenceFinder(References.of(self.source, self.drawn))(self.source.objects, 1, self.apply)
         labels = self.small.partition(best).labels[nearest[:, 0]]
-        run = self.descend(LabelStart(labels, self.rng))
+        run = super().run_start(LabelStart(labels, self.rng))
         return replace(run, model=replace(run.model, searches=best.model.searches))
 
 
@@ -871,18 +858,18 @@ class EKNNClus(EvidentialClusterer):
             return self._input.training(self, X)
         return self._input.new(self, X)
 
-    def _wanted_clusters(self) -> None:
+    def _requested_clusters(self) -> None:
         return None
 
-    def _number_of_clusters(self, sample: Sample[Any], apply: Apply) -> int:
+    def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         return 1  # nobody asks: the searches find it
 
-    def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> NeighborMethod:
+    def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> NeighborMethod:
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         rng = generator(self.random_state)
-        return NeighborMethod.of(self, sample, rng, task.apply, self.init, n_neighbors)
+        return NeighborMethod.of(self, sample, rng, request.apply, self.init, n_neighbors)
 
-    def _attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)
         return {
             "n_clusters_found_": np.array(counts),

@@ -223,4 +223,4 @@ def read_object(estimator: Any, X: TableLike, i: int | None) -> ReadObject | Non
 
 def attributes_of(estimator: Any, X: TableLike) -> TableLike:
     """The attributes by which a fitted clusterer knows the objects of X: of pixels, the means of their surroundings."""
-    return estimator._attributes_of(X) if hasattr(estimator, "_model") else X
+    return estimator._extract_attributes(X) if hasattr(estimator, "_model") else X

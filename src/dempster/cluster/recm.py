@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -16,7 +16,7 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import Task
+from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
@@ -24,7 +24,7 @@ from dempster.cluster._medoids import (
     check_different_objects,
     pair_quantile,
 )
-from dempster.cluster._search import Method, Sample, Search, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
 from dempster.cluster._starts import isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
@@ -354,7 +354,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         check_different_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
         given = params.delta
         self._delta = None if isinstance(given, str) else float(np.sqrt(float(given) ** 2 + shift / 2))
-        self.sampled, self.part = objects.sample(self.rng)
+        self.part = objects
+        if isinstance(init, str):
+            self.sampled, self.part = objects.sample(self.rng)
 
     @property
     def delta(self) -> float:
@@ -365,22 +367,21 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> Draw | None:
-        init, n, c = self.init, len(self.objects), self.n_clusters
-        if isinstance(init, str):
-            return None
-        if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
-            given = self._means_of_objects(family, _starts.checked_positions(init, n, c), n)
-        else:
-            partition = _starts.checked_masses_start(init, n, family)
-            masses = project_masses(partition.masses, partition.focal_sets, family)
-            given = self._means_of_masses(family, masses, self.objects)
-        return lambda: given
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Draw], int]:
+    def draw_starts(self, family: FocalSets) -> list[Draw]:
+        if not isinstance(self.init, str):
+            start = self._user_start(family, self.init)
+            return [lambda: start]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
         draw = self._drawn_objects if self.init == "k-means++" else self._drawn_masses
-        return (partial(draw, family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+        return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
+
+    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
+        n, c = len(self.objects), self.n_clusters
+        if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
+            return self._means_of_objects(family, _starts.checked_positions(init, n, c), n)
+        partition = _starts.checked_masses_start(init, n, family)
+        masses = project_masses(partition.masses, partition.focal_sets, family)
+        return self._means_of_masses(family, masses, self.objects)
 
     def _drawn_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         """Objects far from each other."""
@@ -448,9 +449,6 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         weights[:, self.sampled] = best.model.weights
         return self._run(replace(best.model, weights=weights), self.objects)
 
-    def descend(self, start: Draw) -> Run[WeightedMeans]:
-        return self._run(start(), self.objects)
-
     def extend(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
         return self._run(self._means(family, run.model.weights), self.objects)
 
@@ -476,17 +474,12 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def partition(self, run: Run[WeightedMeans]) -> CredalPartition:
-        model, masses = self.result(run)
-        return CredalPartition.unchecked(masses, model.family)
-
-    def result(self, run: Run[WeightedMeans]) -> tuple[WeightedMeansModel, np.ndarray]:
+    def result(self, run: Run[WeightedMeans]) -> FitResult:
         D = self.objects.distances
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
-        return WeightedMeansModel(
-            means, self.references, is_to_be_squared(self.params.square, self.params.metric)
-        ), means.masses(D, self.apply)
+        square = is_to_be_squared(self.params.square, self.params.metric)
+        return FitResult(run, WeightedMeansModel(means, self.references, square), means.masses(D, self.apply))
 
 
 class RECM(RelationalClusterer):
@@ -648,22 +641,22 @@ class RECM(RelationalClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _searched(
-        self, search: Search, sample: Sample[DissimilaritySource], task: Task
+    def _run_search(
+        self, search: Search, sample: Sample[DissimilaritySource], request: FitRequest
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Try shifts one after the other until one does not give up; the last of them never does."""
         source = sample.values
-        peaks = peaks_of_source(self.init, source, task.n_clusters, self.random_state, self.n_jobs)
+        peaks = peaks_of_source(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
         init = self.init if peaks is None else peaks.peak_indices_
         rng = as_random_state(self.random_state)
         square = is_to_be_squared(self.square, self.metric)
         D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
         objects = RelationalObjects.of(D, sample.kernel_weights)
         references, seed = References.of(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
-        families = self._families(task.n_clusters)
+        families = self._resolve_families(request.n_clusters)
         for shift, watched in self._shifts(D):
             method = RelationalMethod(
-                self, task.n_clusters, init, objects, references, seed, task.apply, shift, watched=watched
+                self, request.n_clusters, init, objects, references, seed, request.apply, shift, watched=watched
             )
             try:
                 return method, search.run(method, families, sample.weights)
@@ -681,5 +674,5 @@ class RECM(RelationalClusterer):
         for share in _SHARES_OF_SHIFT if self.correction == "auto" else (1.0,):
             yield share * enough, share < 1
 
-    def _attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
         return {"prototype_weights_": model.means.weights, "shift_": method.shift, "delta_": method.delta}

@@ -15,7 +15,7 @@ from dempster._types import ArrayLike, Seed
 from dempster._validation import as_reals, check_scale, check_size, mean_of_rows, reading
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._lifted import SpatialMethod, SpatialModel, lifted
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import fuzziness, reasons
@@ -305,7 +305,7 @@ class SECM(EvidentialClusterer):
             # before the means: rounding would make equal pixels different, and near ones equal
             check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
-            _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
+            _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
             raise InvalidInputError(
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
@@ -314,18 +314,18 @@ class SECM(EvidentialClusterer):
         radius, weighting, spacing, smoothing = self._smoothing  # of the fit, whatever was set since
         return smoothed(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
 
-    def _attributes_of(self, X: ArrayLike) -> np.ndarray:
+    def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
         """Means of the pixels and their neighbours."""
         return self._read(X, reset=False)[:, :-1]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
         """The spread of the neighbourhood is that of the pixel given, or none."""
-        values = lifted(self._checked_attributes(attributes, reset=False))
+        values = lifted(self._validate_attributes(attributes, reset=False))
         if like is not None:
             values[:, -1] = like[0, -1]
         return values
 
-    def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+    def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         with reading(sample_weight, "sample_weight"):
             sample_weight = to_host(sample_weight)
             shape = np.shape(sample_weight)
@@ -335,23 +335,23 @@ class SECM(EvidentialClusterer):
                     f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
                 )
             sample_weight = np.ravel(sample_weight)
-        return super()._weights(sample_weight, n_objects)
+        return super()._validate_weights(sample_weight, n_objects)
 
-    def _names(self, X: ArrayLike) -> None:
+    def _row_names(self, X: ArrayLike) -> None:
         """None: pixels have no names, not even in an image that is a table."""
 
-    def _compared(self, values: np.ndarray) -> AttributeSource:
+    def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values[:, :-1])
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> SpatialMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> SpatialMethod:
         beta = fuzziness(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
-        return SpatialMethod(self, sample, task, alpha=self.alpha, beta=beta, init=self.init)
+        return SpatialMethod(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
 
-    def _choices(self, method: SpatialMethod) -> dict[str, str]:
+    def _auto_params(self, method: SpatialMethod) -> dict[str, str]:
         used = method.beta, method.delta
         return reasons(self.beta, self.delta, *used)
 
-    def _attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
         return {
             "labels_": self.labels_.reshape(self.image_shape_),
             "cluster_centers_": model.centers[:, :-1].astype(method.values.dtype),

@@ -22,7 +22,7 @@ from dempster.cluster._medoids import (
     MedoidModel,
     Representatives,
 )
-from dempster.cluster._search import MassModel
+from dempster.cluster._search import FitResult
 from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.data import sampling
 from dempster.dissimilarity.sources import References
@@ -243,14 +243,15 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     params: WECMdd
     descent = WeightedMedoidDescent
 
-    def fit_warnings(self, model: MassModel[Any]) -> list[str]:
-        assert isinstance(model, WeightedMedoidModel)
-        for k, weights in enumerate(model.weights):
-            apart = np.abs(model.weights[:k] - weights).sum(axis=1) / 2
+    def result(self, run: Run[PrototypeWeights]) -> FitResult:
+        result = super().result(run)
+        for k, weights in enumerate(result.model.weights):
+            apart = np.abs(result.model.weights[:k] - weights).sum(axis=1) / 2
             if k > 0 and apart.min() < _COINCIDE:
                 used = f"{self.params.psi:g} and {self.params.beta:g}"
-                return [f"clusters {apart.argmin()} and {k} coincide; try a smaller psi or beta, got {used}"]
-        return []
+                warning = f"clusters {apart.argmin()} and {k} coincide; try a smaller psi or beta, got {used}"
+                return replace(result, warnings=(warning,))
+        return result
 
 
 class WECMdd(MedoidClusterer):
@@ -427,7 +428,7 @@ default="medoids"
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _attributes(self, method: WeightedMedoidMethod, model: WeightedMedoidModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: WeightedMedoidMethod, model: WeightedMedoidModel) -> dict[str, Any]:
         candidates = model.references.positions
         weights = {"prototype_weights_": model.weights, "candidate_indices_": candidates}
-        return {**super()._attributes(method, model), **weights}
+        return {**super()._fitted_attributes(method, model), **weights}

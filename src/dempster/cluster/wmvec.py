@@ -23,10 +23,10 @@ from dempster._types import ArrayLike, Index, Seed, TableLike
 from dempster._validation import as_reals, check_tensor, in_order_of, numbered_attributes, object_index, order_of_names
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
@@ -368,13 +368,13 @@ Model = TypeVar("Model")
 class AnyViewMethod(Method[Model, Model]):
     """What the methods for attributes and for dissimilarities share: parameters, penalties, weights of the views."""
 
-    def __init__(self, params: WMVEC, sample: Sample[Any], task: Task):
-        self.params, self.values, self.apply, self.n_clusters = params, sample.values, task.apply, task.n_clusters
+    def __init__(self, params: WMVEC, sample: Sample[Any], request: FitRequest):
+        self.params, self.values, self.apply, self.n_clusters = params, sample.values, request.apply, request.n_clusters
         self.rng = as_random_state(params.random_state)
         self.view_names = params._input.names
         self.beta = params._fuzziness(sample.values)
         self.view_weights = params._given_weights()
-        self.init = params._start(sample.values, task.n_clusters)
+        self.init = params._start(sample.values, request.n_clusters)
         self._delta = None if isinstance(params.delta, str) else float(params.delta)
         self.rule: WeightRule
 
@@ -397,17 +397,16 @@ class AnyViewMethod(Method[Model, Model]):
         model: Any = run.model
         return CredalPartition.unchecked(model.masses(self.values, self.apply), model.family)
 
-    def result(self, run: Run[Model]) -> tuple[Any, np.ndarray]:
-        model: Any = run.model
-        return model, model.masses(self.values, self.apply)
-
-    def fit_warnings(self, model: Any) -> list[str]:
+    def result(self, run: Run[Model]) -> FitResult:
         """Warn if the weights that were learnt leave one view only."""
+        model: Any = run.model
+        result = FitResult(run, model, model.masses(self.values, self.apply))
         weights, rule = model.weights, self.rule
         if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ALL:
-            return []
+            return result
         name, share = self.view_names[int(weights.argmax())], f"{weights.max():.1%}"
-        return [f"{name!r} has {share} of the weight of all views; try a larger evenness, got {rule.evenness:g}"]
+        warning = f"{name!r} has {share} of the weight of all views; try a larger evenness, got {rule.evenness:g}"
+        return replace(result, warnings=(warning,))
 
 
 _ZERO = 1e-12  # an object lies on a prototype up to this cost; the dispersion of every view is 1
@@ -567,8 +566,8 @@ class Sums:
 class ViewMethod(AnyViewMethod[ViewModel]):
     """Masses, prototypes and weights of views by turns."""
 
-    def __init__(self, params: WMVEC, sample: Sample[np.ndarray], task: Task):
-        super().__init__(params, sample, task)
+    def __init__(self, params: WMVEC, sample: Sample[np.ndarray], request: FitRequest):
+        super().__init__(params, sample, request)
         self.weights, view = sample.kernel_weights, params._input.of_column
         self.coordinates = Coordinates.of(self.values, view, self.weights)
         self.data = self.coordinates(self.values)
@@ -602,9 +601,11 @@ class ViewMethod(AnyViewMethod[ViewModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> ViewModel | None:
-        init = self.init
-        return None if isinstance(init, str) else self._model(family, self._given_centers(init, family))
+    def draw_starts(self, family: FocalSets) -> list[ViewModel]:
+        if not isinstance(self.init, str):
+            return [self._model(family, self._given_centers(self.init, family))]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
+        return [self._drawn(family, np.random.RandomState(seed)) for seed in seeds]
 
     def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:
         c, p = self.n_clusters, self.data.shape[1]
@@ -615,10 +616,6 @@ class ViewMethod(AnyViewMethod[ViewModel]):
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         powers *= self.weights[:, None] if len(self.weights) else 1.0
         return blank.best_centers(powers.sum(axis=0), powers.T @ self.data)
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[ViewModel], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
     def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> ViewModel:
         """First prototypes far from each other where all views count alike."""
@@ -639,16 +636,17 @@ class ViewMethod(AnyViewMethod[ViewModel]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def run_start(self, start: ViewModel) -> Run[ViewModel]:
+        if not isinstance(self.init, str):
+            return self._run(start, self.data, self.weights)
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
-        return best if sampling.holds_all(self.sample, self.data, self.weights) else self.descend(best.model)
-
-    def descend(self, start: ViewModel) -> Run[ViewModel]:
-        return self._run(start, self.data, self.weights)
+        if not isinstance(self.init, str) or sampling.holds_all(self.sample, self.data, self.weights):
+            return best
+        return self._run(best.model, self.data, self.weights)
 
     def extend(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
-        return self.descend(replace(run.model, step=self._mass_step(family)))
+        return self._run(replace(run.model, step=self._mass_step(family)), self.data, self.weights)
 
     def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
@@ -761,8 +759,8 @@ class MedoidViewModel:
 class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
     """Masses, medoids and weights of views by turns."""
 
-    def __init__(self, params: WMVEC, sample: Sample[ViewMatrices], task: Task):
-        super().__init__(params, sample, task)
+    def __init__(self, params: WMVEC, sample: Sample[ViewMatrices], request: FitRequest):
+        super().__init__(params, sample, request)
         n = len(self.values)
         self.weights = np.ones(n) if sample.weights is None else sample.weights
         self.total = float(self.weights.sum())
@@ -836,10 +834,14 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> MedoidViewModel | None:
-        init = self.init
-        if isinstance(init, str):
-            return None
+    def draw_starts(self, family: FocalSets) -> list[MedoidViewModel]:
+        if not isinstance(self.init, str):
+            return [self._user_start(family, self.init)]
+        n_views = len(self.dispersions)
+        medoids = (np.tile(self.positions[places], (n_views, 1)) for places in self._drawn_medoids)
+        return [self._model(family, places) for places in medoids]
+
+    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> MedoidViewModel:
         n, c, n_views = len(self.values), self.n_clusters, len(self.dispersions)
         if not isinstance(init, CredalPartition):
             return self._model(family, np.tile(_starts.checked_positions(init, n, c), (n_views, 1)))
@@ -848,14 +850,9 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         return replace(self._updated(blank, powers * self.weights[:, None]), weights=self.rule.first)
 
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[MedoidViewModel], int]:
-        drawn, n_views = self._drawn_medoids, len(self.dispersions)
-        starts = (self._model(family, np.tile(self.positions[chosen], (n_views, 1))) for chosen in drawn)
-        return starts, len(drawn)
-
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def descend(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
+    def run_start(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
         """Until the objective stays. Where costs of sets were cut off at zero the next medoids might make it rise: then
         those before are the end."""
         run = Run(start)
@@ -911,7 +908,7 @@ class MedoidViewMethod(AnyViewMethod[MedoidViewModel]):
         return float(totals[np.arange(len(medoids)), medoids].sum() - (shared * apart).sum() / 2)
 
     def extend(self, run: Run[MedoidViewModel], family: FocalSets) -> Run[MedoidViewModel]:
-        return self.descend(replace(run.model, step=self._mass_step(family)))
+        return self.run_start(replace(run.model, step=self._mass_step(family)))
 
     def add_neighbor_pairs(self, run: Run[MedoidViewModel]) -> Run[MedoidViewModel]:
         model = run.model
@@ -1177,27 +1174,27 @@ default="k-means++"
         self._input = ViewInput(self.metric, bool(self.symmetrize), self.views)
         return self._input.training(self, X)
 
-    def _names(self, X: TableLike) -> Index:
+    def _row_names(self, X: TableLike) -> Index:
         split = split_views(X)
-        return super()._names(X) if split is None else index_of_views(split[1])
+        return super()._row_names(X) if split is None else index_of_views(split[1])
 
-    def _attributes_of(self, X: TableLike) -> TableLike:
+    def _extract_attributes(self, X: TableLike) -> TableLike:
         views = None if given_views(X) is None else Views.of(X)
         return X if views is None else views.in_order(self.view_names_).table()
 
     def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
         return self._input.joined(self, attributes)
 
-    def _compared(self, values: np.ndarray | ViewMatrices) -> DissimilaritySource:
+    def _comparison_source(self, values: np.ndarray | ViewMatrices) -> DissimilaritySource:
         if isinstance(values, ViewMatrices):
             return MatrixSource(joined_dissimilarities(values))
         return AttributeSource(Coordinates.of(values, self._input.of_column, np.empty(0))(values))
 
     # ---- the method -----------------------------------------------------------------------------------------------
 
-    def _method(self, sample: Sample[Any], task: Task) -> ViewMethod | MedoidViewMethod:
+    def _make_method(self, sample: Sample[Any], request: FitRequest) -> ViewMethod | MedoidViewMethod:
         method = MedoidViewMethod if isinstance(sample.values, ViewMatrices) else ViewMethod
-        return method(self, sample, task)
+        return method(self, sample, request)
 
     def _fuzziness(self, values: np.ndarray | ViewMatrices) -> float:
         """Return beta: given, or by the number of dimensions."""
@@ -1222,7 +1219,7 @@ default="k-means++"
         """What `init` stands for, as the method takes it."""
         init = self.init
         if asks_for_peaks(init):
-            peaks = peaks_of_source(init, self._compared(values), n_clusters, self.random_state, self.n_jobs)
+            peaks = peaks_of_source(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
             assert peaks is not None
             return peaks.peak_indices_ if isinstance(values, ViewMatrices) else values[peaks.peak_indices_]
         if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):
@@ -1242,14 +1239,14 @@ default="k-means++"
 
     # ---- what is shown --------------------------------------------------------------------------------------------
 
-    def _choices(self, method: Any) -> dict[str, str]:
+    def _auto_params(self, method: Any) -> dict[str, str]:
         found = reasons(self.beta, self.delta, method.beta, method.delta)
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             found["view_weights"] = _described(self._input.names, model.weights)
         return found
 
-    def _attributes(self, method: Any, model: ViewModel | MedoidViewModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: Any, model: ViewModel | MedoidViewModel) -> dict[str, Any]:
         found = {
             "view_weights_": model.weights,
             "view_names_": list(self._input.names),

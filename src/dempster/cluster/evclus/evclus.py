@@ -30,10 +30,10 @@ from dempster._random import as_random_state, generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support, Task
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import carried_partition
 from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
-from dempster.cluster._search import Families, Method, Sample
+from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import checked_masses_start
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._model import (
@@ -369,13 +369,13 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     starts_in_threads = True
 
-    def __init__(self, params: EVCLUS, sample: Sample[DissimilaritySource | SparseSource], task: Task):
+    def __init__(self, params: EVCLUS, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest):
         self.training = sample
-        self.params, self.objects, self.apply = params, sample.values, task.apply
-        self.n, self.n_clusters = len(sample.values), task.n_clusters
+        self.params, self.objects, self.apply = params, sample.values, request.apply
+        self.n, self.n_clusters = len(sample.values), request.n_clusters
         self.peaks = peaks_of_source(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
         self.rng = generator(params.random_state)
-        self.links = Links.of(task.constraints if params.xi > 0 else None, self.n)
+        self.links = Links.of(request.constraints if params.xi > 0 else None, self.n)
         # constraints may tell equal objects apart
         self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
         self.pairs = FittedPairs(params, self.n_clusters, sample.values, self.distinct, self.links, self.rng)
@@ -396,17 +396,14 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def user_start(self, family: FocalSets) -> Start | None:
-        """Return the start that was asked for; where scales compete, it does so at each of them."""
+    def draw_starts(self, family: FocalSets) -> list[Start]:
+        """Return the masses of ``init``, or starts at the scale, or at each of the scales that compete."""
         if self.scale.is_open and self.are_landmarks:
             self._settle_scale(family)
-        if self.scale.is_open or self._trial_masses is not None:
-            return None
-        masses = self._given_masses(family)
-        return None if masses is None else (ObjectMasses(family, masses, self.scale.position), self.rng)
-
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
         given, n_init, is_open = self._given_masses(family), self.params.n_init, self.scale.is_open
+        self.has_user_start = given is not None and not is_open and self._trial_masses is None
+        if given is not None and self.has_user_start:
+            return [(ObjectMasses(family, given, self.scale.position), self.rng)]
         if len(self.scale.trials) > 1:
             n_init = max(1, round(_STARTS_AT_EACH * n_init))
         found = []
@@ -416,7 +413,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if self._trial_masses is not None:
             found.append(ObjectMasses(family, self._trial_masses, self.scale.position))
         seeds = self.rng.integers(0, 2**63, len(found))
-        return list(zip(found, map(np.random.default_rng, seeds), strict=True)), len(found)
+        return list(zip(found, map(np.random.default_rng, seeds), strict=True))
 
     def _given_masses(self, family: FocalSets) -> np.ndarray | None:
         """Return the masses that ``init`` holds, of the fitted objects; None if starts are to be drawn."""
@@ -498,7 +495,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def run_start(self, start: Start) -> Run[ObjectMasses]:
-        return self._sweep(*start, [], self.first_tol)
+        return self._converge(Run(start[0])) if self.has_user_start else self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
         """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
@@ -520,10 +517,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.scale = self.scale.settle(likelihoods)
         return best[self.scale.position]
 
-    def descend(self, start: Start) -> Run[ObjectMasses]:
-        return self.refine(Run(start[0]))
-
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        return best if self.has_user_start else self._converge(best)
+
+    def _converge(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Go on to the final tolerance, then let the constraints in, in two further stages (Li, Li and Denoeux, 2018,
         section 3.2)."""
         run = self._sweep(best.model, self.rng, best.history, self.tol)
@@ -549,7 +546,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     # ---- the end --------------------------------------------------------------------------------------------------
 
-    def finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+    def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Refine landmarks; give objects at dissimilarity zero in a matrix equal masses.
 
         With constraints, which may tell such objects apart, nothing is done. The objective is that of the masses then.
@@ -595,21 +592,19 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Return the partition of the objects that are fitted (landmarks stand for all of them)."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
-    def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
-        return self.pairs.counts
-
     # ---- all objects ----------------------------------------------------------------------------------------------
 
-    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, Array]:
+    def result(self, run: Run[ObjectMasses]) -> FitResult:
+        run = self._finalize(run)
         model, found = self._model(run.model), run.model
         if found.doubtful and len(self.links) == 0:
-            return self._read_off_doubt(model)
+            return FitResult(run, *self._read_off_doubt(model))
         masses = self._masses_of_all(model, found)
         if len(self.links):
             masses = to_host(masses)
             masses[self.pairs.fitted] = found.masses
             self._settle_links(masses, model)
-        return self._read_off_doubt(model, masses) if found.doubtful else (model, masses)
+        return FitResult(run, *(self._read_off_doubt(model, masses) if found.doubtful else (model, masses)))
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
         """Measure how well the conflicts of all objects match their dissimilarities; if doubt was read off, those of
@@ -952,13 +947,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _min_sample(self) -> int:
         return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
 
-    def _takes_tensors(self) -> bool:
-        return super()._takes_tensors() and isinstance(self.metric, str) and self.metric == "euclidean"
+    def _accepts_tensors(self) -> bool:
+        return super()._accepts_tensors() and isinstance(self.metric, str) and self.metric == "euclidean"
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
             self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, sparse=True, fewest=2)
-        if self._follows(X):
+        if self._stays_on_device(X):
             values = tensor_attributes(self, X, reset=reset, fewest=2 if reset else 1)
             return TensorSource(values) if reset else values
         if reset:
@@ -966,12 +961,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         few = None if sparse.issparse(X) else len(self._model.references)
         return self._input.new(self, X, or_width=few)
 
-    def _compared(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
+    def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
             raise InvalidInputError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
         return values.in_memory() if isinstance(values, TensorSource) else values
 
-    def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
+    def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> EvclusMethod:
         if self.device != "cpu":
             from dempster.data.device import torch_on
 
@@ -981,13 +976,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if sample.blocks is not None and not sample.blocks.are_in_memory and self.sampling in ("all", "random"):
             expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} objects in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)
-        return EvclusMethod(self, sample, task)
+        return EvclusMethod(self, sample, request)
 
-    def _families(self, n_clusters: int) -> Families:
+    def _resolve_families(self, n_clusters: int) -> Families:
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
-        families = super()._families(n_clusters)
+        families = super()._resolve_families(n_clusters)
         if len(families.first) > _MAX_SETS:
             raise InvalidInputError(
                 f"focal_sets must hold at most {_MAX_SETS} sets, got {len(families.first):,}: every sweep solves a "
@@ -995,10 +990,14 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             )
         return families
 
-    def _choices(self, method: EvclusMethod) -> dict[str, str]:
+    def _run_search(self, search: Search, sample: Sample[Any], request: FitRequest) -> tuple[EvclusMethod, Run[Any]]:
+        method = self._make_method(sample, request)
+        return method, search.run(method, self._resolve_families(request.n_clusters), method.pairs.counts)
+
+    def _auto_params(self, method: EvclusMethod) -> dict[str, str]:
         return {"d0": method.scale.reasons()} if len(method.scale.trials) > 1 else {}
 
-    def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         found = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": method.scale.best.d0,

@@ -27,9 +27,9 @@ from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import carried_partition, doubtful_masses
-from dempster.cluster._search import Families, Method, Sample, Search
+from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
@@ -534,10 +534,10 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     # ---- starts and runs ------------------------------------------------------------------------------------------
 
-    def draw_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
-        return [(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
+    def draw_starts(self, family: FocalSets) -> list[Start]:
+        return [(number, int(seed)) for number, seed in enumerate(self.seeds)]
 
-    def descend(self, start: Start) -> Run[TrainedNetwork]:
+    def run_start(self, start: Start) -> Run[TrainedNetwork]:
         """Train a network, or go on with one that a checkpoint holds."""
         number, seed = start
         network = self._new_network(seed)
@@ -564,7 +564,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         """Read off doubt by the clusters of the network; a wider one, with outputs for pairs of neighbors and without
         the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
         found, seed = run.model, int(self.seeds[0])
-        _, trained = self.result(run)
+        trained = self.result(run).masses
         self._assessed = self.family, trained
         rng = np.random.default_rng([seed, 1])
         labels = trained[:, self.family.singleton_index].argmax(axis=1)
@@ -641,7 +641,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         epochs = max(1, max_iter // _ITERATIONS_OF_AN_EPOCH)
         rounds = max_iter if training.solver == "adaptive-steps" else -(-max_iter // LBFGS_STEPS)
         total = rounds if self.whole else epochs
-        with self.inputs.arrays.session(seed), self.params._progress(total, "rounds") as advance:
+        with self.inputs.arrays.session(seed), self.params._open_progress(total, "rounds") as advance:
 
             def save(state: TrainingProgress) -> None:
                 self.record.save(state)
@@ -683,23 +683,17 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def partition(self, run: Run[TrainedNetwork]) -> CredalPartition:
-        model, masses = self.result(run)
-        return CredalPartition.unchecked(masses, model.family)
-
-    def result(self, run: Run[TrainedNetwork]) -> tuple[NetworkModel, np.ndarray]:
+    def result(self, run: Run[TrainedNetwork]) -> FitResult:
         found = run.model
         validation = tuple(found.progress.validation[: len(run.history)])
         model = NetworkModel(found.family, found.network, self.preparation, validation)
-        return model, model.masses(self.values, self.apply)
+        warnings = (self.targets.remark,) if self.targets.remark else ()
+        return FitResult(run, model, model.masses(self.values, self.apply), warnings)
 
     def assess(self, masses: np.ndarray) -> Assessment:
         """How well the conflicts of all objects match their dissimilarities; if doubt was read off, before that."""
         family, masses = self._assessed or (self.family, masses)
         return assess(masses, family, self.targets.pairs_to_assess(self.rng), self.d0, self.rng)
-
-    def fit_warnings(self, model: Any) -> list[str]:
-        return [self.targets.remark] if self.targets.remark else []
 
 
 if TYPE_CHECKING:
@@ -952,26 +946,28 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
-    def _takes_tensors(self) -> bool:
-        return super()._takes_tensors() and self.outlier_detector is None  # which works on the processor
+    def _accepts_tensors(self) -> bool:
+        return super()._accepts_tensors() and self.outlier_detector is None  # which works on the processor
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
-        values = self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
+        values = self._validate_attributes(X, reset=reset, allow_nd=is_module(self.network))
         return to_host(values) if reset else values  # a training draws its batches from memory
 
-    def _families(self, n_clusters: int) -> Families:
+    def _resolve_families(self, n_clusters: int) -> Families:
         """With "auto" the frame and the empty set are there too, as in EVCLUS, and for the outlier detector."""
         if self.focal_sets != "auto":
-            return super()._families(n_clusters)
+            return super()._resolve_families(n_clusters)
         return Families(FocalSets.simple(n_clusters), neighbors=True)
 
-    def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
+    def _run_search(
+        self, search: Search, sample: Sample[Any], request: FitRequest
+    ) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
-        method = self._method(sample, task)
+        method = self._make_method(sample, request)
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
         return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
 
-    def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
+    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> NetworkMethod:
         device = self.device
         if sample.device is not None:  # few objects are quicker on the processor, and give what an array gives
             few = len(sample.values) <= SMALL and not is_module(self.network)
@@ -980,18 +976,18 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             torch_on(device, "a network of your own" if is_module(self.network) else None)
         rng = generator(self.random_state)
         targets = targets_of(
-            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
+            sample.values, self.metric, request.n_clusters, request.labels, request.constraints, request.dissimilarities
         )
-        targets, first = self._start(targets, task, rng, device)
-        return NetworkMethod(self, sample, targets, first, rng, device, task.apply)
+        targets, first = self._start(targets, request, rng, device)
+        return NetworkMethod(self, sample, targets, first, rng, device, request.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------
 
     def _start(
-        self, targets: NetworkTargets, task: Task, rng: np.random.Generator, device: str
+        self, targets: NetworkTargets, request: FitRequest, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
-        c = task.n_clusters
+        c = request.n_clusters
         quantile = network_quantile(c) if isinstance(self.d0_quantile, str) else float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__
         origin = f"{init}, d0={self.d0}, quantile={quantile}"
@@ -1001,7 +997,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             seed = int(rng.integers(2**31))
             self._evclus = model = self._fitted_evclus(targets, c, None if found else quantile, seed, device)
             return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
-        families = self._families(c)
+        families = self._resolve_families(c)
         family, masses = families.first, None
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
@@ -1035,11 +1031,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             n_jobs=self.n_jobs,
         ).fit(table, constraints=targets.constraints)
 
-    def _choices(self, method: NetworkMethod) -> dict[str, str]:
+    def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
         scale = None if self._evclus is None else self._evclus.scale_
         return {} if scale is None else {"d0": scale.reasons()}
 
-    def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
+    def _fitted_attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         found = method.assess(self.credal_partition_.masses)
         return {
             "network_": model.network,
