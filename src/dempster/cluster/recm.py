@@ -423,7 +423,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
-        if self.init == "random":
+        if isinstance(self.init, str) and self.init == "random":
             for _ in range(1, _REDRAWS):
                 if not self._coincide(run.model):
                     break
