@@ -1,4 +1,4 @@
-"""A long fit that breaks down, and goes on from its checkpoint to the same bits."""
+"""Resume an interrupted fit from its checkpoint."""
 
 import tempfile
 from pathlib import Path
@@ -11,13 +11,13 @@ CENTERS = np.array([[0.0, 0.0], [7.0, 0.0], [0.0, 7.0]])
 
 
 def block(number: int) -> np.ndarray:
-    """As if it were read from a disk."""
+    """Return one block, as if it were read from a disk."""
     rng = np.random.default_rng(number)
     return CENTERS[rng.integers(0, 3, 20_000)] + rng.normal(size=(20_000, 2))
 
 
 class Disk:
-    """Ten blocks. The power fails in the fifth pass over them."""
+    """Ten blocks, with a simulated failure in the fifth pass."""
 
     passes, fails = 0, True
 
@@ -26,7 +26,7 @@ class Disk:
         for number in range(10):
             if self.fails and self.passes == 5 and number == 6:
                 self.fails = False
-                raise OSError("the power failed")
+                raise OSError("simulated failure")
             yield block(number)
 
 
@@ -39,8 +39,8 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"pass {disk.passes}: {error}")
     disk.passes = 0
     model.fit(disk)
-    print(f"{disk.passes} more passes, {model.n_iter_} iterations in all")
+    print(f"{disk.passes} more passes, {model.n_iter_} iterations in total")
 
-unbroken = ECM(3, tol=1e-9, random_state=0).fit(disk)
-print("the same bits:", np.array_equal(model.cluster_centers_, unbroken.cluster_centers_))
+uninterrupted = ECM(3, tol=1e-9, random_state=0).fit(disk)
+print("same centers as without interruption:", np.array_equal(model.cluster_centers_, uninterrupted.cluster_centers_))
 print(model.credal_partition_.summary())

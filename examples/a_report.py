@@ -1,4 +1,4 @@
-"""One page for the person who has to decide: wines by their chemistry, with what is certain and what is not.
+"""Write an HTML report on a clustering of wines.
 
 python examples/a_report.py
 """
@@ -13,7 +13,7 @@ from dempster.datasets import load_wine
 wine = load_wine(as_frame=True)
 model = make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(wine.data)
 
-# The table is the one that was fitted: the page shows its own units. Known classes only judge the doubt, at the end.
+# The report shows the original units of the table. The known classes are used only to evaluate the doubt.
 report = make_report(model, wine.data, y=wine.target, title="Three kinds of wine")
 print(report)
 print("wrote", report.save("wines.html"))

@@ -1,4 +1,4 @@
-"""One run described: run it, keep it in a file, tell it as a command and as code, use its model on new rows.
+"""Describe a run as a recipe: execute it, save it, convert it to a command or to code, and predict new rows.
 
 python examples/a_run_as_a_recipe.py
 """
@@ -20,16 +20,16 @@ with tempfile.TemporaryDirectory() as folder:
     table.to_csv(file, index=False)
 
     recipe = Recipe(file, method="ecm", clusters=3, truth="species", parameters={"delta": 5})
-    outcome = recipe.run(note=print)
-    print(outcome.partition.summary(), "\n")
+    result = recipe.run(note=print)
+    print(result.partition.summary(), "\n")
 
-    print("The same in a shell:", recipe.to_command().replace(folder, "."), sep="\n", end="\n\n")
-    print("In Python:", recipe.to_code().replace(folder, "."), sep="\n", end="\n\n")
-    print("In a file:", recipe.to_toml().replace(folder, "."), sep="\n")
+    print("As a command:", recipe.to_command().replace(folder, "."), sep="\n", end="\n\n")
+    print("As Python code:", recipe.to_code().replace(folder, "."), sep="\n", end="\n\n")
+    print("As a TOML file:", recipe.to_toml().replace(folder, "."), sep="\n")
     again = Recipe.from_toml(recipe.to_toml()).run()
-    print("the same masses, bit for bit:", np.array_equal(again.partition.masses, outcome.partition.masses))
+    print("same masses:", np.array_equal(again.partition.masses, result.partition.masses))
 
-    # The model remembers which columns there were and how they were standardised.
-    save(outcome.model, Path(folder) / "flowers.dempster")
+    # The model stores the names of the columns and their scaling.
+    save(result.model, Path(folder) / "flowers.dempster")
     model = load(Path(folder) / "flowers.dempster")
-    print("the first flowers again:", model.predict_mass(read_table(file).head(3)).labels)
+    print("labels of the first flowers:", model.predict_mass(read_table(file).head(3)).labels)

@@ -1,4 +1,4 @@
-"""A stream whose clusters move: a model that forgets goes along, one that does not stays behind.
+"""Follow a stream with moving clusters by exponential forgetting.
 
 python examples/a_stream_that_drifts.py
 """
@@ -10,32 +10,32 @@ from dempster.cluster import ECM
 
 rng = np.random.default_rng(0)
 first = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 5.0]])
-drift = np.array([[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]])  # of each cluster, from one block to the next
+drift = np.array([[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]])  # of each cluster, per block
 
 
 def block(t):
-    """200 objects that arrive at time t."""
+    """Return 200 objects that arrive at time t."""
     group = rng.integers(3, size=200)
     return first[group] + t * drift[group] + rng.normal(size=(200, 2))
 
 
-# One call a block. What was learned counts half after 800 more objects, or is never forgotten.
+# Call partial_fit for every block. With half_life=800 the weight of past objects halves after 800 new objects.
 forgets, remembers = ECM(3, random_state=0), ECM(3, random_state=0)
-paths = {"half-life of 800 objects": [], "nothing forgotten": []}
+paths = {"half-life of 800 objects": [], "no forgetting": []}
 for t in range(100):
     X = block(t)
     forgets.partial_fit(X, half_life=800)
     remembers.partial_fit(X)
     paths["half-life of 800 objects"].append(forgets.cluster_centers_)
-    paths["nothing forgotten"].append(remembers.cluster_centers_)
+    paths["no forgetting"].append(remembers.cluster_centers_)
 
 end = first + 99 * drift
 print(f"{forgets.n_samples_seen_:,} objects in 100 blocks")
 for name, path in paths.items():
     far = np.linalg.norm(end[:, None] - path[-1], axis=2).min(axis=1)
-    print(f"{name:25} centers are {far.max():.1f} from where the clusters are now, at most")
+    print(f"{name:25} largest distance of a center from its cluster: {far.max():.1f}")
 
-# Doubt is about the present: objects that are ambiguous in the last block.
+# The partition refers to the last block.
 print(forgets.credal_partition_.summary())
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")

@@ -1,4 +1,4 @@
-"""How sure is a Gaussian mixture that two objects belong together? Intervals that keep their promise.
+"""Compute calibrated intervals for the probability that two objects belong to the same cluster.
 
 python examples/calibrated_clustering.py
 """
@@ -9,32 +9,32 @@ from dempster.cluster import BootClus
 from dempster.datasets import load_iris, make_gaussian_mixture
 from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
-# Simulated data, so that the true probabilities are known: three overlapping round clusters, in five samples.
+# Five simulated samples of three overlapping spherical clusters, for which the true probabilities are known.
 samples = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(5)]
-print("how often [belief, plausibility] of a pair holds the true probability of being together:")
+print("coverage of the intervals [belief, plausibility] of pairs:")
 for confidence in (0.5, 0.9):
     found = []
     for sample in samples:
         model = BootClus(3, mixture="EII", n_bootstraps=80, confidence=confidence, random_state=0).fit(sample.data)
         found.append(model.intervals_.coverage(sample.posterior))
-    held, length = np.mean([(c.belief, c.belief_length) for c in found], axis=0)
-    print(f"  confidence {confidence:.2f}: {held:.2f} of the pairs, mean length {length:.2f}")
+    coverage, length = np.mean([(c.belief, c.belief_length) for c in found], axis=0)
+    print(f"  confidence {confidence:.2f}: {coverage:.2f} of the pairs, mean length {length:.2f}")
 
 display = CalibrationDisplay.from_estimator(model, posterior=sample.posterior)
 display.figure_.savefig("calibration.png", dpi=120)
 
-# Real data: the covariance model is chosen by BIC.
+# Real data: BIC selects the covariance model.
 iris = load_iris()
 model = BootClus(3, n_bootstraps=200, random_state=0).fit(iris.data)
 partition = model.credal_partition_
 print(f"\nIris, covariance model {model.mixture_.model_}:")
 print(partition.summary())
 
-torn = partition.ambiguous
+ambiguous = partition.ambiguous
 wrong = np.flatnonzero(model.mixture_.predict(iris.data)[50:100] != np.bincount(model.labels_[50:100]).argmax()) + 50
-print(f"\nversicolor that the mixture calls virginica: {wrong.tolist()}")
-print(f"of these, the partition calls ambiguous:     {np.intersect1d(wrong, torn).tolist()}")
+print(f"\nversicolor that the mixture labels as virginica: {wrong.tolist()}")
+print(f"ambiguous in the credal partition:              {np.intersect1d(wrong, ambiguous).tolist()}")
 
-display = PairProbabilityDisplay.from_estimator(model, iris.data, [(60, int(i)) for i in torn[:4]])
+display = PairProbabilityDisplay.from_estimator(model, iris.data, [(60, int(i)) for i in ambiguous[:4]])
 display.figure_.savefig("pairs.png", dpi=120)
 print("\nwrote calibration.png and pairs.png")

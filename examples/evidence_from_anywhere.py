@@ -1,11 +1,11 @@
-"""Evidence from anywhere: names, votes, memberships; how far to believe it, and how to join it.
+"""Combine evidence from labels, votes and memberships.
 
     python examples/evidence_from_anywhere.py
 
-Three sources say which of three digits an image shows. The first only names a digit: what it says is discounted, digit
-by digit, by how often it was wrong. The second counts the votes of a few trees, and its counts are the parameters of
-Dirichlet distributions: many votes are much evidence, few leave ignorance. The third is a mixture of Gaussians that
-never saw a label; its memberships become doubt where they are similar. ``&`` joins them.
+Three sources classify images of three digits. The first one returns a label, which is discounted by its error rate for
+each digit. The second one returns the votes of a few trees, which are the parameters of Dirichlet distributions: few
+votes leave ignorance. The third one is a Gaussian mixture without labels; similar memberships become mass on several
+digits. The operator ``&`` combines them.
 """
 
 import numpy as np
@@ -29,45 +29,45 @@ X, X_known, y, y_known = train_test_split(X, y, test_size=0.5, random_state=0)
 
 
 def report(name, masses):
-    """Accuracy of single answers; how often cautious answers, which are sets, hold the truth; how large they are."""
+    """Print the accuracy, the coverage of set-valued decisions, and their mean size."""
     decided = np.array(DIGITS)[masses.decide()]
     sets = masses.decide("interval_dominance")
-    held = sets[np.arange(len(y_new)), np.searchsorted(DIGITS, y_new)]
-    print(f"{name:34}{(decided == y_new).mean():9.3f}{held.mean():11.3f}{sets.sum(axis=1).mean():7.2f}")
+    covered = sets[np.arange(len(y_new)), np.searchsorted(DIGITS, y_new)]
+    print(f"{name:34}{(decided == y_new).mean():9.3f}{covered.mean():11.3f}{sets.sum(axis=1).mean():7.2f}")
 
 
-print(f"{'':34}{'accuracy':>9}{'sets hold':>11}{'size':>7}")
+print(f"{'':34}{'accuracy':>9}{'coverage':>11}{'size':>7}")
 
-# A source that names a digit, from two attributes. Objects that it has not seen tell how far to believe it.
+# A source that returns a label, from two attributes. Its reliability is estimated on other objects.
 nearest = KNeighborsClassifier(1).fit(X[:, [0, 2]], y)
 named = MassFunctions.from_dict([{digit: 1} for digit in nearest.predict(X_new[:, [0, 2]]).tolist()], frame=DIGITS)
 tried = MassFunctions.from_dict([{digit: 1} for digit in nearest.predict(X_known[:, [0, 2]]).tolist()], frame=DIGITS)
 trust = ContextualDiscounting().fit(tried, y_known)
 first = trust.transform(named)
-report("names", named)
-report("names, discounted digit by digit", first)
+report("labels", named)
+report("labels, discounted by digit", first)
 
-# Votes of eight trees, which see two other attributes, beside a uniform prior.
+# Votes of eight trees on two other attributes, with a uniform prior.
 forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(X[:, [1, 3]], y)
 counts = np.stack([tree.predict(X_new[:, [1, 3]]).astype(int) for tree in forest.estimators_])
 alpha = 1 + np.stack([(counts == k).sum(axis=0) for k in range(len(DIGITS))], axis=1)
 second = MassFunctions.from_dirichlet(alpha, frame=DIGITS)
 report("votes", second)
 
-# A clusterer of another library. A few labels name its clusters; it is believed by half.
+# A clusterer of another library. Labels identify its clusters; its discount rate is 0.5.
 mixture = GaussianMixture(3, random_state=0).fit(np.vstack([X, X_known, X_new])[:, 1:])
 groups = mixture.predict(X[:, 1:])
 cluster_of = [np.bincount(groups[y == digit], minlength=3).argmax() for digit in DIGITS]
 partition = CredalPartition.from_soft(mixture.predict_proba(X_new[:, 1:])[:, cluster_of], frame=DIGITS)
 third = partition.discount(0.5)
-report("clusters, believed by half", third)
+report("clusters, discounted by half", third)
 
-joined = first & second & third
-report("all three, names as they are", (named & second & third).normalize())
-report("all three, names discounted", joined.normalize())
+combined = first & second & third
+report("all three, labels not discounted", (named & second & third).normalize())
+report("all three, labels discounted", combined.normalize())
 
 rates = ", ".join(f"{digit}: {rate:.2f}" for digit, rate in zip(DIGITS, trust.rates_, strict=True))
-print(f"\ndiscount rates of the names: {rates}")
-print(f"mean conflict of the three: {joined.empty.mean():.2f}")
-print("the three images they contradict each other most about:")
-print(joined[np.argsort(-joined.empty)[:3]].to_frame().round(3).to_string(index=False))
+print(f"\ndiscount rates of the labels: {rates}")
+print(f"mean conflict: {combined.empty.mean():.2f}")
+print("the three images with the largest conflict:")
+print(combined[np.argsort(-combined.empty)[:3]].to_frame().round(3).to_string(index=False))

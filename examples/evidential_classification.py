@@ -1,4 +1,4 @@
-"""Classifiers that say what they do not know: masses, cautious decisions, rejection, soft labels.
+"""Classify with mass functions: cautious decisions, rejection, and soft labels.
 
 python examples/evidential_classification.py
 """
@@ -18,30 +18,30 @@ X = iris.data[["petal length (cm)", "petal width (cm)"]]
 y = iris.target_names[iris.target]
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
-# Each neighbour is a piece of evidence that fades with distance; the number of neighbours is chosen by leave-one-out.
+# Each neighbor is a piece of evidence that decreases with distance; leave-one-out selects the number of neighbors.
 eknn = EKNNClassifier(range(5, 16)).fit(X_train, y_train)
-# Each attribute of a logistic regression is a piece of evidence, too.
+# Each attribute of a logistic regression is a piece of evidence as well.
 logistic = EvidenceFromClassifier(LogisticRegression()).fit(X_train, y_train)
 for model in (eknn, logistic):
     print(f"{type(model).__name__:24} test error {1 - model.score(X_test, y_test):.3f}")
-print(f"EK-NN uses {eknn.n_neighbors_} neighbours")
+print(f"EK-NN uses {eknn.n_neighbors_} neighbors")
 
-# Three flowers: a typical one, one between two species, and one that is like nothing seen before.
+# Three flowers: a typical one, one between two species, and one that is far from the training data.
 flowers = X.iloc[:3].copy()
 flowers[:] = [[1.4, 0.2], [4.9, 1.65], [9.0, 0.1]]
 flowers.index = ["typical", "between", "strange"]
-print("\nmasses of the evidential K nearest neighbour rule")
+print("\nmasses of the evidential K-nearest neighbor rule")
 print(eknn.predict_mass(flowers).to_frame().round(3).to_string())
-print("\nmasses behind the logistic regression")
+print("\nmasses of the logistic regression")
 print(logistic.predict_mass(flowers).to_frame().round(3).to_string())
 
-# Decisions: one class each; none where a mistake is too likely; all classes that cannot be excluded.
+# Decisions: one class; rejection if the expected error is too large; a set of classes.
 print("\nbest class       ", eknn.decide(flowers).tolist())
-print("or none          ", eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist())
+print("with rejection   ", eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist())
 kept = eknn.decide(flowers, "partial_assignment", tolerance=0.8)
-print("or several       ", [" or ".join(eknn.classes_[row]) for row in kept])
+print("set of classes   ", [" or ".join(eknn.classes_[row]) for row in kept])
 
-# Somebody who is not sure about the species of half of the flowers can say so.
+# Soft labels: for half of the flowers the annotator is not sure about the species.
 rng = np.random.default_rng(0)
 names = list(iris.target_names)
 masses = np.zeros((len(X_train), 5))  # setosa, versicolor, virginica, one of the last two, any
@@ -59,5 +59,5 @@ rejection = RejectionCurveDisplay.from_estimator(
     {"EK-NN": eknn, "logistic regression": logistic}, X_test, y_test, ax=ax, title="iris, two attributes"
 )
 rejection.figure_.savefig("rejection.png", dpi=120)
-print("mean error over all rates of rejection:", {name: round(area, 4) for name, area in rejection.areas.items()})
+print("mean error over all rejection rates:", {name: round(area, 4) for name, area in rejection.areas.items()})
 print("\nwrote evidential_classification.png and rejection.png")

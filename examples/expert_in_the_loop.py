@@ -1,4 +1,4 @@
-"""An expert answers questions: are these two in the same cluster? Ask the questions that teach most.
+"""Select informative pairs, ask an expert whether they belong together, and use the answers as constraints.
 
 python examples/expert_in_the_loop.py
 """
@@ -22,11 +22,11 @@ agreement, partition = score(Constraints())
 print(f"{0:7d}{agreement:19.2f}{agreement:22.2f}")
 known = Constraints()
 for n_answers in range(20, 101, 20):
-    # An uncertain object against a certain one, nothing that is known already; the expert knows the truth.
+    # Each pair has an uncertain and a certain object. The simulated expert knows the true classes.
     questions = suggest_pairs(partition, 20, constraints=known)
     known = known | Constraints.from_pairs(questions, truth)
     agreement, partition = score(known)
     by_chance, _ = score(Constraints.from_labels(truth, n_answers, random_state=n_answers))
     print(f"{n_answers:7d}{by_chance:19.2f}{agreement:22.2f}")
 
-print(f"\n{known!r}, not followed by the last partition: {len(known.violations(partition))}")
+print(f"\n{known!r}, violated by the last partition: {len(known.violations(partition))}")

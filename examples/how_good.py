@@ -1,11 +1,11 @@
-"""How good is a partition? Every measure in one table, beside what comes for nothing.
+"""Measure the quality of a partition, and compare it with trivial partitions.
 
     python examples/how_good.py
 
-Irises of three species, clustered without looking at the species. Silhouettes ask whether objects are near to the
-clusters they are said to be in, resampling asks whether the clusters come back, and the species, here known, whether
-the sets hold the truth. The same partition without its doubt, and the same doubt dealt out at random, show what of it
-is worth something.
+Irises of three species are clustered without using the species. Silhouettes measure whether objects are close to their
+clusters, resampling measures whether the clusters are stable, and the known species measure whether the sets contain
+the truth. Two baselines show whether the doubt is informative: the hard labels of the same partition, and the same
+masses assigned to objects at random.
 """
 
 import matplotlib.pyplot as plt
@@ -19,22 +19,22 @@ model = EVCLUS(3, random_state=0)
 partition = model.fit(iris.data).credal_partition_
 
 again = stability(model, iris.data, 20, random_state=0)
-print("What comes back when four fifths of the flowers are drawn again:")
+print("Stability under resampling of four fifths of the flowers:")
 print(again)
 
 silhouette = credal_silhouette(partition, iris.data)
 print()
 print(silhouette)
 
-print("\nAnswers that are sets, against the species:")
+print("\nSet-valued predictions compared with the species:")
 print(set_scores(partition, iris.target))
 
-print("\nAll of it, beside the labels alone and the same masses dealt out at random:")
+print("\nAll measures, beside the hard labels and randomly assigned masses:")
 print(quality(partition, iris.data, iris.target, stability=again, random_state=0))
 
 figure = plt.figure(figsize=(15, 4.4), layout="constrained")
 axes = figure.subplots(1, 3)
-silhouette.plot(ax=axes[0], title="near to their clusters?")
-again.plot(axes=axes[1:], title="do they come back?")
+silhouette.plot(ax=axes[0], title="silhouettes")
+again.plot(axes=axes[1:], title="stability")
 figure.savefig("how_good.png", dpi=120)
 print("\nwrote how_good.png")

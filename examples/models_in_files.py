@@ -1,7 +1,7 @@
-"""Models in files: written, described, read, and what is refused.
+"""Save, describe and load models.
 
-A file of `dempster.persistence.save` holds numbers and text. Reading it runs nothing, gives back the same model to the
-bit, and refuses what is not such a file.
+A file of `dempster.persistence.save` contains numbers and text, but no executable code. `load` restores the model
+exactly, and raises an error for other files.
 """
 
 import pickle
@@ -21,19 +21,19 @@ model = EVCLUS(3, random_state=0).fit(X)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "iris.dempster"
     save(model, path)
-    told = describe(path)
-    print(f"{told['kind']}, {told['bytes'] / 1000:.0f} kB, written by dempster {told['library']}")
+    info = describe(path)
+    print(f"{info['kind']}, {info['bytes'] / 1000:.0f} kB, written by dempster {info['library']}")
 
     again = load(path)
     same = np.array_equal(again.predict_mass(X[:5] + 0.1).masses, model.predict_mass(X[:5] + 0.1).masses)
-    print("the same masses for new objects:", same)
+    print("same masses for new objects:", same)
 
     (Path(folder) / "model.pkl").write_bytes(pickle.dumps(model))
     try:
         load(Path(folder) / "model.pkl")
     except ValueError as error:
-        print("refused:", str(error).split(",")[0].removeprefix(folder))
+        print("error:", str(error).split(",")[0].removeprefix(folder))
 
-    # for R: clus <- readRDS("iris.rds") is a credpart of the package evclust
+    # In R, clus <- readRDS("iris.rds") gives a credpart object of the package evclust.
     write_r(model.credal_partition_, Path(folder) / "iris.rds")
     print(read_r(Path(folder) / "iris.rds").summary())

@@ -1,6 +1,6 @@
-"""Objects in Parquet files: the same class, one block in memory at a time.
+"""Cluster Parquet files block by block.
 
-Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames are taken in the same way.
+Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames work in the same way.
 
 python examples/more_than_memory.py
 """
@@ -13,7 +13,7 @@ import pandas as pd
 from dempster.cluster import ECM
 from dempster.io import read_partition
 
-# A folder of files, as a database would export them. Ours are small.
+# A folder of files, as exported from a database.
 folder = Path("measurements")
 folder.mkdir(exist_ok=True)
 centers = np.array([[0.0, 0.0], [5.0, 0.0], [2.0, 5.0]])
@@ -22,16 +22,16 @@ for k in range(5):
     rows = centers[rng.integers(3, size=20_000)] + rng.normal(size=(20_000, 2))
     pd.DataFrame(rows, columns=["length", "width"]).to_parquet(folder / f"{k}.parquet")
 
-# Starts compete on a sample; then every iteration is one pass over all files.
+# Starts are compared on a sample; then every iteration is one pass over all files.
 model = ECM(3, n_init=3, random_state=0).fit(folder)
 print(f"{model.n_iter_} iterations over all files, centers:\n{model.cluster_centers_.round(2)}")
 
-# What is short is there; what has a row for each object waits until it is asked for.
+# Results with one row per object are lazy.
 partition = model.credal_partition_
 print(partition)
 print(partition.summary())
-print("the first labels:", next(iter(partition.labels.blocks()))[:10])
+print("first labels:", next(iter(partition.labels.blocks()))[:10])
 
-# Masses of all objects, block by block, into files.
+# Write the masses of all objects to files, block by block.
 paths = partition.to_parquet("masses")
-print(f"wrote {len(paths)} files into masses/; the first holds {read_partition(paths[0])}")
+print(f"wrote {len(paths)} files into masses/; the first contains {read_partition(paths[0])}")

@@ -1,4 +1,4 @@
-"""Quick start: which irises can be told apart, which cannot, and how sure are we?
+"""Quick start: cluster the iris data and inspect the result.
 
 python examples/quickstart.py
 """
@@ -13,19 +13,19 @@ iris = load_iris(as_frame=True)
 model = EVCLUS(3, random_state=0).fit(iris.data)
 partition = model.credal_partition_
 
-# What a person wants to know first: certain, ambiguous (and between what), outliers.
+# Numbers of certain and ambiguous objects and of outliers.
 print(partition.summary())
 
-# One flower in detail: mass on {0,2} says "cluster 0 or 2, the data cannot say which".
-torn = partition.ambiguous[0]
-print(f"\nflower {torn}:", partition[int(torn)].to_frame().round(3).to_dict("records")[0])
+# One flower in detail: mass on {0,2} means that the flower is in cluster 0 or 2, but the data do not show which.
+ambiguous = partition.ambiguous[0]
+print(f"\nflower {ambiguous}:", partition[int(ambiguous)].to_frame().round(3).to_dict("records")[0])
 print(
     "belief and plausibility of each cluster:",
-    partition.singleton_belief[torn].round(2),
-    partition.contour[torn].round(2),
+    partition.singleton_belief[ambiguous].round(2),
+    partition.contour[ambiguous].round(2),
 )
 
-# A flower nobody measured yet.
+# A new flower.
 new = iris.data.iloc[[50, 100]].mean().to_frame().T
 print("\nhalfway between two flowers of different species:")
 print(model.predict_mass(new).to_frame().round(3).to_string(index=False))

@@ -1,4 +1,4 @@
-"""A partition in rules: a few conditions, and answers that admit what cannot be told.
+"""Describe a partition by a few rules, whose predictions are sets of clusters.
 
 python examples/rules_of_a_partition.py
 """
@@ -13,16 +13,16 @@ partition = EVCLUS(3, random_state=0).fit(flowers).credal_partition_
 tree = CautiousTree().fit(flowers, partition)
 print(tree.export_text())
 
-# How well do the rules tell the story of the partition? Fidelity is lenient, the others are strict.
+# Agreement of the rules with the partition. Fidelity accepts partial agreement; the other scores are strict.
 print(f"\nfidelity {tree.fidelity_:.2f},", ", ".join(f"{name} {value:.2f}" for name, value in tree.scores_.items()))
-print("mean mistake with 1, 2, ... leaves:", tree.mistakes_by_leaves_.round(3))
+print("mean error with 1, 2, ... leaves:", tree.mistakes_by_leaves_.round(3))
 
-# The more cautious, the sooner a rule answers a set of clusters.
+# With a larger caution more rules predict sets of clusters.
 for caution in (0.0, 0.5, 0.9):
     answers = CautiousTree(3, caution=caution).fit(flowers, partition).to_frame()["answer"]
     print(f"caution {caution:.1f}:", "; ".join(answers))
 
-# Rules apply to new flowers: the mass of a leaf is the mean mass of its objects.
+# Predict new flowers: the mass function of a leaf is the mean of those of its objects.
 new = flowers.iloc[[0, 70, 140]]
 print("\n", tree.predict_mass(new).to_frame().round(2).to_string(), sep="")
 

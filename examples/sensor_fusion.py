@@ -1,11 +1,11 @@
-"""Two sensors, one of which gets worse after training: evidence that fades does less harm.
+"""Fuse two sensors, one of which becomes noisy after training.
 
     python examples/sensor_fusion.py
 
 Two sources describe the same objects, one by five attributes, the other by three. An evidential classifier is trained
-for each, and Dempster's rule combines what they say. In operation noise is added to the first source. Its objects move
-away from everything seen in training, so that its mass functions say less and less, and the decision is left to the
-second source. A single classifier of all eight attributes, trained on clean data, goes on believing what it is told.
+for each, and Dempster's rule combines their mass functions. In operation noise is added to the first source. Its
+objects move away from the training data, so that its mass functions become nearly vacuous, and the second source
+determines the decision. A single classifier of all eight attributes, trained on clean data, does not detect the noise.
 
 After the data fusion example of T. Denoeux, Evidential machine learning (lecture, 2021).
 """
@@ -21,7 +21,7 @@ NOISE = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0])
 
 
 def objects(n, rng):
-    """n objects of two equally frequent classes: attributes of the two sources, independent given the class."""
+    """Generate n objects of two classes, with attributes of two sources that are independent given the class."""
     y = rng.integers(0, 2, n)
     side = 2 * y[:, None] - 1
     first = rng.normal(size=(n, 5)) * np.where(side > 0, 1.2, 0.8) + 0.6 * side
@@ -30,11 +30,11 @@ def objects(n, rng):
 
 
 def errors_of_one_training_set(seed, n_train=60, n_test=1000):
-    """{name of a method: test error at each level of noise}, and the mean mass of ignorance of the first source."""
+    """Return the test error of each method at each noise level, and the mean ignorance of the first source."""
     rng = np.random.default_rng(seed)
     first, second, y = objects(n_train, rng)
-    # Evidence fades over the mean distance within a class. Learning how fast it fades (optimize=True) can only look at
-    # clean objects, for which trusting a class far beyond its own costs nothing.
+    # The scale of the evidence is the mean distance within a class. Optimizing it (optimize=True) on clean data would
+    # give too much weight to distant objects.
     of_first = EKNNClassifier(9, optimize=False).fit(first, y)
     of_second = EKNNClassifier(9, optimize=False).fit(second, y)
     both = np.hstack([first, second])
@@ -62,7 +62,7 @@ def errors_of_one_training_set(seed, n_train=60, n_test=1000):
 
 
 def study(n_repetitions=20):
-    """Means over several training sets: {method: (noise levels,)}, and the ignorance of the first source."""
+    """Return mean errors and mean ignorance over several training sets."""
     runs = [errors_of_one_training_set(seed) for seed in range(n_repetitions)]
     errors = {name: np.mean([run[0][name] for run in runs], axis=0) for name in runs[0][0]}
     return errors, np.mean([run[1] for run in runs], axis=0)

@@ -1,4 +1,4 @@
-"""Several views: the same objects seen by three instruments, one of which is broken. Which one can be trusted?
+"""Cluster objects measured by three instruments, one of which is defective.
 
 python examples/several_views.py
 """
@@ -12,8 +12,8 @@ from dempster.cluster import ECM, WMVEC
 from dempster.explain import CautiousTree, doubt_scores, explain_object
 from dempster.plot import CredalPartitionDisplay
 
-# Four kinds of objects. One instrument tells the first two from the last two, another the odd from the even ones,
-# in other units; the third measures nothing but noise.
+# Four kinds of objects. One instrument separates the first two from the last two, another one separates odd from even
+# kinds, in other units, and the third one measures only noise.
 rng = np.random.default_rng(0)
 kind = np.arange(400) % 4
 views = {
@@ -25,32 +25,32 @@ model = WMVEC(4, random_state=0).fit(views)
 partition = model.credal_partition_
 print(partition.summary())
 
-# What each instrument counts, and why: what the clusters leave of its dispersion, and what they would leave of noise.
-print("\nview              weight  left within clusters  if it had no shape")
+# The weight of each view depends on its dispersion within clusters, compared with that of data without clusters.
+print("\nview              weight  dispersion within    without clusters")
 for name, weight, left, shapeless in zip(
     model.view_names_, model.view_weights_, model.view_dispersion_, model.shapeless_dispersion_, strict=True
 ):
     print(f"{name:16s}  {weight:6.2f}  {left:20.2f}  {shapeless:18.2f}")
 
-# Alone, no instrument can tell the four kinds apart; side by side in one table the largest units win.
+# No single view separates the four kinds. In one table the view with the largest units dominates.
 print(f"\nagreement with the kinds: {adjusted_rand_score(kind, model.labels_):.2f} with all views")
 tables = {**views, "all in one table": np.hstack(list(views.values()))}
 for name, table in tables.items():
     found = ECM(4, random_state=0).fit(table).labels_
     print(f"{adjusted_rand_score(kind, found):26.2f} of ECM with {name}")
 
-# New objects come as the same views; here one of them is where nothing was seen before.
+# New objects have the same views; one of the two is far from the training data.
 new = {name: table[:2].copy() for name, table in views.items()}
 new["spectrum"][1] += 9000
-print("\nof a usual object and a strange one, outliers are:", model.predict_mass(new).outliers)
+print("\noutliers among a typical object and a distant one:", model.predict_mass(new).outliers)
 
-# What comes after the fit takes the same views: why an object is in doubt, and the clusters in rules.
+# Explanations and rules accept the same views.
 doubtful = int(np.where(doubt_scores(partition) > 1, -1, doubt_scores(partition)).argmax())
 print(f"\n{explain_object(model, views, doubtful).to_text()}")
 rules = CautiousTree(max_leaves=4).fit(views, model)
 print(f"\n{rules.export_text()}")
 
-# One attribute of each view that shows something, and the weights.
+# One attribute of each informative view, and the weights.
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), width_ratios=[3, 2])
 shown = pd.DataFrame({"length": views["length and width"][:, 0], "first line of the spectrum": views["spectrum"][:, 0]})
 CredalPartitionDisplay.from_partition(partition, shown, ax=left)

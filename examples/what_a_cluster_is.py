@@ -1,4 +1,4 @@
-"""What is a cluster? Wines by their chemistry, and by a column that nobody clustered.
+"""Describe clusters by their columns, and by a column that was not clustered.
 
 python examples/what_a_cluster_is.py
 """
@@ -14,15 +14,15 @@ from dempster.explain import profile
 wine = load_wine(as_frame=True)
 model = make_pipeline(StandardScaler(), EVCLUS(3, random_state=0)).fit(wine.data)
 
-# Any columns of the same rows: the clustered ones in their own units, and what was never clustered.
+# The table contains the clustered columns in original units, and an additional column.
 table = wine.data.assign(grape=np.array(["Barolo", "Grignolino", "Barbera"])[np.asarray(wine.target)])
 wines = profile(model, table)
 print(wines.to_text(n_features=3))
 
-# p-values of clustered columns are too small (the clusters were made so that they differ); the grape was not clustered.
+# p-values of clustered columns are too small, because the clusters were chosen to differ in them.
 print("\n", wines.attributes.loc[["alcohol", "grape"], ["clustered", "test", "effect", "p_adjusted"]], sep="")
 
-# Two clusters side by side: which measurement tells them apart, and where is the line?
+# Compare two clusters: the measurements that separate them best, and the thresholds.
 print("\n", wines.discriminating_features(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
 
 wines.plot("heat", title="three kinds of wine").figure_.savefig("wines.png", dpi=120, bbox_inches="tight")
