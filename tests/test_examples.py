@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Those that take some seconds; the site runs them as well.
 LONG = {
-    *("a_fit_that_is_killed", "a_report", "calibrated_clustering", "how_good", "images_with_your_own_network"),
-    *("segment_an_image", "sensor_fusion", "what_a_cluster_is"),
+    *("resume_a_fit", "write_a_report", "calibrated_clustering", "measure_quality", "custom_network"),
+    *("segment_an_image", "sensor_fusion", "describe_clusters"),
 }
 
 

@@ -1,6 +1,6 @@
 """Measure the quality of a partition, and compare it with trivial partitions.
 
-    python examples/how_good.py
+    python examples/measure_quality.py
 
 Irises of three species are clustered without using the species. Silhouettes measure whether objects are close to their
 clusters, resampling measures whether the clusters are stable, and the known species measure whether the sets contain
@@ -36,5 +36,5 @@ figure = plt.figure(figsize=(15, 4.4), layout="constrained")
 axes = figure.subplots(1, 3)
 silhouette.plot(ax=axes[0], title="silhouettes")
 again.plot(axes=axes[1:], title="stability")
-figure.savefig("how_good.png", dpi=120)
-print("\nwrote how_good.png")
+figure.savefig("measure_quality.png", dpi=120)
+print("\nwrote measure_quality.png")

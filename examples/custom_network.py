@@ -1,6 +1,6 @@
 """Cluster images without labels with a custom convolutional network.
 
-    python examples/images_with_your_own_network.py
+    python examples/custom_network.py
 
 Needs torch: pip install "dempster[nn]"
 """

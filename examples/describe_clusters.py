@@ -1,6 +1,6 @@
 """Describe clusters by their columns, and by a column that was not clustered.
 
-python examples/what_a_cluster_is.py
+python examples/describe_clusters.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Describe a run as a recipe: execute it, save it, convert it to a command or to code, and predict new rows.
 
-python examples/a_run_as_a_recipe.py
+python examples/run_a_recipe.py
 """
 
 import tempfile

@@ -1,6 +1,6 @@
 """Follow a stream with moving clusters by exponential forgetting.
 
-python examples/a_stream_that_drifts.py
+python examples/follow_a_stream.py
 """
 
 import matplotlib.pyplot as plt
@@ -49,5 +49,5 @@ for ax, (name, path) in zip(axes, paths.items(), strict=True):
     ax.set_aspect("equal")
     ax.grid(alpha=0.3)
 axes[0].legend(loc="lower right")
-figure.savefig("a_stream_that_drifts.png", dpi=120)
-print("wrote a_stream_that_drifts.png")
+figure.savefig("follow_a_stream.png", dpi=120)
+print("wrote follow_a_stream.png")

@@ -2,7 +2,7 @@
 
 Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames work in the same way.
 
-python examples/more_than_memory.py
+python examples/larger_than_memory.py
 """
 
 from pathlib import Path

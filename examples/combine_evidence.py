@@ -1,6 +1,6 @@
 """Combine evidence from labels, votes and memberships.
 
-    python examples/evidence_from_anywhere.py
+    python examples/combine_evidence.py
 
 Three sources classify images of three digits. The first one returns a label, which is discounted by its error rate for
 each digit. The second one returns the votes of a few trees, which are the parameters of Dirichlet distributions: few

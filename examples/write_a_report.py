@@ -1,6 +1,6 @@
 """Write an HTML report on a clustering of wines.
 
-python examples/a_report.py
+python examples/write_a_report.py
 """
 
 from sklearn.pipeline import make_pipeline

@@ -1,6 +1,6 @@
 """Detect novel objects by the mass on the empty set.
 
-python examples/novelty.py
+python examples/detect_novelty.py
 """
 
 from sklearn.datasets import make_blobs
@@ -30,5 +30,5 @@ print("\none of the novel objects:")
 print(partition[one].to_frame().round(2).to_string(index=False))
 
 display = MassContourDisplay.from_estimator(model, X, layout="together", title="three known groups and a novel one")
-display.figure_.savefig("novelty.png", dpi=120)
-print("\nwrote novelty.png")
+display.figure_.savefig("detect_novelty.png", dpi=120)
+print("\nwrote detect_novelty.png")

@@ -1,6 +1,6 @@
 """Describe a partition by a few rules, whose predictions are sets of clusters.
 
-python examples/rules_of_a_partition.py
+python examples/describe_by_rules.py
 """
 
 from dempster.cluster import EVCLUS

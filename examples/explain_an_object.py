@@ -1,6 +1,6 @@
 """Explain why an object is ambiguous, and what would make it certain.
 
-python examples/why_this_object.py
+python examples/explain_an_object.py
 """
 
 import numpy as np
@@ -32,5 +32,5 @@ print(f"\n{new.to_text()}")
 # An explanation from the partition alone, without the model.
 print(f"\n{explain_object(model.credal_partition_, iris.data, flower, feature_names=names).to_text()}")
 
-why.plot().figure_.savefig("why_this_object.png", dpi=120)
-print("\nwrote why_this_object.png")
+why.plot().figure_.savefig("explain_an_object.png", dpi=120)
+print("\nwrote explain_an_object.png")
