@@ -1,46 +1,44 @@
-"""A browser for the tests of the page: Chromium or Chrome as the system has it."""
+"""Helpers for tests of the page in an installed Chromium or Chrome."""
 
 import time
 from contextlib import contextmanager
 
 from tests.report.browser import find_browser
-from tests.studio.live import PATIENCE
+from tests.studio.live import TIMEOUT_SECONDS
 
-# WebGL without a graphics processor, as most machines that run tests have none
+# Test machines rarely have a graphics processor, so WebGL is emulated.
 WITH_WEBGL = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 WITHOUT_WEBGL = ("--no-sandbox", "--disable-3d-apis", "--disable-gpu")
 
 
-def launched(playwright, *flags):
-    """A browser without a window."""
+def launch(playwright, *flags):
     kind = getattr(playwright, "chromium", playwright)
     return kind.launch(executable_path=find_browser(), args=list(flags))
 
 
 @contextmanager
-def watched(page):
-    """A page whose failures are failures of the test: errors of scripts, and whatever the policy of the page stops."""
+def watch(page):
+    """Fail if a script of the page fails or its content security policy blocks a resource."""
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.set_default_timeout(1000 * PATIENCE)
+    page.set_default_timeout(1000 * TIMEOUT_SECONDS)
     yield page
-    expected = ("status of 422", "status of 404")  # what the studio refuses in words
+    expected = ("status of 422", "status of 404")  # expected error responses
     failures = [words for words in problems if not any(part in words for part in expected)]
     assert not failures, failures
 
 
 def enter(page, guard):
-    """Open the studio with its token."""
     page.goto(guard.address)
     page.wait_for_selector("body[data-ready]")
 
 
 @contextmanager
-def opened(browser, guard):
-    """The studio in a new profile of the browser."""
+def open_page(browser, guard):
+    """Open the studio in a new profile of the browser."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
-    with watched(context.new_page()) as page:
+    with watch(context.new_page()) as page:
         enter(page, guard)
         yield page
     context.close()
@@ -52,7 +50,7 @@ def load_example(page, name):
 
 
 def cluster(page, clusters="3", method=None):
-    """Choose and run; returns when the run is shown."""
+    """Start a run and wait until it is shown."""
     before = page.locator(".run-list li").count()
     if method:
         page.select_option("#method", method)
@@ -60,23 +58,22 @@ def cluster(page, clusters="3", method=None):
     page.press("#clusters", "Tab")
     page.click("#run")
     page.wait_for_function("n => document.querySelectorAll('.run-list li').length > n", arg=before)
-    shown(page)
+    wait_for_map(page)
 
 
-def shown(page):
-    """Wait until the map of the current run is there."""
+def wait_for_map(page):
     page.wait_for_selector(".map-plot:visible")
     page.wait_for_selector(".legend button")
 
 
 def counts(page):
-    """Certain, ambiguous, outliers, as the summary shows them."""
+    """Return the numbers of certain and ambiguous objects and outliers in the summary."""
     texts = page.locator(".counts strong").all_inner_texts()
     return [int(text.replace(",", "")) for text in texts]
 
 
 def drag(page, selector, start, end):
-    """Drag over an element, from one share of it to another."""
+    """Drag over an element, between two positions relative to its size."""
     box = page.locator(selector).bounding_box()
     places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in (start, end)]
     page.mouse.move(*places[0])
@@ -85,9 +82,8 @@ def drag(page, selector, start, end):
     page.mouse.up()
 
 
-def eventually(check):
-    """Wait until something holds; a busy machine is no failure."""
-    end = time.monotonic() + PATIENCE
+def wait_until(check):
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not check():
-        assert time.monotonic() < end, "it never came true"
+        assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.03)

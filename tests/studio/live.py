@@ -1,4 +1,4 @@
-"""A studio that runs, and a small client that talks to it as the page does."""
+"""A running studio and a client that sends the requests of the page."""
 
 import http.client
 import json
@@ -10,13 +10,13 @@ import uvicorn
 
 from dempster.apps.studio.app import make_app
 from dempster.apps.studio.guard import Guard
-from dempster.apps.studio.server import _listener
+from dempster.apps.studio.server import bind_socket
 
-PATIENCE = 120  # seconds; other programs may be running
+TIMEOUT_SECONDS = 120
 
 
 class Answer:
-    """Status, headers and content of what came back."""
+    """A response."""
 
     def __init__(self, response):
         self.status, self.headers, self.content = response.status, response.headers, response.read()
@@ -26,15 +26,14 @@ class Answer:
 
 
 class Client:
-    """A tab without a window."""
+    """A tab without a browser."""
 
     def __init__(self, guard):
         self.guard = guard
         self.base = ""
 
     def raw(self, method, path, body=None, headers=None):
-        """A request exactly as it is given."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.guard.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.guard.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request(method, path, body, headers or {})
             return Answer(connection.getresponse())
@@ -45,16 +44,15 @@ class Client:
     def credentials(self):
         return {"cookie": f"{self.guard.cookie}={self.guard.token}", "x-dempster-token": self.guard.token}
 
-    def ask(self, method, path, given=None, content=None):
+    def ask(self, method, path, params=None, content=None):
         headers, body = self.credentials, content
         if content is not None:
             headers["content-type"] = "application/octet-stream"
-        elif given is not None:
-            headers["content-type"], body = "application/json", json.dumps(given).encode()
+        elif params is not None:
+            headers["content-type"], body = "application/json", json.dumps(params).encode()
         return self.raw(method, path if path.startswith("/api/") else self.base + path, body, headers)
 
     def open(self):
-        """A new session."""
         opened = self.ask("POST", "/api/sessions", {}).json()
         self.base = f"/api/sessions/{opened['session']['id']}"
         return opened
@@ -62,21 +60,21 @@ class Client:
     def get(self, path):
         return self.ask("GET", path)
 
-    def post(self, path, given=None):
-        return self.ask("POST", path, given or {})
+    def post(self, path, params=None):
+        return self.ask("POST", path, params or {})
 
     def job(self, answer):
-        """Wait until work is done; its description."""
+        """Wait until a job ends and return its description."""
         assert answer.status == 200, answer.content
         job = answer.json()["job"]
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_SECONDS
         while job["state"] == "running" and time.monotonic() < end:
             time.sleep(0.03)
             job = self.get(f"/jobs/{job['id']}").json()
         return job
 
     def done(self, answer):
-        """Wait until work is done well; what came out."""
+        """Wait until a job succeeds and return its answer."""
         job = self.job(answer)
         assert job["state"] == "done", job["error"]
         return job["answer"]
@@ -94,8 +92,8 @@ class Client:
 
 @contextmanager
 def running_studio(file=None):
-    """A studio in a thread of this process; gives its guard."""
-    listener = _listener("127.0.0.1", 0)
+    """Run a studio in a thread of this process; yield its guard."""
+    listener = bind_socket("127.0.0.1", 0)
     guard = Guard("127.0.0.1", listener.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

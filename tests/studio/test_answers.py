@@ -1,4 +1,4 @@
-"""What the page is told is right: rules, gains, planes, decisions, comparisons."""
+"""Computations of the studio: packing, rules, answers, expected gain, planes."""
 
 import re
 import sys
@@ -13,21 +13,21 @@ from scipy.spatial.distance import pdist
 import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
 from dempster.apps.map import STATIC_FOLDER, pack, to_plain
-from dempster.apps.studio.planes import distortion_of, principal_plane, scaled_to_plane, scaling_plane, umap_plane
-from dempster.apps.studio.rules import Condition, Rule, fit_rule
+from dempster.apps.studio.planes import compute_distortion, principal_plane, scale_to_plane, scaling_plane, umap_plane
+from dempster.apps.studio.selection import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
 from tests.report.cases import unpack
 
 
-def nobody(words, share):
-    return None
+def no_progress(message, share):
+    pass
 
 
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def test_arrays_come_back_as_they_were():
+def test_packed_arrays_round_trip():
     arrays = {
         "a": np.arange(5, dtype=np.float32),
         "b": np.array([1, 2, 3], dtype=np.uint8),
@@ -40,7 +40,7 @@ def test_arrays_come_back_as_they_were():
     assert found["nothing"] is None
 
 
-def test_everything_becomes_plain():
+def test_to_plain():
     assert to_plain({1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}) == {
         "1": None,
         "k": [2, True, "2020-01-01 00:00:00"],
@@ -50,7 +50,7 @@ def test_everything_becomes_plain():
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_rectangle_becomes_the_rule_that_made_it():
+def test_rule_recovers_a_rectangle():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
     chosen = table["b"].between(-0.5, 0.7).to_numpy() & table["d"].between(0, 3).to_numpy()
@@ -60,16 +60,16 @@ def test_a_rectangle_becomes_the_rule_that_made_it():
     assert len(rule.to_text()) < 60  # few digits
 
 
-def test_a_rule_is_read_checked_and_repeated():
+def test_rule_validation_and_round_trip():
     table = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "name": list("abcd")})
-    rule = Rule.read([{"column": "x", "low": 1.5, "high": 4}])
+    rule = Rule.from_json([{"column": "x", "low": 1.5, "high": 4}])
     assert rule.holds(table).tolist() == [False, True, False, True]
     assert rule.to_text() == "x from 1.5 to 4"
-    assert Rule.read(rule.describe()["conditions"]) == rule
+    assert Rule.from_json(rule.describe()["conditions"]) == rule
     for bad in (None, [], [{"column": "x"}], [{"column": "x", "low": 2, "high": 1}]):
         with pytest.raises(ValueError, match="rule|condition"):
-            Rule.read(bad)
-    with pytest.raises(ValueError, match="no column of numbers 'name'"):
+            Rule.from_json(bad)
+    with pytest.raises(ValueError, match="name"):
         Condition("name", 0, 1).holds(table)
     with pytest.raises(ValueError, match="nothing is selected"):
         fit_rule(table, np.zeros(4, dtype=bool))
@@ -78,7 +78,7 @@ def test_a_rule_is_read_checked_and_repeated():
 # ---- teaching -------------------------------------------------------------------------------------------------------
 
 
-def test_answers_are_replaced_undone_and_contradict():
+def test_pair_answers():
     answers = PairAnswers()
     answers.add(0, 1, "same")
     answers.add(1, 2, "same")
@@ -91,20 +91,20 @@ def test_answers_are_replaced_undone_and_contradict():
     assert answers.describe(None, list("abcde"))["contradictions"] == []
     answers.undo()
     assert len(answers) == 2
-    constraints = to_constraints(answers.between(np.array([1, 2, 4])), 3)  # of a run without the rows 0 and 3
+    constraints = to_constraints(answers.select(np.array([1, 2, 4])), 3)  # a run without rows 0 and 3
     assert constraints.must_link.tolist() == [[0, 1]]
     assert len(constraints.cannot_link) == 0
-    with pytest.raises(ValueError, match="answer must be 'same'"):
+    with pytest.raises(ValueError, match="answer must be"):
         answers.add(0, 1, "maybe")
 
 
-def test_the_expected_gain_is_what_conditioning_says():
+def test_expected_gain_follows_from_conditioning():
     from dempster.apps.studio.teaching import expected_gain
 
     sets = FocalSets.full(3)
     masses = np.zeros((2, len(sets)))
     names = sets.names()
-    masses[0, names.index("Ω")] = 1  # knows nothing: log2(3) bits
+    masses[0, names.index("Ω")] = 1  # vacuous: log2(3) bits
     masses[1, names.index("{0}")] = 1
 
     class Run:
@@ -113,26 +113,26 @@ def test_the_expected_gain_is_what_conditioning_says():
     probability, gain, doubt = expected_gain(Run, 0, 1)
     assert probability == pytest.approx(1 / 3)
     assert doubt == pytest.approx(np.log2(3))
-    assert gain == pytest.approx(np.log2(3) - 2 / 3)  # after "different" one bit is left
+    assert gain == pytest.approx(np.log2(3) - 2 / 3)  # one bit remains after "different"
 
 
 # ---- planes ---------------------------------------------------------------------------------------------------------
 
 
-def test_two_attributes_are_shown_as_they_are():
+def test_two_attributes_are_not_distorted():
     data = np.random.default_rng(0).normal(size=(200, 2))
-    found = distortion_of(data, data)
+    found = compute_distortion(data, data)
     assert (found.kept, found.grade) == (1.0, "faithful")
     assert found.correlation == pytest.approx(1)
 
 
-def test_noise_in_many_dimensions_is_called_distorted():
+def test_noise_in_many_dimensions_is_distorted():
     data = np.random.default_rng(0).normal(size=(300, 40))
-    assert distortion_of(data[:, :2], data).grade == "distorted"
-    assert distortion_of(data[:3, :2], data[:3]) is None
+    assert compute_distortion(data[:, :2], data).grade == "distorted"
+    assert compute_distortion(data[:3, :2], data[:3]) is None
 
 
-def test_scaling_lowers_the_stress_of_principal_components():
+def test_scaling_reduces_the_stress():
     data = np.random.default_rng(0).normal(size=(150, 6))
     start = principal_plane(data).points
     true = pdist(data)
@@ -140,10 +140,10 @@ def test_scaling_lowers_the_stress_of_principal_components():
     def stress(points):
         return ((pdist(points) - true) ** 2).sum()
 
-    assert stress(scaling_plane(data, nobody).points) < 0.8 * stress(start)
+    assert stress(scaling_plane(data, no_progress).points) < 0.8 * stress(start)
 
 
-def test_umap_is_drawn_where_it_is_installed(monkeypatch):
+def test_umap_plane(monkeypatch):
     class UMAP:
         def __init__(self, random_state):
             self.random_state = random_state
@@ -154,36 +154,35 @@ def test_umap_is_drawn_where_it_is_installed(monkeypatch):
     data = np.random.default_rng(0).normal(size=(50, 3))
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ImportError, match="UMAP is not installed"):
-        umap_plane(data, nobody)
+        umap_plane(data, no_progress)
     monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=UMAP))
-    plane = umap_plane(data, nobody)
+    plane = umap_plane(data, no_progress)
     assert plane.points.shape == (50, 2)
-    assert plane.to_values(plane.points) is None  # it has no straight way back
+    assert plane.to_values(plane.points) is None
 
 
-def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
+def test_scaling_with_landmarks(monkeypatch):
     from dempster.apps.studio import planes
 
     monkeypatch.setattr(planes, "MAX_LANDMARKS", 60)
     rng = np.random.default_rng(0)
-    data = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5))  # flat: can be shown without loss
-    points = scaled_to_plane(data, principal_plane(data).points, nobody)
+    data = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5))  # rank 2: no distortion
+    points = scale_to_plane(data, principal_plane(data).points, no_progress)
     assert np.abs(pdist(points) - pdist(data)).max() < 0.02 * pdist(data).max()
 
 
-# ---- the page and the library agree ---------------------------------------------------------------------------------
-
+# ---- static files ---------------------------------------------------------------------------------------------------
 
 STATIC = Path(dempster.apps.studio.__file__).parent / "static"
 
 
-def test_colors_are_those_of_the_pictures():
+def test_page_uses_the_palette_of_the_plots():
     assert tuple(re.findall(r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"))) == tuple(
         PALETTE
     )
 
 
-def test_nothing_is_fetched_and_nothing_is_read_as_markup():
+def test_page_fetches_nothing_and_parses_no_markup():
     for file in [*STATIC.rglob("*.*"), *STATIC_FOLDER.rglob("*.*")]:
         text = file.read_text(encoding="utf-8")
         addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}

@@ -1,4 +1,4 @@
-"""What is exported does exactly what was done: the code, the command, the files."""
+"""Exported code, command and files repeat the run exactly."""
 
 import shlex
 
@@ -12,14 +12,14 @@ from dempster.persistence import load
 from tests.report.cases import unpack
 
 
-def masses_of(tab, run, folder):
+def export_partition(tab, run, folder):
     path = folder / "expected.npz"
     path.write_bytes(tab.get(f"/runs/{run['id']}/partition.npz").content)
     return read_partition(path)
 
 
-def taken(tab, run, folder):
-    """The exported recipe, with the files that it names beside it."""
+def export_recipe(tab, run, folder):
+    """Return the exported recipe and write the files that it needs."""
     found = tab.get(f"/runs/{run['id']}/recipe").json()
     (folder / found["file"]).write_bytes(tab.get(f"/runs/{run['id']}/data").content)
     if found["answers"]:
@@ -28,14 +28,12 @@ def taken(tab, run, folder):
 
 
 def run_code(code):
-    """The masses that the code makes, in the folder of its files."""
     names = {}
     exec(compile(code, "exported", "exec"), names)
     return names["partition"].masses
 
 
 def run_command(command, folder):
-    """The masses that the command writes."""
     done = CliRunner().invoke(program, [*shlex.split(command)[1:], "--quiet"])
     assert done.exit_code == 0, done.output
     return read_partition(next(folder.glob("*.partition.csv"))).masses
@@ -43,7 +41,7 @@ def run_command(command, folder):
 
 @pytest.fixture(scope="module")
 def runs(studio):
-    """A tab and three runs: learned from answers, started from peaks, of a selection."""
+    """Return a tab and runs: plain, with answers, started from peaks, and of a selection."""
     from tests.studio.live import Client
 
     tab = Client(studio)
@@ -65,16 +63,16 @@ def runs(studio):
 
 
 @pytest.mark.parametrize("name", ["first", "taught", "peaks", "part"])
-def test_code_and_command_give_the_same_masses(runs, name, tmp_path, monkeypatch):
+def test_code_and_command_repeat_the_run(runs, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tab, found = runs
-    expected = masses_of(tab, found[name], tmp_path).masses
-    recipe = taken(tab, found[name], tmp_path)
+    expected = export_partition(tab, found[name], tmp_path).masses
+    recipe = export_recipe(tab, found[name], tmp_path)
     np.testing.assert_array_equal(run_code(recipe["code"]), expected)
     np.testing.assert_array_equal(run_command(recipe["command"], tmp_path), expected)
 
 
-def test_the_model_predicts_new_rows(runs, tmp_path):
+def test_model_predicts_new_rows(runs, tmp_path):
     import pandas as pd
 
     tab, found = runs
@@ -82,10 +80,10 @@ def test_the_model_predicts_new_rows(runs, tmp_path):
     path.write_bytes(tab.get(f"/runs/{found['first']['id']}/model").content)
     (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found['first']['id']}/data").content)
     masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
-    np.testing.assert_allclose(masses, masses_of(tab, found["first"], tmp_path).masses, atol=1e-9)
+    np.testing.assert_allclose(masses, export_partition(tab, found["first"], tmp_path).masses, atol=1e-9)
 
 
-def test_the_report_is_one_page(runs):
+def test_report(runs):
     tab, found = runs
     number = found["first"]["id"]
     assert tab.get(f"/runs/{number}/report").status == 422
@@ -93,4 +91,4 @@ def test_the_report_is_one_page(runs):
     page = tab.get(f"/runs/{number}/report")
     assert "iris.report.html" in page.headers["content-disposition"]
     assert page.content.startswith(b"<!doctype html>") or page.content.startswith(b"<!DOCTYPE html>")
-    assert b"dempster-studio-" not in page.content  # no path of this machine
+    assert b"dempster-studio-" not in page.content  # no temporary path

@@ -1,4 +1,4 @@
-"""The page, end to end, in a browser: what a person does, and what all views then show."""
+"""The page in a browser."""
 
 import re
 from io import BytesIO
@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.studio.browser import cluster, counts, drag, enter, eventually, load_example, opened, shown, watched
+from tests.studio.browser import cluster, counts, drag, enter, load_example, open_page, wait_for_map, wait_until, watch
 
 
 @pytest.fixture
 def iris_page(page):
-    """The page with a run of iris."""
     load_example(page, "iris")
     cluster(page)
     return page
@@ -20,27 +19,38 @@ def iris_page(page):
 
 @pytest.fixture(scope="module")
 def kept_page(chromium, studio):
-    with opened(chromium, studio) as found:
-        load_example(found, "iris")
-        cluster(found)
-        yield found
+    with open_page(chromium, studio) as page:
+        load_example(page, "iris")
+        cluster(page)
+        yield page
 
 
 @pytest.fixture
 def same_page(kept_page):
-    """The page with a run of iris, one for all tests that add neither runs nor answers; nothing is selected."""
+    """Return the page with a run of iris, shared by tests that add neither runs nor answers."""
     yield kept_page
     kept_page.keyboard.press("Escape")
-    eventually(lambda: selected(kept_page) == 0)
+    wait_until(lambda: selected(kept_page) == 0)
     for name in ("summary", "objects"):
         open_tab(kept_page, name)
 
 
 def selected(page):
-    """How many objects the map says are selected."""
+    """Return the number of selected objects that the map shows."""
     text = page.locator(".map-foot").inner_text()
     found = re.search(r"([\d,]+) objects? selected", text)
     return int(found[1].replace(",", "")) if found else 0
+
+
+def draw_lasso(page, corners):
+    page.click(".map-bar >> text=Lasso")
+    box = page.locator(".map-plot").bounding_box()
+    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
 
 
 def open_tab(page, name):
@@ -50,7 +60,7 @@ def open_tab(page, name):
 # ---- load, run, stop ------------------------------------------------------------------------------------------------
 
 
-def test_a_table_is_loaded_clustered_and_shown(page, tmp_path):
+def test_load_and_cluster_a_table(page, tmp_path):
     table = tmp_path / "flowers; and more.csv"
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 8])
@@ -65,7 +75,7 @@ def test_a_table_is_loaded_clustered_and_shown(page, tmp_path):
     assert "80 objects" in page.locator("#panel-objects .grid-bar").inner_text()
 
 
-def test_a_table_can_be_dropped(page):
+def test_drop_a_table(page):
     page.evaluate(
         """() => {
         const files = new DataTransfer();
@@ -77,7 +87,7 @@ def test_a_table_can_be_dropped(page):
     assert "dropped.csv" in page.locator("#where").inner_text()
 
 
-def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
+def test_stop_a_run(page, tmp_path):
     table = tmp_path / "noise.csv"
     np.savetxt(table, np.random.default_rng(0).normal(size=(800, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
     page.set_input_files("input[type=file] >> nth=0", table)
@@ -89,7 +99,7 @@ def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
     page.press("[aria-label='n init']", "Tab")
     page.click("#run")
     page.wait_for_selector(".card .stop")
-    page.click("#theme-button")  # nothing waits
+    page.click("#theme-button")  # The page is not blocked.
     assert page.get_attribute("html", "data-theme") == "dark"
     page.click(".card .stop")
     page.wait_for_selector("#run:enabled")
@@ -98,22 +108,22 @@ def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
     assert sum(counts(page)) == 800
 
 
-def test_what_cannot_be_done_is_told(page):
+def test_errors_are_shown(page):
     load_example(page, "iris")
     page.fill("#clusters", "some")
     page.press("#clusters", "Tab")
     page.click("#run")
     page.wait_for_selector("#toast:visible")
-    assert "whole number" in page.locator("#toast").inner_text()
+    assert "clusters must be" in page.locator("#toast").inner_text()
 
 
-# ---- see ------------------------------------------------------------------------------------------------------------
+# ---- views ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_object_is_told_in_words_when_it_is_pointed_at(same_page):
+def test_hint_of_the_object_under_the_pointer(same_page):
     box = same_page.locator(".map-plot").bounding_box()
     found = False
-    for v in np.linspace(0.15, 0.8, 14):  # somewhere on the way down there is an object
+    for v in np.linspace(0.15, 0.8, 14):  # At least one position has an object.
         same_page.mouse.move(box["x"] + 0.21 * box["width"], box["y"] + v * box["height"])
         same_page.wait_for_timeout(40)
         if same_page.locator(".hint:visible").count():
@@ -121,15 +131,15 @@ def test_an_object_is_told_in_words_when_it_is_pointed_at(same_page):
             break
     assert found
     same_page.wait_for_selector(".hint dl")
-    assert re.search(r"in cluster|torn between|outlier", same_page.locator(".hint").inner_text())
+    assert re.search(r"in cluster|ambiguous|outlier", same_page.locator(".hint").inner_text())
 
 
-def test_sliders_act_at_once_and_ask_nothing(same_page):
+def test_sliders_send_no_requests(same_page):
     before = counts(same_page)
     same_page.wait_for_selector("#panel-summary .chart")
     same_page.wait_for_timeout(300)
-    asked = []
-    same_page.on("request", lambda request: asked.append(request.url))
+    requests = []
+    same_page.on("request", lambda request: requests.append(request.url))
 
     def move(name, value):
         same_page.evaluate(
@@ -138,16 +148,16 @@ def test_sliders_act_at_once_and_ask_nothing(same_page):
         )
 
     move("ambiguity", 0.6)
-    eventually(lambda: counts(same_page)[1] > before[1])
+    wait_until(lambda: counts(same_page)[1] > before[1])
     assert sum(counts(same_page)) == sum(before) == 150
     move("ambiguity", -1)
-    eventually(lambda: counts(same_page)[1] == 0)
+    wait_until(lambda: counts(same_page)[1] == 0)
     move("outliers", 0.9)
-    eventually(lambda: counts(same_page)[2] > before[2])
-    same_page.click("text=As the method says")
-    eventually(lambda: counts(same_page) == before)
-    assert not asked
-    assert "share of objects kept" in same_page.locator("#panel-summary .chart").text_content()
+    wait_until(lambda: counts(same_page)[2] > before[2])
+    same_page.click("#panel-summary >> text=Reset")
+    wait_until(lambda: counts(same_page) == before)
+    assert not requests
+    assert "share of objects retained" in same_page.locator("#panel-summary .chart").text_content()
 
 
 @pytest.mark.long
@@ -158,9 +168,7 @@ def test_planes_masses_and_hulls(same_page):
     same_page.click(".map-bar >> text=Masses")
     same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
     same_page.select_option("#plane", "mds")
-    eventually(
-        lambda: same_page.locator(".map-bar >> text=Masses").count() == 0
-    )  # a bent plane has no places of its own
+    wait_until(lambda: same_page.locator(".map-bar >> text=Masses").count() == 0)  # Contours need a linear plane.
     assert re.search("faithful|bent|distorted", same_page.locator(".badge").inner_text())
 
 
@@ -170,15 +178,15 @@ def test_diagnostics(same_page):
     open_tab(same_page, "shepard")
     same_page.wait_for_selector("#panel-shepard >> text=pairs of objects")
     open_tab(same_page, "convergence")
-    same_page.wait_for_selector("#panel-convergence >> text=It converged after")
+    same_page.wait_for_selector("#panel-convergence >> text=converged after")
     open_tab(same_page, "number")
     same_page.click("#compare-numbers")
-    same_page.wait_for_selector("#panel-number >> text=Most speaks for")
-    same_page.click("#panel-number >> text=/^Take /")
+    same_page.wait_for_selector("#panel-number >> text=largest support")
+    same_page.click("#panel-number >> text=/^Use /")
     assert same_page.input_value("#clusters").isdigit()
 
 
-def test_a_rectangle_around_peaks_starts_a_method(page):
+def test_start_from_peaks(page):
     load_example(page, "fourclass")
     open_tab(page, "peaks")
     page.click("#find-peaks")
@@ -189,25 +197,24 @@ def test_a_rectangle_around_peaks_starts_a_method(page):
     assert 1 <= chosen <= 10
     page.click("#start-bpec")
     page.wait_for_selector(".run-list li")
-    shown(page)
+    wait_for_map(page)
     assert page.locator("#panel-summary h2").inner_text() == f"BPEC, {chosen} clusters"
 
 
-# ---- ask ------------------------------------------------------------------------------------------------------------
+# ---- explain and select ---------------------------------------------------------------------------------------------
 
 
-def test_clicking_an_object_explains_it(same_page):
+def test_explain_an_object(same_page):
     same_page.click(".grid-row >> nth=3")
     same_page.wait_for_selector("#panel-why .pull")
     text = same_page.locator("#panel-why").inner_text()
-    assert "torn between clusters" in text or "outlier" in text
-    assert "Beside the nearest certain objects" in text
+    assert "Nearest certain objects" in text
     open_tab(same_page, "boundary")
     same_page.wait_for_selector("#panel-boundary .boundary-list button")
     assert " if " in same_page.locator("#panel-boundary table").inner_text()
 
 
-def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
+def test_brush_and_rule(iris_page):
     iris_page.keyboard.press("r")
     drag(iris_page, ".map-plot", (0.1, 0.03), (0.4, 0.85))
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
@@ -215,35 +222,27 @@ def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
     assert 40 <= n <= 60  # setosa
     assert f"{n} selected of 150" in iris_page.locator("#panel-objects .grid-bar").inner_text()
     open_tab(iris_page, "selection")
-    iris_page.click("text=As a rule")
+    iris_page.click("text=Find a rule")
     iris_page.wait_for_selector(".rule-text")
     rule = iris_page.locator(".rule-text").inner_text()
     assert re.search(r"\(cm\) from [\d.]+ to [\d.]+", rule)
-    iris_page.click("text=Keep the rule")
+    iris_page.click("text=Save the rule")
     iris_page.wait_for_selector(".rule-list li")
     iris_page.keyboard.press("Escape")
-    eventually(lambda: selected(iris_page) == 0)
+    wait_until(lambda: selected(iris_page) == 0)
     iris_page.click(".rule-list .link")
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert abs(selected(iris_page) - n) <= 3
     iris_page.click("#panel-selection >> text=Cluster only these")
     iris_page.wait_for_function("() => document.querySelectorAll('.run-list li').length === 2")
-    shown(iris_page)
+    wait_for_map(iris_page)
     open_tab(iris_page, "summary")
-    eventually(lambda: sum(counts(iris_page)) < 70)
+    wait_until(lambda: sum(counts(iris_page)) < 70)
 
 
 @pytest.mark.long
-def test_a_lasso_selects_what_is_inside(same_page):
-    same_page.click(".map-bar >> text=Lasso")
-    box = same_page.locator(".map-plot").bounding_box()
-    around = [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)]
-    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in around]
-    same_page.mouse.move(*places[0])
-    same_page.mouse.down()
-    for place in places[1:]:
-        same_page.mouse.move(*place, steps=4)
-    same_page.mouse.up()
+def test_lasso(same_page):
+    draw_lasso(same_page, [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)])
     same_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert 40 <= selected(same_page) <= 60
 
@@ -251,11 +250,11 @@ def test_a_lasso_selects_what_is_inside(same_page):
 # ---- teach, compare, export -----------------------------------------------------------------------------------------
 
 
-def test_questions_are_answered_by_keys_and_learned_from(iris_page):
+def test_answer_questions_by_keys(iris_page):
     open_tab(iris_page, "teach")
     iris_page.wait_for_selector("#answer-same")
     first = iris_page.locator(".question").inner_text()
-    assert "expected to settle" in iris_page.locator("#panel-teach").inner_text()
+    assert "expected to remove" in iris_page.locator("#panel-teach").inner_text()
     iris_page.keyboard.press("d")
     iris_page.wait_for_selector(".said-list li >> text=different")
     iris_page.wait_for_function("text => document.querySelector('.question')?.innerText !== text", arg=first)
@@ -271,7 +270,7 @@ def test_questions_are_answered_by_keys_and_learned_from(iris_page):
     assert iris_page.locator("#panel-compare svg g").count() == 2
 
 
-def test_contradictions_are_shown_with_their_chain(iris_page):
+def test_contradictions(iris_page):
     iris_page.evaluate(
         """async () => {
         const {post} = await import("/static/core/api.js");
@@ -286,7 +285,7 @@ def test_contradictions_are_shown_with_their_chain(iris_page):
     assert iris_page.locator("#refit").is_disabled()
 
 
-def test_exports_are_downloaded(same_page):
+def test_exports(same_page):
     open_tab(same_page, "export")
     same_page.wait_for_selector("#export-code")
     assert "EVCLUS(n_clusters=3" in same_page.locator("#export-code").inner_text()
@@ -296,7 +295,7 @@ def test_exports_are_downloaded(same_page):
     assert started.value.suggested_filename == "iris.partition.csv"
 
 
-# ---- safe and usable ------------------------------------------------------------------------------------------------
+# ---- security, reload, keyboard, narrow windows, WebGL --------------------------------------------------------------
 
 
 def test_hostile_strings_stay_text(page, tmp_path):
@@ -319,14 +318,14 @@ def test_hostile_strings_stay_text(page, tmp_path):
     assert "<script>window.hacked=2</script>" in page.locator(".columns").inner_text()
 
 
-def test_a_page_that_is_loaded_again_is_as_it_was(iris_page):
+def test_reload_keeps_the_state(iris_page):
     iris_page.click(".legend button >> nth=1")
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     n = selected(iris_page)
-    iris_page.wait_for_timeout(400)  # the server is told a moment later
+    iris_page.wait_for_timeout(400)  # The selection is sent with a delay.
     iris_page.reload()
     iris_page.wait_for_selector("body[data-ready]")
-    shown(iris_page)
+    wait_for_map(iris_page)
     assert "?" not in iris_page.url
     assert iris_page.input_value("#clusters") == "3"
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
@@ -335,8 +334,8 @@ def test_a_page_that_is_loaded_again_is_as_it_was(iris_page):
 
 
 @pytest.mark.long
-def test_two_tabs_do_not_disturb_each_other(iris_page, studio):
-    with watched(iris_page.context.new_page()) as other:
+def test_two_tabs(iris_page, studio):
+    with watch(iris_page.context.new_page()) as other:
         enter(other, studio)
         assert other.locator(".welcome").count() == 1
         load_example(other, "butterfly")
@@ -344,11 +343,11 @@ def test_two_tabs_do_not_disturb_each_other(iris_page, studio):
         assert sum(counts(other)) == 12
         iris_page.reload()
         iris_page.wait_for_selector("body[data-ready]")
-        shown(iris_page)
+        wait_for_map(iris_page)
         assert sum(counts(iris_page)) == 150
 
 
-def test_everything_by_keyboard(same_page):
+def test_keyboard(same_page):
     same_page.keyboard.press("n")
     same_page.wait_for_selector("#panel-why .masses")
     first = same_page.locator("#panel-why h2").inner_text()
@@ -371,9 +370,9 @@ def test_everything_by_keyboard(same_page):
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-def test_a_narrow_window(chromium, studio, scheme):
+def test_narrow_window(chromium, studio, scheme):
     context = chromium.new_context(viewport={"width": 420, "height": 800}, color_scheme=scheme)
-    with watched(context.new_page()) as page:
+    with watch(context.new_page()) as page:
         enter(page, studio)
         assert page.get_attribute("html", "data-theme") == scheme
         page.click(".only-narrow >> text=butterfly")
@@ -381,7 +380,7 @@ def test_a_narrow_window(chromium, studio, scheme):
         page.fill("#clusters", "2")
         page.press("#clusters", "Tab")
         page.click("#run")
-        page.wait_for_selector(".map-plot:visible")  # the map is opened by itself
+        page.wait_for_selector(".map-plot:visible")
         for name in ("setup", "map", "drawer", "side"):
             page.click(f"#pages [data-page={name}]")
             assert page.evaluate("document.documentElement.scrollWidth") <= 420
@@ -389,8 +388,8 @@ def test_a_narrow_window(chromium, studio, scheme):
     context.close()
 
 
-def colors_of_points(page):
-    """How many strong colors the picture of the map holds in many places, without hulls."""
+def count_point_colors(page):
+    """Count the saturated colors that many pixels of the map have, without hulls."""
     page.click(".map-bar >> text=Hulls")
     page.wait_for_timeout(200)
     picture = imread(BytesIO(page.locator(".map-plot").screenshot()))[:, :, :3].reshape(-1, 3)
@@ -398,33 +397,25 @@ def colors_of_points(page):
     return int((np.unique(strong.round(2), axis=0, return_counts=True)[1] > 100).sum())
 
 
-def test_the_map_is_drawn_without_webgl_too(page):
+def test_map_without_webgl(page):
     load_example(page, "fourclass")
     cluster(page, "4", method="ecm")
     page.wait_for_selector(".map-foot >> text=drawn without WebGL")
-    assert colors_of_points(page) >= 4
+    assert count_point_colors(page) >= 4
 
 
-def test_with_webgl_points_are_drawn_and_selected(webgl_page):
+def test_map_with_webgl(webgl_page):
     load_example(webgl_page, "fourclass")
     cluster(webgl_page, "4", method="ecm")
     assert webgl_page.locator(".map-foot >> text=drawn without WebGL").count() == 0
-    assert colors_of_points(webgl_page) >= 4
-    webgl_page.click("text=Lasso")
-    box = webgl_page.locator(".map-plot").bounding_box()
-    corners = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.1, 0.12)]
-    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in corners]
-    webgl_page.mouse.move(*places[0])
-    webgl_page.mouse.down()
-    for place in places[1:]:
-        webgl_page.mouse.move(*place, steps=4)
-    webgl_page.mouse.up()
+    assert count_point_colors(webgl_page) >= 4
+    draw_lasso(webgl_page, [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.1, 0.12)])
     webgl_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert 100 < selected(webgl_page) <= 400
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_objects_do_not_freeze_the_page(webgl_page, tmp_path):
+def test_a_hundred_thousand_objects(webgl_page, tmp_path):
     page, rng = webgl_page, np.random.default_rng(0)
     places = rng.normal(size=(4, 3)) * 6
     points = places[rng.integers(4, size=100_000)] + rng.normal(size=(100_000, 3))
@@ -437,6 +428,5 @@ def test_a_hundred_thousand_objects_do_not_freeze_the_page(webgl_page, tmp_path)
     page.click(".legend button >> nth=0")
     page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert selected(page) > 10_000
-    # a click is answered while everything is there
     page.click("#theme-button")
     assert page.get_attribute("html", "data-theme") == "dark"

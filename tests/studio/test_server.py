@@ -1,4 +1,4 @@
-"""Sessions, work in processes, uploads, and the answers to the page's questions."""
+"""Sessions, jobs, uploads and responses of the server."""
 
 import gzip
 import socket
@@ -8,13 +8,13 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from dempster.apps.studio import loading, viewing
+from dempster.apps.studio import loading, views
 from dempster.apps.studio.sessions import safe_name
 from tests.report.cases import unpack
 from tests.studio.live import Client, running_studio
 
 
-def test_a_table_is_described(iris):
+def test_table_description(iris):
     _, source, _ = iris
     kinds = {column["name"]: (column["kind"], column["suggested"]) for column in source["columns"]}
     assert kinds["species"] == ("category", False)
@@ -22,18 +22,17 @@ def test_a_table_is_described(iris):
     assert source["rows"] == 150
 
 
-def test_objects_hold_what_the_library_says(iris):
+def test_objects_match_the_partition(iris):
     tab, _, run = iris
     objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
     sizes = np.array([len(one) for one in objects["sets"]])[objects["best"]]
     assert [(sizes == k).sum() for k in (0, 1)] == [run["outliers"], run["certain"]]
-    # the largest of the three masses is that of the set that the library chose
     largest = np.stack([objects["empty"], objects["single"], objects["several"]]).argmax(axis=0)
     chosen = np.stack([objects["empty_set"], objects["single_set"], objects["several_set"]])[largest, np.arange(150)]
     np.testing.assert_array_equal(chosen, objects["best"])
 
 
-def test_planes_have_their_badge(iris):
+def test_planes_have_a_distortion(iris):
     tab, _, run = iris
     plane = unpack(tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=2&y=3").content)
     assert plane["axes"] == ["petal length (cm)", "petal width (cm)"]
@@ -44,7 +43,7 @@ def test_planes_have_their_badge(iris):
     assert tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=9&y=0").status == 422
 
 
-def test_contours_agree_with_the_model(iris):
+def test_contours_sum_to_one(iris):
     tab, _, run = iris
     question = f"/runs/{run['id']}/contours?kind=attributes&x=2&y=3&box=1,0,7,2.5"
     found = unpack(tab.get(question).content)
@@ -53,7 +52,7 @@ def test_contours_agree_with_the_model(iris):
     assert abs(shades.sum(axis=0).astype(int) - 255).max() <= len(found["sets"])
 
 
-def test_why_is_told_in_the_units_of_the_file(iris):
+def test_explanation_is_in_the_units_of_the_file(iris):
     tab, _, run = iris
     why = tab.get(f"/runs/{run['id']}/why?object=70").json()
     assert why["values"][2] == pytest.approx(4.8)
@@ -65,7 +64,7 @@ def test_why_is_told_in_the_units_of_the_file(iris):
     assert tab.get(f"/runs/{run['id']}/why?object=150").status == 422
 
 
-def test_a_boundary_is_walked_from_one_side_to_the_other(iris):
+def test_boundary_is_sorted_from_one_cluster_to_the_other(iris):
     tab, _, run = iris
     first = tab.get(f"/runs/{run['id']}/boundaries").json()["boundaries"][0]
     found = tab.get(f"/runs/{run['id']}/boundary?a={first['a']}&b={first['b']}").json()
@@ -87,7 +86,7 @@ def test_profiles_curve_history_and_shepard(iris):
     assert unpack(tab.get(f"/runs/{run['id']}/shepard").content)["error"] < 0.3
 
 
-def test_the_order_is_by_doubt_and_by_any_column(iris):
+def test_order_by_doubt_and_by_column(iris):
     tab, _, run = iris
     objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
     order = unpack(tab.get(f"/runs/{run['id']}/order?by=doubt&down=1").content)["order"]
@@ -98,7 +97,7 @@ def test_the_order_is_by_doubt_and_by_any_column(iris):
     assert sorted(by_width) == list(range(150))
 
 
-def test_a_selection_is_kept_described_and_clustered_alone(iris):
+def test_selection(iris):
     tab, source, run = iris
     mask = np.zeros(150, dtype=np.uint8)
     mask[50:] = 1
@@ -107,7 +106,7 @@ def test_a_selection_is_kept_described_and_clustered_alone(iris):
     assert about["attributes"][0]["name"].startswith("petal")
     np.testing.assert_array_equal(unpack(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask)
     rule = tab.post(f"/runs/{run['id']}/rule").json()
-    assert rule["hits"] == rule["holds"] == 100  # setosa is apart
+    assert rule["hits"] == rule["holds"] == 100  # setosa is well separated
     assert tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"] == rule["text"]
     part = tab.cluster(source, only="selection", method="ecm", clusters=2)
     assert part["n"] == 100
@@ -117,8 +116,7 @@ def test_a_selection_is_kept_described_and_clustered_alone(iris):
     assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
 
 
-def test_what_was_taught_holds_for_a_selection(iris):
-    """A part of the table is numbered anew, and pairs outside it say nothing of it."""
+def test_answers_apply_to_a_selection(iris):
     tab, source, run = iris
     mask = np.zeros(150, dtype=np.uint8)
     mask[50:] = 1
@@ -127,11 +125,11 @@ def test_what_was_taught_holds_for_a_selection(iris):
         tab.post("/answers", {"first": first, "second": second, "answer": "different"})
     part = tab.cluster(source, only="selection", learn=True, clusters=2)
     assert part["origin"] == "100 selected objects, 2 answers"
-    told = tab.get(f"/runs/{part['id']}/answers").content.decode().split()
-    assert told == ["object,other,answer", "10,11,different", "2,99,different"]
+    lines = tab.get(f"/runs/{part['id']}/answers").content.decode().split()
+    assert lines == ["object,other,answer", "10,11,different", "2,99,different"]
 
 
-def test_peaks_start_a_method(tab):
+def test_run_starts_from_peaks(tab):
     source = tab.load("fourclass")
     columns = ["x1", "x2"]
     tab.done(tab.post("/peaks", {"columns": columns}))
@@ -148,7 +146,7 @@ def test_peaks_start_a_method(tab):
     assert source["rows"] == 400
 
 
-def test_teaching_changes_what_is_asked_and_what_is_found(tab):
+def test_answers_change_the_question_and_the_run(tab):
     source = tab.load("fourclass")
     run = tab.cluster(source, clusters=4)
     asked = tab.get(f"/runs/{run['id']}/question").json()["question"]
@@ -171,7 +169,7 @@ def test_teaching_changes_what_is_asked_and_what_is_found(tab):
     assert [point["id"] for point in points] == [run["id"], taught["id"]]
 
 
-def test_work_can_be_stopped_and_the_page_is_not_kept_waiting(tab):
+def test_job_can_be_stopped(tab):
     rows = "\n".join(",".join(f"{x:.6f}" for x in row) for row in np.random.default_rng(0).normal(size=(4000, 8)))
     job = tab.upload("noise.csv", ("a,b,c,d,e,f,g,h\n" + rows).encode())
     source = job["answer"]
@@ -186,19 +184,19 @@ def test_work_can_be_stopped_and_the_page_is_not_kept_waiting(tab):
     assert stopped["state"] == "stopped"
     assert tab.get(f"/jobs/{started['id']}").json()["state"] == "stopped"
     assert tab.get("").json()["runs"] == []
-    assert tab.cluster(source, method="ecm", clusters=2)["n"] == 4000  # another process took over
+    assert tab.cluster(source, method="ecm", clusters=2)["n"] == 4000
 
 
-def test_what_a_person_does_wrong_is_told_in_words(tab):
+def test_invalid_settings(tab):
     assert tab.post("/runs", {"columns": ["a"]}).json()["error"] == "load a table first"
     source = tab.load("butterfly")
     columns = [column["name"] for column in source["columns"]]
     for settings, words in (
         ({"columns": []}, "at least one column"),
         ({"columns": ["<b>"]}, "there is no column '<b>'"),
-        ({"columns": columns, "method": "kmeans"}, "method must be one of"),
-        ({"columns": columns, "clusters": "many"}, "whole number"),
-        ({"columns": columns, "method": "ecm", "parameters": {"nonsense": 1}}, "no such parameter"),
+        ({"columns": columns, "method": "kmeans"}, "method"),
+        ({"columns": columns, "clusters": "many"}, "clusters must be"),
+        ({"columns": columns, "method": "ecm", "parameters": {"nonsense": 1}}, "nonsense"),
         ({"columns": columns, "only": "selection"}, "nothing is selected"),
     ):
         answer = tab.post("/runs", settings)
@@ -214,9 +212,9 @@ def test_what_a_person_does_wrong_is_told_in_words(tab):
     assert tab.get("/api/sessions/nobody").status == 404
 
 
-def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
+def test_internal_errors_are_printed_in_the_terminal_only(tab, iris, monkeypatch, capsys):
     client, _, run = iris
-    monkeypatch.setattr(viewing, "explain_object", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(views, "explain_object", lambda *a, **k: 1 / 0)
     answer = client.get(f"/runs/{run['id']}/why?object=1")
     assert answer.status == 500
     assert "division" not in answer.content.decode()
@@ -226,7 +224,7 @@ def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
 # ---- uploads --------------------------------------------------------------------------------------------------------
 
 
-def test_uploads_are_limited(tab, monkeypatch):
+def test_upload_limit(tab, monkeypatch):
     monkeypatch.setattr(loading, "MAX_UPLOAD_BYTES", 1000)
     answer = tab.ask("PUT", "/file?name=large.csv", content=b"x" * 2000)
     assert answer.status == 413
@@ -248,7 +246,7 @@ def test_uploads_are_limited(tab, monkeypatch):
     ],
     ids=["pickle", "objects", "text", "empty", "parquet", "gzip"],
 )
-def test_hostile_files_are_refused_in_words(tab, name, content):
+def test_hostile_files_are_rejected(tab, name, content):
     job = tab.upload(name, content)
     assert job["state"] == "failed"
     assert job["error"]
@@ -256,14 +254,14 @@ def test_hostile_files_are_refused_in_words(tab, name, content):
     assert "/tmp" not in job["error"]
 
 
-def test_names_of_files_stay_in_their_folder():
+def test_safe_names():
     assert safe_name("../../etc/passwd") == "passwd"
     assert safe_name("C:\\windows\\table.csv") == "table.csv"
     assert safe_name("..") == "table.csv"
     assert "/" not in safe_name("a/<script>.csv")
 
 
-def test_tabs_do_not_disturb_each_other(studio):
+def test_tabs_are_independent(studio):
     one, other = Client(studio), Client(studio)
     one.open()
     other.open()
@@ -275,7 +273,7 @@ def test_tabs_do_not_disturb_each_other(studio):
     assert one.get(f"/runs/{run['id']}/objects").status == 404
 
 
-def test_the_file_of_the_command_line_is_there_at_once_and_told_when_it_was_moved(tmp_path, capfd):
+def test_file_of_the_command_line(tmp_path, capfd):
     path = tmp_path / "points.csv"
     path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
     with running_studio(path) as guard:
@@ -290,16 +288,15 @@ def test_the_file_of_the_command_line_is_there_at_once_and_told_when_it_was_move
     assert "Traceback" not in capfd.readouterr().err
 
 
-NO_QUESTIONS = [
+INVALID_BODIES = [
     b'{"name": NaN}', b'{"name": 1e999}', b'{"name": "\\ud800"}', b'{"name": ' + b"9" * 400 + b"}", b"[1]", b"{",
     b'{"a": ' + b"[" * 100_000, b'{"columns": 3}', b'{"categories": [1]}', b'{"parameters": [1]}', b'{"positions": 3}',
     b'{"positions": ["x"]}', b'{"start": {"a": 1}}', b'{"bytes": "abc"}',
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", NO_QUESTIONS)
-def test_questions_that_are_none(iris, body):
-    """They are refused in words, and leave a session that still answers."""
+@pytest.mark.parametrize("body", INVALID_BODIES)
+def test_invalid_bodies(iris, body):
     tab, _, run = iris
     headers = {**tab.credentials, "content-type": "application/json"}
     for path in ("/runs", "/settings", f"/runs/{run['id']}/rows", f"/runs/{run['id']}/name", "/rules"):
@@ -307,7 +304,7 @@ def test_questions_that_are_none(iris, body):
     assert tab.get("").status == 200
 
 
-def test_a_run_of_a_table_that_was_replaced_is_not_kept(tab):
+def test_run_of_a_replaced_table_is_discarded(tab):
     source = tab.load("wine")
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
     asked = {"columns": columns, "clusters": 3, "method": "evclus", "parameters": {"n_init": 200}}
@@ -329,8 +326,7 @@ HOSTILE_ADDRESSES = [
 
 
 @pytest.mark.parametrize(("method", "path"), HOSTILE_ADDRESSES)
-def test_addresses_and_bytes_that_are_no_question(iris, method, path):
-    """Bytes where text is asked for, text where bytes are: refused in words, and the session still answers."""
+def test_invalid_addresses(iris, method, path):
     tab, _, run = iris
     for body in (b"", b"\xff\x00", b"{}"):
         headers = {**tab.credentials, "content-type": "application/octet-stream"}
@@ -338,18 +334,17 @@ def test_addresses_and_bytes_that_are_no_question(iris, method, path):
     assert tab.get("").status == 200
 
 
-def test_a_run_writes_no_file_of_its_own(iris, tmp_path):
+def test_local_parameters_are_rejected(iris, tmp_path):
     tab, source, _ = iris
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
     for name, value in (("checkpoint", str(tmp_path / "here")), ("device", "cuda"), ("n_jobs", 64)):
         answer = tab.post("/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}})
         assert answer.status == 422
-        assert f"{name} is not set on this page" in answer.json()["error"]
+        assert name in answer.json()["error"]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_upload_that_is_cut_short_is_no_fault(studio, tab, capfd):
-    """The connection is lost half-way: nothing is loaded, nothing is traced, the studio goes on."""
+def test_interrupted_upload(studio, tab, capfd):
     with socket.create_connection(("127.0.0.1", studio.port)) as connection:
         head = [f"PUT {tab.base}/file?name=t.csv HTTP/1.1", f"host: 127.0.0.1:{studio.port}", "content-length: 1000000"]
         head += [f"{name}: {value}" for name, value in tab.credentials.items()]

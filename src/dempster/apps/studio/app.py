@@ -1,4 +1,4 @@
-"""The studio as a web application: its page, its questions, its guard."""
+"""The web application of the studio: page, routes and access control."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from starlette.staticfiles import StaticFiles
 
 from dempster import __version__
 from dempster.apps.map import STATIC_FOLDER
-from dempster.apps.studio import clustering, comparing, exporting, loading, selecting, teaching, viewing
-from dempster.apps.studio.guard import Gate, Guard
+from dempster.apps.studio import clustering, comparison, export, loading, selection, teaching, views
+from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
 from dempster.apps.studio.planes import plane_kinds
 from dempster.apps.studio.sessions import Sessions
@@ -25,14 +25,14 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def make_app(guard: Guard, file: Path | None = None) -> Starlette:
-    """The application.
+    """Return the application.
 
     Parameters
     ----------
     guard : Guard
-        Who is let in.
+        Access control.
     file : Path, optional
-        Table that each new tab starts with.
+        Table that each new tab loads.
     """
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
@@ -42,26 +42,26 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         return response
 
     async def about(request: Request) -> Response:
-        examples = [{"name": name, "words": words} for name, words in loading.EXAMPLES.items()]
-        methods = clustering.method_list()
+        examples = [{"name": name, "words": description} for name, description in loading.EXAMPLES.items()]
+        methods = clustering.list_methods()
         return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": plane_kinds()})
 
     @asynccontextmanager
-    async def life(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.sessions.close_on_exit()
         app.state.workers.prepare()
         yield
         app.state.sessions.close()
 
-    subjects = (loading, clustering, viewing, selecting, teaching, comparing, exporting)
+    modules = (loading, clustering, views, selection, teaching, comparison, export)
     routes = [
         Route("/", index),
         Route("/api/about", about),
-        *(route for subject in subjects for route in subject.ROUTES),
+        *(route for module in modules for route in module.ROUTES),
         Mount("/static/map", StaticFiles(directory=STATIC_FOLDER)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(Gate, guard=guard)], lifespan=life)
+    app = Starlette(routes=routes, middleware=[Middleware(GuardMiddleware, guard=guard)], lifespan=lifespan)
     app.state.workers = Workers()
     app.state.sessions = Sessions(app.state.workers)
     app.state.file = file

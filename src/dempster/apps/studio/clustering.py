@@ -1,40 +1,53 @@
-"""Cluster: methods and their parameters, runs, belief peaks, candidates for the number of clusters."""
+"""Cluster: methods and their parameters, recipes from requests, runs, belief peaks, and the number of clusters."""
 
 from __future__ import annotations
 
+import csv
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
 from dempster.apps.map import pack, to_plain
 from dempster.apps.recipe import Recipe
-from dempster.apps.studio.recipe_from_request import LOCAL_PARAMETERS, build_recipe, selected_source
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
-from dempster.apps.studio.runs import Run, Source
-from dempster.apps.studio.sessions import Session
-from dempster.registry import find_method, method_names
+from dempster.apps.studio.sessions import Run, Session, Source
+from dempster.registry import find_method, method_names, parse_value
 
-_NOT_HERE = ("secm", "wmvec")  # images and several tables are no table of objects
-_OWN = ("n_clusters", "random_state", "missing", "verbose", "init", "metric", *LOCAL_PARAMETERS)
-# what a person would change first; the rest is folded away
-_FIRST = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
-_MAX_FIRST = 4
+MAX_CENTERS = 100
+MAX_MAIN_PARAMETERS = 4
+_OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
+_LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # They concern the machine, not the result.
+_HIDDEN_PARAMETERS = ("n_clusters", "random_state", "missing", "verbose", "init", *_LOCAL_PARAMETERS)
+# The parameters that matter most; the page folds the others.
+_MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
+
+# ---- methods --------------------------------------------------------------------------------------------------------
 
 
 @cache
-def method_list() -> list[dict[str, Any]]:
-    """For the page: every method with what it can do and its parameters, those that matter first."""
-    found = []
-    for name in method_names():
-        if name in _NOT_HERE:
-            continue
-        info = find_method(name)
-        shown = [p for p in info.parameters if p.name not in _OWN or (p.name == "metric" and "adaptive" in p.words)]
-        first = [p.name for p in sorted(shown, key=_rank) if p.name in _FIRST][:_MAX_FIRST]
-        parameters = [
+def list_methods() -> list[dict[str, Any]]:
+    """Return every method with its capabilities and parameters, the main ones first."""
+    return [_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS]
+
+
+def _describe_method(name: str) -> dict[str, Any]:
+    info = find_method(name)
+    parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
+    # A metric that may also be a dissimilarity cannot be chosen: the studio clusters tables.
+    parameters = [p for p in parameters if p.name != "metric" or (p.choices and "precomputed" not in p.choices)]
+    order = {main: k for k, main in enumerate(_MAIN_PARAMETERS)}
+    parameters.sort(key=lambda p: order.get(p.name, len(order)))
+    main = [p.name for p in parameters if p.name in order][:MAX_MAIN_PARAMETERS]
+    return {
+        "name": name,
+        "title": info.class_name,
+        "summary": info.summary,
+        "parameters": [
             {
                 "name": p.name,
                 "default": to_plain(p.default),
@@ -42,170 +55,219 @@ def method_list() -> list[dict[str, Any]]:
                 "choices": list(p.choices),
                 "flag": p.is_flag,
                 "help": p.help,
-                "first": p.name in first,
+                "first": p.name in main,
             }
-            for p in sorted(shown, key=_rank)
-        ]
-        found.append(
-            {
-                "name": name,
-                "title": info.class_name,
-                "summary": info.summary,
-                "parameters": parameters,
-                "takes_number": info.parameter("n_clusters") is not None,
-                "learns": "constraints" in info.capabilities,
-                "takes_partial": "missing" in info.capabilities,
-                "takes_categories": bool({"mixed", "categories"} & set(info.capabilities)),
-            }
-        )
-    return found
+            for p in parameters
+        ],
+        "takes_number": info.parameter("n_clusters") is not None,
+        "learns": "constraints" in info.capabilities,
+        "takes_partial": "missing" in info.capabilities,
+        "takes_categories": bool({"mixed", "categories"} & set(info.capabilities)),
+    }
 
 
-def _rank(parameter: Any) -> tuple[int, str]:
-    return (_FIRST.index(parameter.name) if parameter.name in _FIRST else len(_FIRST), "")
+# ---- recipes --------------------------------------------------------------------------------------------------------
 
 
-def _start(session: Session, params: Params) -> dict[str, Any]:
-    """Cluster all objects, or those that are selected, or start from belief peaks."""
-    source, origin, rows = session.table(), "all objects", None
+def build_recipe(session: Session, params: Params, source: Source, rows: np.ndarray | None = None) -> Recipe:
+    """Build the recipe of a run and write the file of answers that it needs.
+
+    Parameters
+    ----------
+    session : Session
+    params : dict
+        ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``, ``parameters`` (numbers
+        may be text), ``learn`` (whether to use the answers about pairs).
+    source : Source
+        The table, or the part of it that is clustered.
+    rows : array of int, optional
+        Rows of the table that the part consists of; all by default.
+    """
+    columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
+    if not columns and not categories:
+        raise InvalidInputError("select at least one column to cluster by")
+    if unknown := [name for name in [*columns, *categories] if name not in set(source.table.columns)]:
+        raise InvalidInputError(f"there is no column '{unknown[0]}'")
+    method, options = str(params.get("method") or "evclus"), source.options
+    is_auto = params.get("clusters") in (None, "", "auto")
+    recipe = Recipe(
+        files=(str(source.path),),
+        header=options.get("header"),
+        delimiter=options.get("delimiter"),
+        decimal=options.get("decimal"),
+        index=options.get("index_col"),
+        columns=columns,
+        categories=categories,
+        scale=bool(params.get("scale", True)),
+        missing=str(params.get("missing") or "refuse"),
+        method=method,
+        clusters="auto" if is_auto else parse_integer(params, "clusters"),
+        seed=parse_integer(params, "seed") if params.get("seed") else 0,
+        parameters=_parse_parameters(params.get("parameters") or {}),
+    )
+    answers = _select_answers(session, rows) if params.get("learn") else []
+    if answers:
+        if "constraints" not in find_method(method).capabilities:
+            raise InvalidInputError(f"{method} does not use answers about pairs; select evclus or cecm")
+        path = session.new_file("answers.csv")
+        # Without a column of names, the rows of a part are numbered from zero.
+        is_renumbered = rows is not None and recipe.index is None
+        write_answers(path, answers, range(len(source.table)) if is_renumbered else source.table.index)
+        recipe = replace(recipe, constraints=str(path))
+    return recipe
+
+
+def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int, int, str]]:
+    return session.pair_answers.select(np.arange(len(session.get_source().table)) if rows is None else rows)
+
+
+def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
+    """Parse the fields of the page; an empty field means the default."""
+    filled = {str(name): value for name, value in fields.items() if value not in ("", None)}
+    for name in filled:
+        if name in _LOCAL_PARAMETERS:
+            raise InvalidInputError(f"parameters: {name} cannot be set in the studio")
+    return {name: parse_value(value.strip()) if isinstance(value, str) else value for name, value in filled.items()}
+
+
+def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -> None:
+    """Write answers about pairs as a CSV file with the names of both rows and the answer."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["object", "other", "answer"])
+        writer.writerows([names[first], names[second], answer] for first, second, answer in answers)
+
+
+# ---- runs -----------------------------------------------------------------------------------------------------------
+
+
+def _start_run(session: Session, params: Params) -> dict[str, Any]:
+    """Cluster all objects or the selected ones, or start from belief peaks."""
+    source, origin, rows = session.get_source(), "all objects", None
+    table = source.table
     if params.get("only") == "selection":
-        rows = np.flatnonzero(_selected(session))
-        source, origin = selected_source(session, rows), f"{len(rows):,} selected objects"
+        rows = np.flatnonzero(session.get_selection())
+        source, origin = _write_rows(session, rows), f"{len(rows):,} selected objects"
     if params.get("start") is not None:
         if rows is not None:
-            raise InvalidInputError("belief peaks are those of all objects: start from them without a selection")
+            raise InvalidInputError("belief peaks are computed from all objects; start from them without a selection")
         params, origin = _start_from_peaks(session, params)
     recipe = build_recipe(session, params, source, rows)
     if recipe.constraints is not None:
-        n_answers = len(session.pair_answers.between(np.arange(len(session.table().table)) if rows is None else rows))
-        origin += f", {format_count(n_answers, 'answer')}"
+        origin += f", {format_count(len(_select_answers(session, rows)), 'answer')}"
     session.settings = {name: value for name, value in params.items() if name not in ("session", "only", "start")}
-    number = session.next_run()
+    number = str(next(session.run_numbers))
 
-    def finish(found: Any, warnings: list[str]) -> dict[str, Any]:
-        run = _run(number, recipe, source, session.table(), found, warnings, origin, rows)
-        about = run.describe()
-        session.keep(run)
-        return about
+    def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
+        model = result["estimator"]
+        run_rows = result["rows"] if rows is None else rows[result["rows"]]
+        run = Run(
+            id=number,
+            name=f"{type(model).__name__}, {model.credal_partition_.n_clusters} clusters",
+            recipe=recipe,
+            estimator=model,
+            table=table.iloc[run_rows],
+            attributes=result["attributes"],
+            values=result["values"],
+            preparation=result["preparation"],
+            rows=run_rows,
+            notes=[*result["notes"], *warnings],
+            seconds=result["seconds"],
+            origin=origin,
+        )
+        description = run.describe()
+        session.add_run(run)
+        return description
 
-    return {"job": session.start("run", "cluster", {"recipe": recipe.to_dict()}, finish).describe()}
-
-
-def _run(
-    number: str,
-    recipe: Recipe,
-    source: Source,
-    everyone: Source,
-    found: dict[str, Any],
-    warnings: list[str],
-    origin: str,
-    chosen: np.ndarray | None,
-) -> Run:
-    rows = found["rows"] if chosen is None else chosen[found["rows"]]
-    model = found["estimator"]
-    name = f"{type(model).__name__}, {model.credal_partition_.n_clusters} clusters"
-    return Run(
-        id=number,
-        name=name,
-        recipe=recipe,
-        estimator=model,
-        table=everyone.table.iloc[rows],
-        attributes=found["attributes"],
-        values=found["values"],
-        preparation=found["preparation"],
-        rows=rows,
-        notes=[*found["notes"], *warnings],
-        seconds=found["seconds"],
-        origin=origin,
-    )
+    return session.start_job("run", "cluster", {"recipe": recipe.to_dict()}, finish)
 
 
-def _selected(session: Session) -> np.ndarray:
-    if session.selection is None or not session.selection.any():
-        raise InvalidInputError("nothing is selected")
-    return session.selection
+def _write_rows(session: Session, rows: np.ndarray) -> Source:
+    """Write rows of the table to a file, so that a run of them can be repeated."""
+    source = session.get_source()
+    if len(rows) < 2:
+        raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
+    path = session.new_file(f"{Path(source.name).name.split('.')[0]}-selection.csv")
+    part, index = source.table.iloc[rows], source.options.get("index_col")
+    part.to_csv(path, index=index is not None, index_label=index)
+    options = {"header": True, "delimiter": ",", "decimal": "."}
+    return Source(path, path.name, options | ({} if index is None else {"index_col": index}), part)
 
 
 def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
-    """The same settings with centers at the objects that were chosen in the delta-Bel graph."""
+    """Return the settings of the peaks with the selected objects as initial centers, and the origin of the run."""
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
-    values = session.peaks["values"]
-    chosen = list(params["start"])
-    if not chosen or not all(0 <= i < len(values) for i in chosen):
-        raise InvalidInputError("select the centers in the graph first")
-    if len(chosen) > 100:
-        raise InvalidInputError(f"{len(chosen)} centers are selected; choose at most 100")
+    values, centers = session.peaks["values"], list(params["start"])
+    if not 1 <= len(centers) <= MAX_CENTERS or not all(0 <= i < len(values) for i in centers):
+        raise InvalidParameterError("start", f"the positions of 1 to {MAX_CENTERS} objects", centers)
     prominence = session.peaks["belief"] * session.peaks["delta"]
-    chosen.sort(key=lambda i: -prominence[i])
-    parameters = {**(params.get("parameters") or {}), "init": values[chosen].tolist()}
+    centers.sort(key=lambda i: -prominence[i])
     settings = {
         **session.peaks["settings"],
         "method": params.get("method"),
-        "clusters": len(chosen),
-        "parameters": parameters,
+        "clusters": len(centers),
+        "parameters": {**(params.get("parameters") or {}), "init": values[centers].tolist()},
     }
-    return settings, f"{len(chosen)} chosen belief peaks"
+    return settings, f"{len(centers)} chosen belief peaks"
 
 
-def _forget(session: Session, params: Params) -> dict[str, Any]:
+def _delete_run(session: Session, params: Params) -> dict[str, Any]:
     with session.lock:
         session.runs.pop(str(params["run"]), None)
     return {}
 
 
-def _rename(run: Run, params: Params) -> dict[str, Any]:
+def _rename_run(run: Run, params: Params) -> dict[str, Any]:
     name = str(params.get("name", "")).strip()
     if not name:
-        raise InvalidInputError("a run needs a name")
+        raise InvalidParameterError("name", "a text that is not empty", name)
     run.name = name[:80]
     return run.describe()
 
 
-# ---- peaks and numbers ----------------------------------------------------------------------------------------------
+# ---- belief peaks and number of clusters ----------------------------------------------------------------------------
 
 
-def _find_peaks(session: Session, params: Params) -> dict[str, Any]:
+def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
+    is_auto = params.get("n_neighbors") in (None, "", "auto")
+    n_neighbors = "auto" if is_auto else parse_integer(params, "n_neighbors")
     params = {**params, "method": "bpec", "parameters": {}, "clusters": "auto", "learn": False}
-    recipe = build_recipe(session, params, session.table())
-    kept = ("columns", "categories", "scale", "missing", "seed")
-    settings = {name: params[name] for name in kept if name in params}
+    recipe = build_recipe(session, params, session.get_source())
+    settings = {name: params[name] for name in ("columns", "categories", "scale", "missing", "seed") if name in params}
 
-    def finish(found: Any, warnings: list[str]) -> dict[str, Any]:
-        session.peaks = {**found, "settings": settings, "notes": warnings}
-        return {"chosen": found["chosen"], "n_neighbors": found["n_neighbors"]}
+    def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
+        session.peaks = {**result, "settings": settings, "notes": warnings}
+        return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
-    neighbors = params.get("n_neighbors")
-    neighbors = "auto" if neighbors in (None, "", "auto") else parse_integer(neighbors, "n_neighbors")
-    arguments = {"recipe": recipe.to_dict(), "n_neighbors": neighbors}
-    return {"job": session.start("peaks", "peaks", arguments, finish).describe()}
+    return session.start_job("peaks", "peaks", {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors}, finish)
 
 
-def _peaks(session: Session, params: Params) -> bytes:
-    found = session.peaks
-    if found is None:
+def _get_peaks(session: Session, params: Params) -> bytes:
+    peaks = session.peaks
+    if peaks is None:
         raise InvalidInputError("find the belief peaks first")
-    arrays = {"belief": found["belief"], "delta": found["delta"], "rows": found["rows"].astype(np.int32)}
-    about = {name: found[name] for name in ("chosen", "n_neighbors", "min_belief", "notes")}
-    return pack(arrays, n=len(found["belief"]), **about)
+    arrays = {"belief": peaks["belief"], "delta": peaks["delta"], "rows": peaks["rows"].astype(np.int32)}
+    values = {name: peaks[name] for name in ("chosen", "n_neighbors", "min_belief", "notes")}
+    return pack(arrays, n=len(peaks["belief"]), **values)
 
 
-def _number(session: Session, params: Params) -> dict[str, Any]:
+def _start_number(session: Session, params: Params) -> dict[str, Any]:
     params = {**params, "method": "evclus", "parameters": {}, "clusters": "auto", "learn": False}
-    recipe = build_recipe(session, params, session.table())
+    recipe = build_recipe(session, params, session.get_source())
 
-    def finish(found: Any, warnings: list[str]) -> Any:
-        session.number = to_plain(found)
+    def finish(result: Any, warnings: list[str]) -> Any:
+        session.number = to_plain(result)
         return session.number
 
-    return {"job": session.start("number", "number", {"recipe": recipe.to_dict()}, finish).describe()}
+    return session.start_job("number", "number", {"recipe": recipe.to_dict()}, finish)
 
 
 ROUTES = [
-    route("/runs", _start, "POST"),
-    route("/runs/{run}", _forget, "DELETE"),
-    run_route("/name", _rename, "POST"),
-    route("/peaks", _find_peaks, "POST"),
-    route("/peaks", _peaks),
-    route("/number", _number, "POST"),
+    route("/runs", _start_run, "POST"),
+    route("/runs/{run}", _delete_run, "DELETE"),
+    run_route("/name", _rename_run, "POST"),
+    route("/peaks", _start_peaks, "POST"),
+    route("/peaks", _get_peaks),
+    route("/number", _start_number, "POST"),
 ]

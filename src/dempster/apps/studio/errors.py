@@ -1,7 +1,8 @@
-"""Errors of the studio, and what the page is told of any error: the type decides the status."""
+"""Errors of the studio, and the response to any error: the type of the error decides the status."""
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -9,42 +10,53 @@ from pathlib import Path
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
-from dempster.apps.studio.worker import without_folders
-
-_INSIDE = "Something went wrong inside. The terminal in which the studio was started shows where."
+FOLDER_PREFIX = "dempster-studio-"
+_FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 
 class GoneError(Exception):
-    """A session, a run or a job that does not exist any more."""
+    """A session, a run or a job that no longer exists."""
 
 
 class TooLargeError(Exception):
-    """A request of more bytes than are taken."""
+    """A request or file that is larger than the limit."""
+
+
+def hide_folders(message: str) -> str:
+    """Remove the temporary folder of the studio from the paths in a message.
+
+    Examples
+    --------
+    >>> from dempster.apps.studio.errors import hide_folders
+    >>> hide_folders("cannot open '/tmp/dempster-studio-x1/0f/1/table.csv'")
+    "cannot open 'table.csv'"
+    """
+    return _FOLDER.sub("", message)
 
 
 def to_response(error: Exception) -> Response:
-    """Respond with one line for the page."""
-    status, words = describe_error(error)
-    return JSONResponse({"error": words}, status)
+    """Respond with the message of an error in one line."""
+    status, message = describe_error(error)
+    return JSONResponse({"error": message}, status)
 
 
 def describe_error(error: Exception) -> tuple[int, str]:
-    """Return status and words; errors that are no fault of the person go to the terminal, with their place."""
+    """Return the HTTP status and the message of an error; print the traceback of an unexpected one."""
     if isinstance(error, GoneError):
-        status, words = 404, str(error)
+        status, message = 404, str(error)
     elif isinstance(error, TooLargeError):
-        status, words = 413, str(error)
+        status, message = 413, str(error)
     elif isinstance(error, ValueError | ImportError):
-        status, words = 422, without_folders(" ".join(str(error).split()))
+        status, message = 422, " ".join(str(error).split())
     elif isinstance(error, ClientDisconnect):
-        status, words = 400, "The request ended before all of it had come."
+        status, message = 400, "The connection was closed before the request was complete."
     elif isinstance(error, OSError):
         reason = error.strerror or str(error)
         status = 422
-        words = without_folders(reason if error.filename is None else f"{Path(str(error.filename)).name}: {reason}")
+        message = reason if error.filename is None else f"{Path(str(error.filename)).name}: {reason}"
     elif isinstance(error, MemoryError):
-        status, words = 422, "There is not enough memory for this."
+        status, message = 422, "There is not enough memory."
     else:
         traceback.print_exception(error, file=sys.stderr)
-        status, words = 500, _INSIDE
-    return status, words.encode("utf-8", "replace").decode()
+        status, message = 500, "Internal error; see the terminal in which the studio was started."
+    return status, hide_folders(message).encode("utf-8", "replace").decode()

@@ -1,9 +1,9 @@
-"""Who may talk to the studio: the page that was opened with the token, on this machine, and nobody else.
+"""Access control of the studio: only the page that was opened with the token can send requests.
 
-A page of a stranger can make a browser send requests to this machine. Four things keep it out: the name of the host
-must be one of ours (a stranger's name that was made to point here is not), the origin, where a browser tells it, must
-be this page, a cookie that only this page's browser has must come along, and whatever is not a part of the page itself
-must carry the token in a header, which no other page can know or send.
+Any web page can make a browser send requests to this machine. Four checks reject them: the host name must belong to
+this server (which prevents DNS rebinding), the origin, if the browser sends one, must be this page, the request must
+carry the cookie of this page, and requests other than for files of the page must carry the token in a header, which
+other pages can neither read nor send.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from typing import Any
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -31,11 +31,11 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_CLOSED = "This is not the address of the studio: open the one that was printed when it was started, with its token."
+_REJECTED = "Access denied. Open the address with the token that the studio printed when it was started."
 
 
 class Guard:
-    """What is let in: names of this host, and the token.
+    """Host names and token that a request must have.
 
     Parameters
     ----------
@@ -43,41 +43,44 @@ class Guard:
         Address that the studio listens on.
     port : int
     token : str, optional
-        Drawn at random by default.
+        A random one by default.
     """
 
     def __init__(self, host: str, port: int, token: str | None = None):
         self.host, self.port = host, port
         self.token = secrets.token_urlsafe(24) if token is None else token
-        self.cookie = f"dempster-{port}"  # browsers keep one jar for all ports of a host
-        self._anywhere = host in ("0.0.0.0", "::", "")
-        names = {*_LOOPBACK, host, f"[{host}]", socket.gethostname().lower()} if self._anywhere else {host, f"[{host}]"}
-        self._names = {*names, *(_LOOPBACK if is_loopback(host) else ())}
+        self.cookie = f"dempster-{port}"  # Browsers share cookies among all ports of a host.
+        self._is_wildcard = host in ("0.0.0.0", "::", "")
+        self._names = {host, f"[{host}]"}
+        if self._is_wildcard:
+            self._names.add(socket.gethostname().lower())
+        if self._is_wildcard or is_loopback(host):
+            self._names.update(_LOOPBACK)
 
     @property
     def address(self) -> str:
-        """The address to open, token included."""
-        host = "127.0.0.1" if self._anywhere else f"[{self.host}]" if ":" in self.host else self.host
+        """Address of the page, with the token."""
+        host = "127.0.0.1" if self._is_wildcard else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/?token={self.token}"
 
-    def knows_host(self, header: str) -> bool:
-        """Whether a request was meant for this server: a stranger's name that points here is refused."""
+    def is_own_host(self, header: str) -> bool:
+        """Return whether the Host header of a request names this server."""
         name, colon, port = header.lower().rpartition(":")
         if not colon or port != str(self.port):
             return False
-        return name in self._names or (self._anywhere and _is_address(name.strip("[]")))
+        return name in self._names or (self._is_wildcard and _is_address(name.strip("[]")))
 
-    def knows_origin(self, header: str) -> bool:
-        """Whether a page that sends a request is this one."""
-        return header.startswith("http://") and self.knows_host(header.removeprefix("http://"))
+    def is_own_origin(self, header: str) -> bool:
+        """Return whether the Origin header of a request names this page."""
+        return header.startswith("http://") and self.is_own_host(header.removeprefix("http://"))
 
     def is_token(self, text: str | None) -> bool:
-        """Compared in a time that tells nothing."""
+        """Compare with the token, in constant time."""
         return text is not None and secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether an address can be reached from this machine only."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -89,8 +92,8 @@ def _is_address(text: str) -> bool:
     return True
 
 
-class Gate:
-    """Asks `Guard` of every request before anything else sees it, and puts the headers of safety on every answer."""
+class GuardMiddleware:
+    """Reject requests that the `Guard` does not allow, and add security headers to all responses."""
 
     def __init__(self, app: ASGIApp, guard: Guard):
         self.app, self.guard = app, guard
@@ -99,48 +102,42 @@ class Gate:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
-            return  # nothing here speaks by sockets
+            return  # The studio has no web sockets.
 
-        async def send_safely(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        status = self._refusal(scope)
+        status = self._rejection_status(scope)
         if status:
-            await PlainTextResponse(_CLOSED, status)(scope, receive, send_safely)
+            await PlainTextResponse(_REJECTED, status)(scope, receive, send_with_headers)
         else:
-            await self.app(scope, receive, send_safely)
+            await self.app(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> int:
-        """Status with which a request is refused; 0 if it is let in."""
-        headers, path = Headers(scope=scope), scope["path"]
-        if not self.guard.knows_host(headers.get("host", "")):
+    def _rejection_status(self, scope: Scope) -> int:
+        """Return the status with which to reject a request, 0 to accept it."""
+        headers, path, guard = Headers(scope=scope), scope["path"], self.guard
+        if not guard.is_own_host(headers.get("host", "")):
             return 421
         origin = headers.get("origin")
-        if origin is not None and not self.guard.knows_origin(origin):
+        if origin is not None and not guard.is_own_origin(origin):
             return 403
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return 403
-        if not (
-            self.guard.is_token(_cookie(headers, self.guard.cookie)) or (path == "/" and self._token_in_query(scope))
-        ):
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if path == "/" else []
+        has_token = len(tokens) == 1 and guard.is_token(tokens[0])
+        if not has_token and not guard.is_token(_read_cookie(headers.get("cookie", ""), guard.cookie)):
             return 403
-        if path.startswith("/api/") and not self.guard.is_token(headers.get(TOKEN_HEADER)):
+        if path.startswith("/api/") and not guard.is_token(headers.get(TOKEN_HEADER)):
             return 403
         return 0
 
-    def _token_in_query(self, scope: Scope) -> bool:
-        from urllib.parse import parse_qs
 
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        return len(given) == 1 and self.guard.is_token(given[0])
-
-
-def _cookie(headers: Any, name: str) -> str | None:
-    for part in headers.get("cookie", "").split(";"):
+def _read_cookie(header: str, name: str) -> str | None:
+    for part in header.split(";"):
         key, _, value = part.strip().partition("=")
         if key == name:
             return value

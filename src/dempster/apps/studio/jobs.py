@@ -1,7 +1,7 @@
-"""Long work, each in a process of its own: it can be watched, and stopped at any moment by ending the process.
+"""Jobs: tasks in worker processes, which can be watched and stopped at any moment by ending the process.
 
-Starting Python and importing the library takes seconds, so one process waits ahead of the next task, and one that has
-done its work waits for more.
+Starting Python and importing the library takes seconds. Therefore one process is started ahead of the next task, and a
+process that has finished a task is kept for another.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import Any
 
 from dempster.apps.studio.errors import describe_error
 
-_MOST = 6  # processes that work at a time
-_MAX_IDLE = 2
+MAX_RUNNING_JOBS = 6
+MAX_IDLE_PROCESSES = 2
 _numbers = count(1)
+Finish = Callable[[Any, list[str]], Any]
 
 
 class TooBusyError(ValueError):
-    """More work than the studio does at a time."""
+    """Too many jobs are running."""
 
 
 class Job:
@@ -34,44 +35,48 @@ class Job:
     ----------
     id, kind : str
     state : {"running", "done", "failed", "stopped"}
-    words, share : what the process says of how far it is
+    message : str
+        Progress message of the process.
+    share : float or None
+        Share of the work that is done, if the task reports it.
     error : str or None
+    answer : object
+        Return value of ``finish``.
     """
 
-    def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Callable[[Any, list[str]], Any]):
+    def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Finish):
         self.id, self.kind = str(next(_numbers)), kind
-        self.state, self.words = "running", "starting"
+        self.state, self.message = "running", "starting"
         self.error: str | None = None
         self.share: float | None = None
         self.answer: Any = None
-        self.started = time.time()
-        self.ended: float | None = None
+        self.start_time = time.time()
+        self.end_time: float | None = None
         self._process, self._finish = process, finish
         self._lock = Lock()
 
     def stop(self) -> None:
-        """End the process; what it had done is lost."""
+        """End the process and discard its work."""
         with self._lock:
             if self.state == "running":
-                self.state, self.ended = "stopped", time.time()
+                self.state, self.end_time = "stopped", time.time()
                 self._process.kill()
 
     def describe(self) -> dict[str, Any]:
-        """For the page."""
-        seconds = (self.ended or time.time()) - self.started
+        """Return the state of the job for the page."""
         return {
             "id": self.id,
             "kind": self.kind,
             "state": self.state,
-            "words": self.words,
+            "words": self.message,
             "share": self.share,
             "error": self.error,
             "answer": self.answer,
-            "seconds": round(seconds, 2),
+            "seconds": round((self.end_time or time.time()) - self.start_time, 2),
         }
 
-    def watch(self, task: tuple[str, dict[str, Any]], begun: Callable[[], None]) -> None:
-        """Hand over the task and listen until it is done, or the process ends; ``begun`` is called when it works."""
+    def watch(self, task: tuple[str, dict[str, Any]], on_first_message: Callable[[], None]) -> None:
+        """Send the task to the process and receive messages until the task or the process ends."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -79,89 +84,90 @@ class Job:
             pickle.dump(task, stdin, protocol=5)
             stdin.flush()
             kind, content = pickle.load(stdout)
-            begun()
+            on_first_message()
             while kind == "progress":
-                self.words, self.share = content["words"], content["share"]
+                self.message, self.share = content["words"], content["share"]
                 kind, content = pickle.load(stdout)
             self._end(kind, content)
         except (EOFError, OSError, pickle.UnpicklingError):
             self._process.kill()
-            self._end("failed", "the process that did the work ended; perhaps there was not enough memory")
+            self._end("failed", "the worker process ended unexpectedly; perhaps there was not enough memory")
 
     def _end(self, kind: str, content: Any) -> None:
         answer, error, state = None, None, kind
         if kind == "done":
             try:
-                self.words = "showing"
+                self.message = "showing"
                 answer = self._finish(content["result"], content["warnings"])
-            except Exception as problem:  # whatever it is, the work is over
+            except Exception as problem:  # The job must end whatever happens.
                 state, error = "failed", describe_error(problem)[1]
         else:
             error = content
         with self._lock:
             if self.state == "running":
-                self.answer, self.error, self.ended = answer, error, time.time()
+                self.answer, self.error, self.end_time = answer, error, time.time()
                 self.state = state
 
 
 class Workers:
-    """Processes: those that work, and one or two that wait with everything imported."""
+    """Worker processes: those that run a job, and one or two idle ones that have imported the library."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._idle: list[subprocess.Popen[bytes]] = []
         self._jobs: list[Job] = []
-        self._closed = False
+        self._is_closed = False
 
     def prepare(self) -> None:
-        """Have a process ready."""
+        """Start a process if none is idle."""
         with self._lock:
             self._idle = [process for process in self._idle if process.poll() is None]
-            if not self._closed and not self._idle:
-                self._idle.append(_process())
+            if not self._is_closed and not self._idle:
+                self._idle.append(_start_process())
 
-    def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]) -> Job:
-        """Give a task to a process; ``finish`` takes its result and warnings, and returns what the page is told."""
+    def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> Job:
+        """Run a task in a process; ``finish`` turns its result and warnings into the answer of the job."""
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
-            if len(self._jobs) >= _MOST:
-                raise TooBusyError(f"{_MOST} things are being computed already: wait for one of them, or stop it")
+            if len(self._jobs) >= MAX_RUNNING_JOBS:
+                raise TooBusyError(f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one")
             self._idle = [process for process in self._idle if process.poll() is None]
-            process = self._idle.pop() if self._idle else _process()
+            process = self._idle.pop() if self._idle else _start_process()
             job = Job(kind, process, finish)
             self._jobs.append(job)
         Thread(target=self._watch, args=(job, process, (task, arguments)), daemon=True).start()
         return job
 
     def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
-        job.watch(task, begun=self.prepare)  # for whoever comes next; not before, as imports would slow each other down
+        # The next process starts after this one has imported everything: imports at the same time slow each other.
+        job.watch(task, on_first_message=self.prepare)
         with self._lock:
-            keep = process.poll() is None and job.state != "stopped" and len(self._idle) < _MAX_IDLE
-            if keep and not self._closed:
+            is_usable = process.poll() is None and job.state != "stopped"
+            if is_usable and len(self._idle) < MAX_IDLE_PROCESSES and not self._is_closed:
                 self._idle.append(process)
                 return
-        _end(process)
+        _end_process(process)
 
     def close(self) -> None:
         """End all processes."""
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             for job in self._jobs:
                 job.stop()
             for process in self._idle:
-                _end(process)
+                _end_process(process)
             self._idle.clear()
 
 
-def _process() -> subprocess.Popen[bytes]:
+def _start_process() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dempster.apps.studio.worker"]
-    # in a group of its own: Ctrl-C in the terminal is for the studio, which then ends its processes itself
+    # A session of its own, so that Ctrl-C in the terminal reaches only the studio, which then ends its workers.
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
     )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):

@@ -1,4 +1,4 @@
-"""Where objects lie in a flat picture: two attributes, principal components, scaling, or UMAP where it is installed."""
+"""Planes: positions of the objects on the map by two attributes, principal components, MDS or UMAP (if installed)."""
 
 from __future__ import annotations
 
@@ -8,72 +8,78 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from dempster.dissimilarity.partial import filled
 
-_SAMPLE = 1500
-_NEIGHBORS = 10
-_GOOD, _FAIR = 0.75, 0.45  # share of the neighbors that are kept
+Progress = Callable[[str, float | None], None]
+
+MAX_DISTORTION_OBJECTS, N_NEIGHBORS = 1500, 10
+MAX_RANKED_PAIRS = 100_000
+MIN_FAITHFUL_SHARE, MIN_BENT_SHARE = 0.75, 0.45  # shares of the neighbors that are preserved
+
+MAX_LANDMARKS, MAX_LANDMARK_STEPS = 600, 200
+N_LANDMARKS_OF_MANY, N_PLACING_STEPS = 120, 30
+MANY_OBJECTS = 20_000
+_BLOCK_CELLS = 1 << 21
+_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
+
+_DISTORTION_MESSAGES = {
+    "faithful": "This plane is faithful",
+    "bent": "This plane distorts the data somewhat",
+    "distorted": "This plane distorts the data: rely on the masses, not on the positions",
+}
 
 
 @dataclass(frozen=True)
 class Distortion:
-    """Of a picture.
+    """Distortion of a plane.
 
     Attributes
     ----------
     kept : float
-        Of the ten nearest neighbors of an object, the share that is among the ten nearest in the picture.
+        Mean share of the ten nearest neighbors of an object that are among its ten nearest in the plane.
     correlation : float
-        Rank correlation of the distances between objects with those in the picture.
-    n_objects : int
-        How many objects were looked at.
+        Rank correlation of the distances between objects with those in the plane.
     """
 
     kept: float
     correlation: float
-    n_objects: int
 
     @property
     def grade(self) -> str:
-        """ "faithful", "bent" or "distorted"."""
-        return "faithful" if self.kept >= _GOOD else "bent" if self.kept >= _FAIR else "distorted"
-
-    def to_words(self) -> str:
-        """For the badge."""
-        tenths = round(10 * self.kept)
-        start = {
-            "faithful": "This picture is faithful",
-            "bent": "This picture bends the data somewhat",
-            "distorted": "This picture distorts: trust the masses more than the places",
-        }[self.grade]
-        return (
-            f"{start}. Of an object's 10 nearest neighbors about {tenths} are still its nearest here; distances agree "
-            f"in rank by {self.correlation:.2f} (1 is perfect)."
-        )
+        """Grade "faithful", "bent" or "distorted"."""
+        if self.kept >= MIN_FAITHFUL_SHARE:
+            return "faithful"
+        return "bent" if self.kept >= MIN_BENT_SHARE else "distorted"
 
     def describe(self) -> dict[str, Any]:
-        return {"kept": self.kept, "correlation": self.correlation, "grade": self.grade, "words": self.to_words()}
+        """Return the numbers and a sentence for the page."""
+        message = (
+            f"{_DISTORTION_MESSAGES[self.grade]}. About {round(10 * self.kept)} of the 10 nearest neighbors of an "
+            f"object are also its nearest here; the rank correlation of the distances is {self.correlation:.2f}."
+        )
+        return {"kept": self.kept, "correlation": self.correlation, "grade": self.grade, "words": message}
 
 
-def distortion_of(points: np.ndarray, data: np.ndarray) -> Distortion | None:
-    """Compare (n, 2) places with the (n, p) attributes they stand for, on a sample; None for fewer than four."""
-    from scipy.spatial.distance import pdist, squareform
+def compute_distortion(points: np.ndarray, data: np.ndarray) -> Distortion | None:
+    """Compare (n, 2) positions with the (n, p) data, on a sample; return None for fewer than four objects."""
     from scipy.stats import spearmanr
 
     n = len(data)
-    some = np.arange(n) if n <= _SAMPLE else np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
-    if len(some) < 4:
+    if n > MAX_DISTORTION_OBJECTS:
+        sample = np.sort(np.random.default_rng(0).choice(n, MAX_DISTORTION_OBJECTS, replace=False))
+        points, data, n = points[sample], data[sample], len(sample)
+    if n < 4:
         return None
-    true, flat = pdist(data[some]), pdist(points[some])
+    true, flat = pdist(data), pdist(points)
     if not (np.ptp(true) > 0 and np.ptp(flat) > 0):
         return None
-    k = min(_NEIGHBORS, (len(some) - 1) // 2)
-    near, shown = _nearest(squareform(true), k), _nearest(squareform(flat), k)
-    kept = float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in zip(near, shown, strict=True)]))
-    every = max(1, len(true) // 100_000)
-    return Distortion(kept, float(spearmanr(true[::every], flat[::every])[0]), len(some))
+    k = min(N_NEIGHBORS, (n - 1) // 2)
+    neighbors = zip(_nearest(squareform(true), k), _nearest(squareform(flat), k), strict=True)
+    kept = float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in neighbors]))
+    step = max(1, len(true) // MAX_RANKED_PAIRS)
+    return Distortion(kept, float(spearmanr(true[::step], flat[::step])[0]))
 
 
 def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
@@ -81,62 +87,9 @@ def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
     return np.argpartition(distances, k - 1, axis=1)[:, :k]
 
 
-MAX_LANDMARKS, MAX_LANDMARK_STEPS = 600, 200
-N_LANDMARKS_OF_MANY, N_PLACING_STEPS = 120, 30
-MANY_OBJECTS = 20_000
-_BLOCK_CELLS = 1 << 21
-_TOLERANCE = 1e-5
-
-
-def scaled_to_plane(data: np.ndarray, start: np.ndarray, tell: Callable[[str, float | None], None]) -> np.ndarray:
-    """(n, 2) places of n objects, from a start such as their principal components."""
-    n = len(data)
-    number = n if n <= MAX_LANDMARKS else N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
-    chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False)) if number < n else np.arange(n)
-    landmarks = _majorized(cdist(data[chosen], data[chosen]), start[chosen].copy(), tell)
-    if number == n:
-        return landmarks
-    points, rows = np.empty((n, 2)), max(1, _BLOCK_CELLS // number)
-    for begin in range(0, n, rows):
-        end = min(begin + rows, n)
-        points[begin:end] = _placed(cdist(data[begin:end], data[chosen]), start[begin:end].copy(), landmarks)
-        tell("multidimensional scaling: placing objects", end / n)
-    points[chosen] = landmarks
-    return points
-
-
-def _majorized(distances: np.ndarray, points: np.ndarray, tell: Callable[[str, float | None], None]) -> np.ndarray:
-    """Guttman's transform, over and over: the stress never rises."""
-    total, last = float(np.square(distances).sum()) or 1.0, np.inf
-    for step in range(MAX_LANDMARK_STEPS):
-        flat = cdist(points, points)
-        stress = float(np.square(flat - distances).sum()) / total
-        if last - stress <= _TOLERANCE * max(stress, 1e-12):
-            break
-        last = stress
-        ratio = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
-        points = (ratio.sum(axis=1)[:, None] * points - ratio @ points) / len(points)
-        tell(f"multidimensional scaling: stress {stress**0.5:.3f}", (step + 1) / MAX_LANDMARK_STEPS)
-    return points
-
-
-def _placed(distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """The same step for objects that only see the landmarks."""
-    middle = landmarks.mean(axis=0)
-    for _ in range(N_PLACING_STEPS):
-        flat = cdist(points, landmarks)
-        ratio = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
-        points = middle + (ratio.sum(axis=1)[:, None] * points - ratio @ landmarks) / len(landmarks)
-    return points
-
-
-Tell = Callable[[str, float | None], None]
-_GOLDEN = (np.sqrt(5) - 1) / 2
-
-
 @dataclass(frozen=True)
 class Plane:
-    """Places of the objects.
+    """Positions of the objects on the map.
 
     Attributes
     ----------
@@ -144,8 +97,7 @@ class Plane:
     axes : names of the two axes
     distortion : Distortion or None
     directions, origin, shift, stretch : arrays or None
-        Of a plane that lies straight in the space of the data: a place is the origin and so much of the two directions
-        as the point, less the shift, over the stretch, says.
+        Of a linear plane: the data at a point are ``origin + ((point - shift) / stretch) @ directions``.
     """
 
     points: np.ndarray
@@ -157,12 +109,13 @@ class Plane:
     stretch: np.ndarray | float = 1.0
 
     def to_values(self, points: np.ndarray) -> np.ndarray | None:
-        """What is clustered at (m, 2) places of a straight plane; None for others."""
+        """Return the clustered values at (m, 2) points of a linear plane; None for other planes."""
         if self.directions is None or self.origin is None:
             return None
         return self.origin + ((points - self.shift) / self.stretch) @ self.directions
 
     def describe(self) -> dict[str, Any]:
+        """Return axes and distortion for the page."""
         return {
             "axes": list(self.axes),
             "distortion": None if self.distortion is None else self.distortion.describe(),
@@ -171,14 +124,15 @@ class Plane:
 
 
 def plane_kinds() -> list[str]:
-    """Kinds that can be drawn here."""
+    """Return the kinds of planes that are available."""
     return ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
 
 
 def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:
-    """Two columns in the units of the table; a single one becomes a strip, whose height says nothing.
+    """Return the plane of two columns in the units of the table.
 
-    The distortion is that of looking at these two attributes only, in the scale in which they were clustered.
+    A single column (x equal to y) becomes a strip; the second coordinate only separates the points. The distortion is
+    computed from the scaled data.
     """
     complete = filled(data)
     values = filled(np.asarray(table, dtype=float))
@@ -186,20 +140,22 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
     if x == y:
         rank = np.empty(len(values))
         rank[np.argsort(values[:, x], kind="stable")] = np.arange(len(values))
-        height = (rank * _GOLDEN + 0.5) % 1 - 0.5
+        height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
         points, flat = np.column_stack([values[:, x], height]), np.column_stack([complete[:, x], 0 * height])
-        return Plane(points, (names[x], ""), distortion_of(flat, complete))
-    unit = np.zeros((2, data.shape[1]))
-    unit[0, x] = unit[1, y] = 1
+        return Plane(points, (names[x], ""), compute_distortion(flat, complete))
+    columns = [x, y]
+    directions = np.zeros((2, data.shape[1]))
+    directions[0, x] = directions[1, y] = 1
     origin = np.median(complete, axis=0)
-    origin[[x, y]] = 0
-    distortion = distortion_of(complete[:, [x, y]], complete)
-    shown = [x, y]
-    return Plane(values[:, shown], (names[x], names[y]), distortion, unit, origin, center[shown], scale[shown])
+    origin[columns] = 0
+    distortion = compute_distortion(complete[:, columns], complete)
+    return Plane(
+        values[:, columns], (names[x], names[y]), distortion, directions, origin, center[columns], scale[columns]
+    )
 
 
 def principal_plane(data: np.ndarray) -> Plane:
-    """The two directions in which the data vary most."""
+    """Return the plane of the first two principal components."""
     from sklearn.decomposition import PCA
 
     complete = filled(data)
@@ -207,27 +163,58 @@ def principal_plane(data: np.ndarray) -> Plane:
         points = np.column_stack([complete[:, 0], np.zeros(len(data))])
         return Plane(points, ("only attribute", ""), None)
     model = PCA(2, random_state=0).fit(complete)
-    points, names = model.transform(complete), []
-    for k, share in enumerate(model.explained_variance_ratio_, start=1):
-        names.append(f"principal component {k} ({share:.0%} of the variance)")
-    return Plane(points, (names[0], names[1]), distortion_of(points, complete), model.components_, model.mean_)
+    points, shares = model.transform(complete), model.explained_variance_ratio_
+    first, second = (f"principal component {k} ({share:.0%} of the variance)" for k, share in enumerate(shares, 1))
+    return Plane(points, (first, second), compute_distortion(points, complete), model.components_, model.mean_)
 
 
-def scaling_plane(data: np.ndarray, tell: Tell) -> Plane:
-    """Distances in the picture as near as can be to the true ones."""
+def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
+    """Return the plane of metric multidimensional scaling, started from the principal components."""
     complete = filled(data)
     start = principal_plane(data).points
-    points = scaled_to_plane(complete, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), tell)
-    return Plane(points, ("scaling 1", "scaling 2"), distortion_of(points, complete))
+    points = scale_to_plane(complete, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
+    return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, complete))
 
 
-def umap_plane(data: np.ndarray, tell: Tell) -> Plane:
-    """Neighbors together; distances between groups mean little."""
+def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
+    """Return (n, 2) positions by multidimensional scaling of landmarks, to which the other objects are fitted."""
+    from sklearn.manifold import smacof
+
+    n = len(data)
+    number = n if n <= MAX_LANDMARKS else N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
+    chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False)) if number < n else np.arange(n)
+    progress("multidimensional scaling", None)
+    landmarks = smacof(
+        cdist(data[chosen], data[chosen]), init=start[chosen], n_init=1, max_iter=MAX_LANDMARK_STEPS, eps=1e-5
+    )[0]
+    if number == n:
+        return landmarks
+    points, n_rows = np.empty((n, 2)), max(1, _BLOCK_CELLS // number)
+    for begin in range(0, n, n_rows):
+        end = min(begin + n_rows, n)
+        points[begin:end] = _fit_to_landmarks(cdist(data[begin:end], data[chosen]), start[begin:end], landmarks)
+        progress("multidimensional scaling: placing objects", end / n)
+    points[chosen] = landmarks
+    return points
+
+
+def _fit_to_landmarks(distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """Move points by Guttman transforms towards given distances to fixed landmarks."""
+    center = landmarks.mean(axis=0)
+    for _ in range(N_PLACING_STEPS):
+        flat = cdist(points, landmarks)
+        ratio = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
+        points = center + (ratio.sum(axis=1)[:, None] * points - ratio @ landmarks) / len(landmarks)
+    return points
+
+
+def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
+    """Return the plane of UMAP, which preserves neighbors; distances between groups mean little."""
     try:
         from umap import UMAP
     except ImportError as error:
         raise ImportError("UMAP is not installed (pip install umap-learn)") from error
     complete = filled(data)
-    tell("UMAP", None)
+    progress("UMAP", None)
     points = np.asarray(UMAP(random_state=0).fit_transform(complete), dtype=float)
-    return Plane(points, ("UMAP 1", "UMAP 2"), distortion_of(points, complete))
+    return Plane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, complete))

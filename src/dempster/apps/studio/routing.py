@@ -1,4 +1,4 @@
-"""Routes from requests to plain functions of a session and parameters, and from what they return to responses."""
+"""Routes from requests to functions of a session (or run) and parameters, and from their results to responses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import Rule, check, is_integer, kind
 from dempster.apps.map import MEDIA_TYPE
 from dempster.apps.studio.errors import TooLargeError, to_response
-from dempster.apps.studio.runs import Run
-from dempster.apps.studio.sessions import Session
+from dempster.apps.studio.sessions import Run, Session
 
 Params = dict[str, Any]
-MAX_BODY_BYTES = 32 << 20  # uploaded tables have a limit of their own
+MAX_BODY_BYTES = 32 << 20  # Uploaded tables have another limit.
 MAX_DIGITS = 18
 
 _TEXTS = Rule("a list of texts", lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v))
@@ -36,14 +35,16 @@ _RULES = {
 
 
 def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
-    """Route requests of a session to a function, which is called in a thread with the session and all parameters: those
-    in the address, and the body, a JSON object (POST) or ``bytes`` (PUT)."""
+    """Route requests of a session to a function of the session and all parameters, which is called in a thread.
+
+    Parameters come from the address and from the body: a JSON object (POST), or ``bytes`` (PUT).
+    """
 
     async def endpoint(request: Request) -> Response:
         try:
             session = request.app.state.sessions.get(request.path_params["session"])
             params = await _read_params(request, method) | request.path_params
-            return answer(await run_in_threadpool(function, session, params))
+            return to_content_response(await run_in_threadpool(function, session, params))
         except Exception as error:
             return to_response(error)
 
@@ -52,11 +53,13 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
 
 def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "GET") -> Route:
     """Route requests about a run to a function of the run and all parameters."""
-    return route(f"/runs/{{run}}{path}", lambda session, params: function(session.run(params["run"]), params), method)
+    return route(
+        f"/runs/{{run}}{path}", lambda session, params: function(session.get_run(params["run"]), params), method
+    )
 
 
-def answer(content: Any) -> Response:
-    """Respond with arrays as bytes, everything else as JSON."""
+def to_content_response(content: Any) -> Response:
+    """Return bytes as packed arrays, anything else as JSON."""
     if isinstance(content, Response):
         return content
     if isinstance(content, bytes):
@@ -64,29 +67,23 @@ def answer(content: Any) -> Response:
     return JSONResponse(content)
 
 
-def as_file(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:
-    """Respond with something to save under a name."""
+def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:
+    """Return a response that the browser saves as a file."""
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(content, media_type=media_type, headers=headers)
 
 
 async def _read_params(request: Request, method: str) -> Params:
-    params: Params = dict(request.query_params)
-    if method in ("POST", "PUT"):
-        body = await _read_body(request)
-        return _parse_body(body) if method == "POST" else params | {"bytes": body}
-    return params
-
-
-async def _read_body(request: Request) -> bytes:
-    """Read the body; refuse it as soon as it is too large."""
-    pieces, total = [], 0
-    async for piece in request.stream():
-        total += len(piece)
+    if method not in ("POST", "PUT"):
+        return dict(request.query_params)
+    chunks, total = [], 0
+    async for chunk in request.stream():
+        total += len(chunk)
         if total > MAX_BODY_BYTES:
-            raise TooLargeError(f"This is larger than {MAX_BODY_BYTES >> 20} MB, which is the most that is taken.")
-        pieces.append(piece)
-    return b"".join(pieces)
+            raise TooLargeError(f"The request is larger than {MAX_BODY_BYTES >> 20} MB.")
+        chunks.append(chunk)
+    body = b"".join(chunks)
+    return _parse_body(body) if method == "POST" else {**request.query_params, "bytes": body}
 
 
 def _parse_body(body: bytes) -> Params:
@@ -100,34 +97,44 @@ def _parse_body(body: bytes) -> Params:
 
 
 def parse_json(text: bytes | str, name: str) -> Any:
-    """Parse JSON of finite numbers and of text that can be encoded; refuse anything else."""
+    """Parse JSON; raise if it has a number that is not finite or text that UTF-8 cannot encode."""
     try:
-        found = json.loads(text, parse_constant=_refuse_number, parse_int=_parse_int, parse_float=_parse_float)
-        json.dumps(found, ensure_ascii=False).encode()  # no response could be written with lone surrogates
+        content = json.loads(text, parse_constant=_reject_number, parse_int=_parse_int, parse_float=_parse_float)
+        json.dumps(content, ensure_ascii=False).encode()  # Lone surrogates cannot be sent back.
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} is not JSON of finite numbers and text that can be encoded") from error
-    return found
+        raise InvalidInputError(f"{name} must be JSON with finite numbers and valid text") from error
+    return content
 
 
-def _refuse_number(word: str) -> Any:
-    raise ValueError(word)
+def _reject_number(text: str) -> Any:
+    raise ValueError(text)
 
 
 def _parse_int(digits: str) -> int:
-    return int(digits) if len(digits) <= MAX_DIGITS else _refuse_number(digits)
+    return int(digits) if len(digits) <= MAX_DIGITS else _reject_number(digits)
 
 
 def _parse_float(digits: str) -> float:
     number = float(digits)
-    return number if math.isfinite(number) else _refuse_number(digits)
+    return number if math.isfinite(number) else _reject_number(digits)
 
 
-def parse_integer(value: Any, name: str) -> int:
-    """Return a whole number, which may be given as text."""
+def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
+    """Return a parameter that is an integer or its text.
+
+    Parameters
+    ----------
+    params : dict
+    name : str
+    bounds : (int, int), optional
+        The range from the first (included) to the second (excluded).
+    """
+    value = params.get(name)
+    expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidParameterError(name, "a whole number", value) from error
-    if not number.is_integer():
-        raise InvalidParameterError(name, "a whole number", value)
+        raise InvalidParameterError(name, expected, value) from error
+    if not number.is_integer() or (bounds is not None and not bounds[0] <= number < bounds[1]):
+        raise InvalidParameterError(name, expected, value)
     return int(number)

@@ -1,4 +1,4 @@
-"""Start the studio: find a port, say where it is, serve until it is stopped."""
+"""Start the studio: bind a port, print the address, and serve until the program is interrupted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import os
 import socket
 import webbrowser
 from threading import Timer
-from typing import TYPE_CHECKING
 
-from dempster._errors import InvalidInputError, MissingExtraError
+from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster.io.atomic import as_file
-
-if TYPE_CHECKING:
-    from dempster.apps.studio.guard import Guard
 
 
 def serve(
@@ -22,19 +18,18 @@ def serve(
     port: int | None = None,
     open_browser: bool = True,
 ) -> None:
-    """Open the studio in a browser and serve it until it is stopped by Ctrl-C.
+    """Open the studio in a browser and serve it until Ctrl-C.
 
-    The address that is printed holds a token, drawn at random, without which nothing is served.
+    The printed address contains a random token. Requests without the token are rejected.
 
     Parameters
     ----------
     file : path, optional
-        Table that each new tab starts with: anything that `dempster.io.read_table` reads.
+        Table that each new tab loads, in any format of `dempster.io.read_table`.
     host : str, default="127.0.0.1"
-        Address to listen on. Others than this machine reach the studio only if another one is given; what they send
-        is not encrypted.
+        Address to listen on. By default only this machine can reach the studio. The connection is not encrypted.
     port : int, optional
-        A free one by default, and for 0.
+        Port to listen on; by default (and for 0) a free one.
     open_browser : bool, default=True
         Whether to open the page.
 
@@ -43,7 +38,7 @@ def serve(
     ImportError
         The extra ``dempster[studio]`` is not installed.
     OSError
-        The file is not there, or the port is taken.
+        The file does not exist, or the port is in use.
 
     Examples
     --------
@@ -60,13 +55,14 @@ def serve(
 
     path = None if file is None else as_file(file, "file")
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536):
-        raise InvalidInputError(f"port must be a whole number from 0 (any) to 65535, got {port!r}")
-    listener = _listener(host, port)
+        raise InvalidParameterError("port", "an integer from 0 (any free port) to 65535", port)
+    listener = bind_socket(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
-        print(f"Anyone who can reach {host} and knows the token can use the studio; nothing is encrypted.", flush=True)
+        print(f"Anyone who can reach {host} and has the token can use the studio. Nothing is encrypted.", flush=True)
     try:
-        from dempster.apps.studio.app import make_app  # takes seconds: the address is told when it answers
+        # This import takes seconds. The address is printed afterwards, when the studio can respond.
+        from dempster.apps.studio.app import make_app
 
         app = make_app(guard, path)
         config = uvicorn.Config(
@@ -78,34 +74,30 @@ def serve(
             timeout_graceful_shutdown=3,
         )
         try:
-            _announce(guard, open_browser)
+            print(f"The studio is at {guard.address}\nPress Ctrl-C to stop it.", flush=True)
+            if open_browser:
+                Timer(0.5, webbrowser.open, [guard.address]).start()
             uvicorn.Server(config).run(sockets=[listener])
         finally:
-            app.state.sessions.close()  # also where it ends before it has begun to serve
+            app.state.sessions.close()  # The server does not do this if it is interrupted while it starts.
     except KeyboardInterrupt:
-        pass  # the way to end it
+        pass
     finally:
         listener.close()
 
 
-def _listener(host: str, port: int | None) -> socket.socket:
+def bind_socket(host: str, port: int | None) -> socket.socket:
+    """Return a listening socket; raise OSError if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is told, for asyncio sends small answers at once only where it reads TCP here: else each waits 40 ms.
+    # asyncio disables Nagle's algorithm only if the protocol is TCP; with it, each small response takes 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name != "nt":  # where it would let two programs listen at once
+    if os.name != "nt":  # On Windows this option would let two programs use one port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port or 0))
     except OSError as error:
         listener.close()
         reason = error.strerror or "not possible"
-        raise OSError(f"cannot listen on {host}, port {port or 'any'}: {reason}; give another by --port") from error
+        raise OSError(f"cannot listen on {host}, port {port or 'any'}: {reason}; select another with --port") from error
     listener.listen(128)
     return listener
-
-
-def _announce(guard: Guard, open_browser: bool) -> None:
-    print(f"The studio is at {guard.address}", flush=True)
-    print("It runs until you press Ctrl-C.", flush=True)
-    if open_browser:
-        Timer(0.5, webbrowser.open, [guard.address]).start()

@@ -1,4 +1,4 @@
-"""The state of each tab: its table, runs, selection and answers about pairs. Tabs share nothing."""
+"""State of each tab: its table (`Source`), runs, selection and answers about pairs. Tabs share nothing."""
 
 from __future__ import annotations
 
@@ -7,46 +7,272 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.apps.map import to_plain
-from dempster.apps.studio.errors import GoneError
-from dempster.apps.studio.jobs import Job, Workers
-from dempster.apps.studio.rules import Rule
-from dempster.apps.studio.runs import Run, Source
-from dempster.apps.studio.worker import FOLDER_PREFIX
+from dempster.apps.map import name_sets, pack_objects, to_plain
+from dempster.apps.recipe import choose_attributes
+from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
+from dempster.apps.studio.jobs import Finish, Job, Workers
 from dempster.constraints import Constraints
+from dempster.explain import doubt_scores
+from dempster.partition import CredalPartition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dempster.apps.recipe import Recipe
+    from dempster.apps.studio.planes import Plane
+    from dempster.apps.studio.selection import Rule
 
 MAX_SESSIONS = 24
 MAX_RUNS = 30
+MAX_ENDED_JOBS = 20
+MAX_CATEGORIES = 50
+MAX_COLUMNS = 2000
+MAX_COUNTED_VALUES = 100_000
+
+
+@dataclass(eq=False)
+class Source:
+    """A table that was loaded.
+
+    Attributes
+    ----------
+    path : Path
+        The file on disk, or a copy of the uploaded file.
+    name : str
+        Name of the file in exported code and commands.
+    options : dict
+        Arguments of `dempster.io.read_table`.
+    table : DataFrame
+    notes : list of str
+        Warnings of the reader.
+    """
+
+    path: Path
+    name: str
+    options: dict[str, Any]
+    table: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the rows."""
+        return [str(name) for name in self.table.index]
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The table and its columns, for the page."""
+        try:
+            attributes = choose_attributes(self.table, missing="partial")
+            suggested, notes = set(attributes.columns), attributes.notes
+        except ValueError as error:
+            suggested, notes = set(), [str(error)]
+        return to_plain(
+            {
+                "name": self.name,
+                "rows": len(self.table),
+                "columns": [
+                    {"name": name, "suggested": name in suggested} | _describe_column(self.table[name])
+                    for name in self.table.columns[:MAX_COLUMNS]
+                ],
+                "options": self.options,
+                "index": self.table.index.name,
+                "notes": [*self.notes, *notes],
+                "missing": bool(self.table.isna().to_numpy().any()),
+            }
+        )
+
+
+def _describe_column(column: pd.Series) -> dict[str, Any]:
+    kind = column.dtype.kind
+    description: dict[str, Any] = {"missing": int(column.isna().sum())}
+    if kind in "iuf":
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        values = values[np.isfinite(values)]
+        low, high = (float(values.min()), float(values.max())) if len(values) else (None, None)
+        n_values = len(np.unique(values)) if len(values) <= MAX_COUNTED_VALUES else MAX_CATEGORIES + 1
+        return description | {"kind": "number", "low": low, "high": high, "different": n_values}
+    if kind == "b":
+        return description | {"kind": "truth", "different": 2}
+    if kind in "Mm":
+        return description | {"kind": "date"}
+    n_values = int(column.nunique())
+    return description | {"kind": "category" if n_values <= MAX_CATEGORIES else "text", "different": n_values}
+
+
+@dataclass(eq=False)
+class Run:
+    """A clustering.
+
+    Attributes
+    ----------
+    id, name : str
+    recipe : Recipe
+        The settings; its files belong to the session.
+    estimator : fitted clusterer
+    table : DataFrame
+        The clustered rows, with all columns of the file.
+    attributes, values : DataFrames
+        The clustered columns, in the units of the file and as they were clustered.
+    preparation : Preparation
+        The transformation from ``attributes`` to ``values``.
+    rows : (n,) array
+        Positions of the objects in the table of the session.
+    notes : list of str
+        Rows left out, automatic choices and warnings.
+    seconds : float
+    origin : str
+        The objects and the start, such as "all objects" or "5 chosen belief peaks".
+    planes : dict of Plane
+    cache : dict
+        Results that take long to compute.
+    """
+
+    id: str
+    name: str
+    recipe: Recipe
+    estimator: Any
+    table: pd.DataFrame
+    attributes: pd.DataFrame
+    values: pd.DataFrame
+    preparation: Any
+    rows: np.ndarray
+    notes: list[str]
+    seconds: float
+    origin: str
+    planes: dict[str, Plane] = field(default_factory=dict)
+    cache: dict[str, Any] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+    @property
+    def partition(self) -> CredalPartition:
+        """Credal partition of the estimator."""
+        return self.estimator.credal_partition_
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Clustered values as an array; a category becomes indicator columns, with distance 1 between two categories.
+
+        Where there are categories, numeric columns are divided by their standard deviation.
+        """
+        import pandas as pd
+
+        is_mixed = bool(self.preparation.categories)
+        columns = []
+        for name in self.values.columns:
+            column = self.values[name]
+            if column.dtype.kind in "iufb":
+                values = column.to_numpy(dtype=float)[:, None]
+                if is_mixed and not self.preparation.is_scaled:
+                    values = values / (float(np.nanstd(values)) or 1.0)
+                columns.append(values)
+            else:
+                columns.append(pd.get_dummies(column).to_numpy(dtype=float) / np.sqrt(2))
+        return np.hstack(columns)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the objects."""
+        return [str(name) for name in self.table.index]
+
+    @cached_property
+    def set_names(self) -> list[str]:
+        """Names of the focal sets."""
+        return name_sets(self.partition)
+
+    @cached_property
+    def doubt(self) -> np.ndarray:
+        """Doubt score of each object."""
+        return doubt_scores(self.partition)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry of the list of runs."""
+        partition, model = self.partition, self.estimator
+        cardinality = partition.focal_sets.cardinality[partition.best_set]
+        return to_plain(
+            {
+                "id": self.id,
+                "name": self.name,
+                "method": type(model).__name__,
+                "origin": self.origin,
+                "n": len(self),
+                "n_clusters": partition.n_clusters,
+                "clusters": [str(name) for name in partition.frame],
+                "certain": int((cardinality == 1).sum()),
+                "ambiguous": int((cardinality > 1).sum()),
+                "outliers": int((cardinality == 0).sum()),
+                "nonspecificity": partition.nonspecificity_index(),
+                "objective": getattr(model, "objective_", None),
+                "converged": getattr(model, "converged_", None),
+                "iterations": getattr(model, "n_iter_", None),
+                "columns": list(self.values.columns),
+                "notes": self.notes,
+                "seconds": self.seconds,
+                "can_predict": hasattr(model, "predict_mass"),
+                "can_shepard": hasattr(model, "shepard"),
+                "categories": list(self.preparation.categories),
+            }
+        )
+
+    @cached_property
+    def objects(self) -> bytes:
+        """Packed arrays from which the page draws the map and assigns each object to a set.
+
+        They hold the mass of each object on the empty set, its largest mass on a single cluster and on several, and the
+        sets with these masses. The sliders weight the three masses; the largest product decides.
+        """
+        partition = self.partition
+        masses, cardinality = partition.masses, partition.focal_sets.cardinality
+        arrays: dict[str, np.ndarray] = {}
+        for name, kind in (("empty", cardinality == 0), ("single", cardinality == 1), ("several", cardinality > 1)):
+            columns = np.flatnonzero(kind)
+            # The smaller of two sets with equal mass is selected, as in `CredalPartition.best_set`.
+            columns = columns[np.argsort(cardinality[columns], kind="stable")]
+            if len(columns):
+                best = masses[:, columns].argmax(axis=1)
+                arrays[name] = masses[np.arange(len(masses)), columns[best]].astype(np.float32)
+                arrays[f"{name}_set"] = columns[best].astype(np.int32)
+            else:
+                arrays[name] = np.zeros(len(masses), dtype=np.float32)
+                arrays[f"{name}_set"] = np.full(len(masses), -1, dtype=np.int32)
+        arrays["label"] = partition.labels.astype(np.int32)
+        return pack_objects(partition, self.rows, arrays)
+
+    def cells(self, position: int) -> list[Any]:
+        """Return the attributes of an object in the units of the file."""
+        return to_plain(list(self.attributes.iloc[position]))
 
 
 @dataclass
 class PairAnswers:
-    """Answers of a person about pairs of rows of the table; they hold for every run of a session.
+    """Answers of the user about pairs of rows of the table; all runs of a session share them.
 
     Attributes
     ----------
     answers : list of (row, row, answer)
-        In the order in which they were given; the answer is "same", "different" or "unknown".
+        In order of time; the answer is "same", "different" or "unknown".
     """
 
     answers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, first: int, second: int, answer: str) -> None:
-        """Add an answer; it replaces an earlier one about the same pair."""
+        """Add an answer and remove an earlier one about the same pair."""
         if answer not in ("same", "different", "unknown"):
             raise InvalidParameterError("answer", "'same', 'different' or 'unknown'", answer)
         if first == second:
-            raise InvalidInputError("a question is about two different objects")
+            raise InvalidParameterError("second", "another object than first", second)
         self.remove(first, second)
         self.answers.append((first, second, answer))
 
@@ -62,8 +288,8 @@ class PairAnswers:
     def __len__(self) -> int:
         return sum(answer != "unknown" for _, _, answer in self.answers)
 
-    def between(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
-        """Return the answers about pairs of some rows, by their positions among these; not those that say nothing."""
+    def select(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
+        """Return the answers about pairs of given rows, by positions in ``rows``, without "unknown"."""
         position = {int(row): k for k, row in enumerate(rows)}
         return [
             (position[a], position[b], answer)
@@ -72,15 +298,15 @@ class PairAnswers:
         ]
 
     def describe(self, run: Run | None, names: list[str]) -> dict[str, Any]:
-        """Describe the answers, the contradictions among them, and which of them a run does not follow."""
+        """Return the answers, which of them a run violates, and the contradictions among them."""
         labels = {} if run is None else dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
         answers = []
         for a, b, answer in self.answers:
-            is_broken = False
+            is_violated = False
             if a in labels and b in labels and answer != "unknown":
-                is_broken = (labels[a] == labels[b]) != (answer == "same")
+                is_violated = (labels[a] == labels[b]) != (answer == "same")
             answers.append(
-                {"first": a, "second": b, "names": [names[a], names[b]], "answer": answer, "broken": is_broken}
+                {"first": a, "second": b, "names": [names[a], names[b]], "answer": answer, "broken": is_violated}
             )
         contradictions = [
             {"pair": list(one.cannot_link), "chain": [names[k] for k in one.chain], "rows": list(one.chain)}
@@ -97,36 +323,34 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
 
 
 class Session:
-    """One tab; it is there as long as the studio runs, so that a page can be loaded again."""
+    """State of one tab; it is kept while the studio runs, so that the page can be reloaded."""
 
     def __init__(self, folder: Path, workers: Workers):
         self.id = secrets.token_urlsafe(12)
         self.folder = folder
-        self.seen = time.time()
+        self.last_request_time = time.time()
         self.lock = RLock()
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
         self.rules: list[Rule] = []
-        self.selection: np.ndarray | None = None  # rows of the table
+        self.selection: np.ndarray | None = None  # boolean mask over the rows of the table
         self.peaks: dict[str, Any] | None = None
         self.settings: dict[str, Any] = {}
         self.number: dict[str, Any] | None = None
+        self.run_numbers = count(1)
         self._jobs: dict[str, Job] = {}
         self._workers = workers
-        self._run_numbers = count(1)
         self._file_numbers = count(1)
 
-    # ---- files ------------------------------------------------------------------------------------------------------
-
     def new_file(self, name: str) -> Path:
-        """A path of this session for a file of a given name, in a folder of its own."""
+        """Return a path for a file of a given name, in a new folder of this session."""
         folder = self.folder / f"{next(self._file_numbers)}"
         folder.mkdir(parents=True)
         return folder / safe_name(name)
 
-    def take(self, source: Source) -> None:
-        """A new table: what belonged to the old one goes."""
+    def set_source(self, source: Source) -> None:
+        """Replace the table and discard everything that belongs to the old one."""
         with self.lock:
             self.source = source
             self.runs.clear()
@@ -134,84 +358,89 @@ class Session:
             self.selection = self.peaks = self.number = None
             self.settings = {}
 
-    def table(self) -> Source:
-        """The table, or an error that says that there is none."""
+    def get_source(self) -> Source:
+        """Return the table; raise if none is loaded."""
         if self.source is None:
             raise InvalidInputError("load a table first")
         return self.source
 
-    # ---- runs -------------------------------------------------------------------------------------------------------
+    def get_selection(self) -> np.ndarray:
+        """Return the mask of the selected rows; raise if nothing is selected."""
+        if self.selection is None or not self.selection.any():
+            raise InvalidInputError("nothing is selected")
+        return self.selection
 
-    def next_run(self) -> str:
-        return str(next(self._run_numbers))
-
-    def keep(self, run: Run) -> None:
-        """Add a run; the oldest goes when there are too many."""
+    def add_run(self, run: Run) -> None:
+        """Add a run and drop the oldest one if there are too many."""
         with self.lock:
             self.runs[run.id] = run
             while len(self.runs) > MAX_RUNS:
                 del self.runs[next(iter(self.runs))]
 
-    def run(self, number: str) -> Run:
+    def get_run(self, number: str) -> Run:
+        """Return a run; raise if it was deleted."""
         if number not in self.runs:
-            raise GoneError("this run is not there any more")
+            raise GoneError("this run no longer exists")
         return self.runs[number]
 
-    # ---- work -------------------------------------------------------------------------------------------------------
+    def start_job(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> dict[str, Any]:
+        """Start a job, stop a running one of the same kind, and return the response for the page.
 
-    def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]) -> Job:
-        """Start long work; what was being done of the same kind is stopped. What is found of a table that was replaced
-        meanwhile is not taken for one of the new table."""
+        The result is discarded if another table was loaded in the meantime.
+        """
         source = self.source
 
-        def finish_here(found: Any, warnings: list[str]) -> Any:
+        def finish_if_current(result: Any, warnings: list[str]) -> Any:
             with self.lock:
                 if self.source is not source and kind != "load":
-                    raise GoneError("another table was loaded while this was done")
-                return finish(found, warnings)
+                    raise GoneError("another table was loaded in the meantime")
+                return finish(result, warnings)
 
         with self.lock:
-            before = next((job for job in self._jobs.values() if job.kind == kind and job.state == "running"), None)
-            if before is not None:
-                before.stop()
+            for job in self.running_jobs():
+                if job.kind == kind:
+                    job.stop()
             ended = [key for key, job in self._jobs.items() if job.state != "running"]
-            for key in ended[:-20]:
+            for key in ended[:-MAX_ENDED_JOBS]:
                 del self._jobs[key]
-            job = self._workers.start(kind, task, arguments, finish_here)
+            job = self._workers.start(kind, task, arguments, finish_if_current)
             self._jobs[job.id] = job
-            return job
+            return {"job": job.describe()}
 
-    def job(self, number: str) -> Job:
+    def get_job(self, number: str) -> Job:
+        """Return a job; raise if it ended long ago."""
         if number not in self._jobs:
-            raise GoneError("this work is not there any more")
+            raise GoneError("this job no longer exists")
         return self._jobs[number]
 
-    def running(self) -> list[Job]:
+    def running_jobs(self) -> list[Job]:
+        """Return the jobs that are running."""
         return [job for job in self._jobs.values() if job.state == "running"]
 
     def describe(self) -> dict[str, Any]:
-        """For the page, when it is opened or loaded again."""
+        """Return everything that the page needs when it is opened or reloaded."""
         with self.lock:
             return {
                 "id": self.id,
-                "source": None if self.source is None else self.source.describe(),
+                "source": None if self.source is None else self.source.description,
                 "runs": [run.describe() for run in self.runs.values()],
                 "rules": [rule.describe() for rule in self.rules],
                 "lessons": len(self.pair_answers.answers),
                 "settings": self.settings,
-                "jobs": [job.describe() for job in self.running()],
+                "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,
                 "has_peaks": self.peaks is not None,
             }
 
     def close(self) -> None:
-        for job in self.running():
+        """Stop all jobs and remove all files."""
+        for job in self.running_jobs():
             job.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Sessions:
-    """All tabs of one studio; the one that was not seen for longest goes when there are too many."""
+    """All tabs of one studio; if there are too many, the one without requests for the longest time is closed."""
 
     def __init__(self, workers: Workers):
         self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
@@ -220,30 +449,32 @@ class Sessions:
         self._lock = RLock()
 
     def close_on_exit(self) -> None:
-        """Files go even if the studio is ended in a way that leaves no time to close."""
+        """Remove the files at exit even if the server does not shut down regularly."""
         atexit.register(self.close)
 
     def new(self) -> Session:
+        """Open a session."""
         with self._lock:
             session = Session(self._folder / secrets.token_hex(8), self._workers)
             session.folder.mkdir()
             self._sessions[session.id] = session
             while len(self._sessions) > MAX_SESSIONS:
-                oldest = min(self._sessions.values(), key=lambda one: one.seen)
+                oldest = min(self._sessions.values(), key=lambda one: one.last_request_time)
                 del self._sessions[oldest.id]
                 oldest.close()
             return session
 
     def get(self, number: str) -> Session:
+        """Return a session; raise if it was closed."""
         with self._lock:
             if number not in self._sessions:
                 raise GoneError("this session has ended")
             session = self._sessions[number]
-            session.seen = time.time()
+            session.last_request_time = time.time()
             return session
 
     def close(self) -> None:
-        """End all work and remove all files."""
+        """Stop all jobs and remove all files."""
         with self._lock:
             for session in self._sessions.values():
                 session.close()
@@ -253,7 +484,7 @@ class Sessions:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a name, with nothing in it that means something to a file system."""
+    """Return the last part of a path with every character replaced that is special to a file system."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    kept = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
-    return kept[-120:] or "table.csv"
+    cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
+    return cleaned[-120:] or "table.csv"

@@ -1,38 +1,167 @@
-"""The process in which long work is done: it waits for a task, tells how far it is, hands over the result.
+"""Worker process of the studio: it reads tables, clusters, embeds and writes reports, one task after the other.
 
-Run as ``python -m dempster.apps.studio.worker``. Messages are pickles through the standard streams of two processes of
-the same program, which trust each other.
+Run as ``python -m dempster.apps.studio.worker``. Tasks come from standard input and results go to standard output, as
+pickles; both processes belong to the same program and trust each other. The messages are any number of
+``("progress", {"words", "share"})``, then ``("done", {"result", "warnings"})`` or ``("failed", message)``.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
-import re
 import sys
 import time
-import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
-FOLDER_PREFIX = "dempster-studio-"
-_FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
+import numpy as np
+
+from dempster._errors import InvalidInputError
+from dempster._progress import heard_by
+from dempster.apps.recipe import Attributes, Recipe, prepare
+from dempster.apps.studio.errors import describe_error
+from dempster.apps.studio.planes import Plane, Progress, scaling_plane, umap_plane
+from dempster.cluster import BeliefPeaks
+from dempster.io.atomic import as_file
+from dempster.io.tables import read_quietly
+from dempster.model_selection import number_of_clusters
+
+MAX_CELLS = 400_000_000
+MAX_UNPACKED_BYTES = 4 << 30
+MAX_PEAK_OBJECTS = 300_000
+MIN_PROGRESS_SECONDS = 0.1  # between two progress messages
+_CHUNK_BYTES = 1 << 20
+
+# ---- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def without_folders(words: str) -> str:
-    """What is said of a file by its name alone.
+def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
+    """Read a table; never execute anything that the file contains."""
+    progress("reading the table", None)
+    _check_unpacked_size(Path(path))
+    table = read_quietly(as_file(path), **options)
+    if len(table) == 0:
+        raise InvalidInputError("the table has no rows")
+    if table.size > MAX_CELLS:
+        raise InvalidInputError(f"the table has {table.size:,} cells; the studio accepts up to {MAX_CELLS:,}")
+    if not table.columns.is_unique:
+        name = table.columns[table.columns.duplicated()][0]
+        raise InvalidInputError(f"the table has two columns named '{name}'; rename one of them")
+    return table
 
-    Examples
-    --------
-    >>> from dempster.apps.studio.worker import without_folders
-    >>> without_folders("cannot open '/tmp/dempster-studio-x1/0f/1/table.csv'")
-    "cannot open 'table.csv'"
-    """
-    return _FOLDER.sub("", words)
+
+def _check_unpacked_size(path: Path) -> None:
+    """Raise if a gzip file is too large: a small one can unpack to more than the memory."""
+    if path.suffix.lower() != ".gz":
+        return
+    total = 0
+    try:
+        with gzip.open(path) as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                total += len(chunk)
+                if total > MAX_UNPACKED_BYTES:
+                    raise InvalidInputError(f"{path.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB")
+    except (OSError, EOFError) as error:
+        raise InvalidInputError(f"{path.name} cannot be unpacked") from error
 
 
-MIN_PROGRESS_SECONDS = 0.1  # seconds between two messages on progress
+def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Run a recipe and return its result without the table, which the studio already has."""
+    progress("reading and preparing", None)
+    outcome = Recipe.from_dict(recipe).run(progress=_to_listener(progress))
+    attributes = outcome.attributes
+    assert attributes is not None  # The studio clusters tables only.
+    progress("returning the result", None)
+    return {
+        "estimator": outcome.estimator,
+        "attributes": attributes.table,
+        "values": attributes.values,
+        "preparation": attributes.preparation,
+        "rows": np.asarray(attributes.rows),
+        "notes": [*outcome.notes, *(f"{name}: {reason}" for name, reason in outcome.choices.items())],
+        "seconds": outcome.seconds,
+    }
+
+
+def _to_listener(progress: Progress) -> Callable[..., None]:
+    def listen(name: str, done: int, total: int | None, unit: str, state: str) -> None:
+        progress(f"{name}{': ' + state if state else ''}", done / total if total else None)
+
+    return listen
+
+
+def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) -> dict[str, Any]:
+    """Compute belief and delta of every object from the values that would be clustered."""
+    progress("finding belief peaks", None)
+    attributes = _prepare_attributes(recipe)
+    if attributes.preparation.categories:
+        raise InvalidInputError("belief peaks need numeric columns; deselect the categories")
+    if len(attributes.values) > MAX_PEAK_OBJECTS:
+        raise InvalidInputError(f"belief peaks are shown for up to {MAX_PEAK_OBJECTS:,} objects")
+    values = attributes.values.to_numpy(dtype=float)
+    if np.isnan(values).any():
+        raise InvalidInputError("belief peaks need complete rows; leave out rows with missing values")
+    model = BeliefPeaks(n_neighbors=n_neighbors, random_state=0).fit(values)
+    return {
+        "belief": model.belief_.astype(np.float32),
+        "delta": model.delta_.astype(np.float32),
+        "chosen": model.peak_indices_.tolist(),
+        "n_neighbors": int(model.n_neighbors_),
+        "min_belief": float(model.min_belief_),
+        "values": values,
+        "rows": np.asarray(attributes.rows),
+    }
+
+
+def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Compute the support of each number of clusters."""
+    progress("comparing numbers of clusters", None)
+    attributes = _prepare_attributes(recipe)
+    metric = "gower" if attributes.preparation.categories else "euclidean"
+    with heard_by(_to_listener(progress)):
+        selection = number_of_clusters(attributes.values, metric=metric, random_state=0)
+    return {
+        "n_clusters": selection.n_clusters.tolist(),
+        "support": selection.support.tolist(),
+        "criteria": {name: values.tolist() for name, values in selection.witnesses.items()},
+        "best": selection.best,
+        "reasons": selection.reasons(),
+        "n_objects": selection.n_objects,
+    }
+
+
+def _prepare_attributes(recipe: dict[str, Any]) -> Attributes:
+    attributes = prepare(Recipe.from_dict(recipe)).attributes
+    assert attributes is not None  # The studio clusters tables only.
+    return attributes
+
+
+def plane(progress: Progress, kind: str, numbers: np.ndarray) -> Plane:
+    """Compute a 2-D embedding by multidimensional scaling or UMAP."""
+    return {"mds": scaling_plane, "umap": umap_plane}[kind](numbers, progress)
+
+
+def report(progress: Progress, **arguments: Any) -> str:
+    """Return a report as one HTML page."""
+    from dempster.apps.report import make_report
+
+    progress("writing the report", None)
+    return make_report(**arguments).to_html()
+
+
+TASKS: dict[str, Callable[..., Any]] = {
+    "load": load,
+    "cluster": cluster,
+    "peaks": peaks,
+    "number": number,
+    "plane": plane,
+    "report": report,
+}
+
+# ---- the process ----------------------------------------------------------------------------------------------------
 
 
 class _Channel:
@@ -45,8 +174,7 @@ class _Channel:
         pickle.dump((kind, content), self._stream, protocol=5)
         self._stream.flush()
 
-    def tell(self, words: str, share: float | None = None) -> None:
-        """How far the work is; not more often than a person can read."""
+    def send_progress(self, words: str, share: float | None = None) -> None:
         now = time.monotonic()
         if now - self._last >= MIN_PROGRESS_SECONDS or share == 1:
             self._last = now
@@ -54,35 +182,32 @@ class _Channel:
 
 
 def main() -> None:
-    """Take tasks and do them, one after the other, until the studio ends."""
+    """Run tasks until the studio closes standard input."""
     channel = _Channel(os.fdopen(os.dup(1), "wb"))
-    os.dup2(2, 1)  # whatever is printed must not get between the messages
-    from dempster.apps.studio import tasks  # imports what the tasks need while nobody waits
+    os.dup2(2, 1)  # Printed text must not mix with the messages.
+    # Import the modules that the first task needs before it arrives.
+    import pandas  # noqa: F401
+    import scipy.sparse.csgraph  # noqa: F401
+    import sklearn.cluster
+    import sklearn.decomposition  # noqa: F401
 
-    tasks.warm_up()
     while True:
         try:
             name, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        channel.send(*_done(channel, tasks.TASKS[name], arguments))
+        channel.send(*_run_task(channel, TASKS[name], arguments))
 
 
-def _done(channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, Any]:
-    """The result of a task with the warnings on the way, or why there is none."""
+def _run_task(channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            result = task(channel.tell, **arguments)
-        except (ValueError, ImportError, OSError) as error:
-            return "failed", without_folders(" ".join(str(error).split()))
-        except MemoryError:
-            return "failed", "there is not enough memory for this"
-        except Exception:
-            traceback.print_exc()
-            return "failed", "something went wrong inside; the terminal of the studio shows where"
-    said = dict.fromkeys(" ".join(str(one.message).split()) for one in caught if issubclass(one.category, UserWarning))
-    return "done", {"result": result, "warnings": list(said)}
+            result = task(channel.send_progress, **arguments)
+        except Exception as error:
+            return "failed", describe_error(error)[1]
+    messages = [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, UserWarning)]
+    return "done", {"result": result, "warnings": list(dict.fromkeys(messages))}
 
 
 if __name__ == "__main__":

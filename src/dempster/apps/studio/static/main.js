@@ -1,13 +1,13 @@
-// The studio starts here.
+// Entry point of the page.
 
 import { el, replace, toast } from "./core/el.js";
 import { get, set, subscribe } from "./core/store.js";
 import { getJson, remove } from "./core/api.js";
 import { openSession } from "./core/session.js";
 import { follow } from "./core/jobs.js";
-import { failed, refreshSession, showRun } from "./core/actions.js";
+import { showError, refreshSession, showRun } from "./core/actions.js";
 import { recall } from "./core/memory.js";
-import { counted } from "./core/format.js";
+import { formatCount } from "./core/format.js";
 import { theme } from "./views/theme.js";
 import { Tabs } from "./views/tabs.js";
 import { dataCard, listenToDrops } from "./views/data.js";
@@ -49,10 +49,10 @@ function topLine() {
   const draw = () => {
     const session = get("session");
     const source = session && session.source;
-    replace(where, source ? [el("strong", { text: source.name }), ` ${counted(source.rows, "row")}`] : "");
+    replace(where, source ? [el("strong", { text: source.name }), ` ${formatCount(source.rows, "row")}`] : "");
     const runs = session ? session.runs : [];
     picker.hidden = runs.length === 0;
-    const list = el("select", { "aria-label": "Run that is shown", onchange: () => showRun(list.value).catch(failed) },
+    const list = el("select", { "aria-label": "Current run", onchange: () => showRun(list.value).catch(showError) },
       runs.map((run) => el("option", { value: run.id, selected: run.id === get("runId") }, `${run.id}. ${run.name}`)));
     replace(picker, list);
   };
@@ -70,31 +70,31 @@ async function forgetRun(id) {
       else set({ runId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0 });
     }
   } catch (error) {
-    failed(error);
+    showError(error);
   }
 }
 
 async function start() {
-  history.replaceState(null, "", location.pathname); // the token is in a cookie now
+  history.replaceState(null, "", location.pathname); // The cookie holds the token now.
   theme(document.getElementById("theme-button"));
   pages();
   topLine();
   const setup = document.getElementById("setup");
   dataCard(setup);
   methodCard(setup);
-  runsCard(setup, { open: (id) => showRun(id).catch(failed), forgetRun });
+  runsCard(setup, { open: (id) => showRun(id).catch(showError), forgetRun });
   listenToDrops();
   const scatter = mapView(document.getElementById("map-area"));
   const drawer = new Tabs(document.getElementById("drawer"), "drawer", "Objects and diagnostics", [
     { name: "objects", title: "Objects", make: objectsPanel },
     { name: "groups", title: "Profiles", make: groupsPanel },
     { name: "peaks", title: "Belief peaks", make: peaksPanel },
-    { name: "number", title: "How many", make: numberPanel },
+    { name: "number", title: "Number of clusters", make: numberPanel },
     { name: "shepard", title: "Shepard", make: shepardPanel },
     { name: "convergence", title: "Convergence", make: convergencePanel },
     { name: "compare", title: "Compare", make: comparePanel },
   ]);
-  const side = new Tabs(document.getElementById("side"), "side", "Answers", [
+  const side = new Tabs(document.getElementById("side"), "side", "Results", [
     { name: "summary", title: "Summary", make: summaryPanel },
     { name: "why", title: "Why", make: whyPanel },
     { name: "selection", title: "Selection", make: selectionPanel },
@@ -103,7 +103,7 @@ async function start() {
     { name: "export", title: "Export", make: exportPanel },
   ]);
   window.addEventListener("tab-opened", ({ detail }) => {
-    if (detail.tabs === "side" && !["why", "teach"].includes(detail.name)) set({ marked: [] }); // letters belong to their panel
+    if (detail.tabs === "side" && !["why", "teach"].includes(detail.name)) set({ marked: [] }); // Only these two panels use letters.
   });
   keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
@@ -116,10 +116,10 @@ async function start() {
     const session = get("session");
     const last = recall("run");
     const run = session.runs.find((one) => one.id === last) || session.runs[session.runs.length - 1];
-    for (const job of session.jobs) follow(job).then(() => refreshSession()).catch(failed);
+    for (const job of session.jobs) follow(job).then(() => refreshSession()).catch(showError);
     if (run) await showRun(run.id);
   } catch (error) {
-    failed(error);
+    showError(error);
     if (!get("session")) toast(error.message, "error");
   }
   document.body.dataset.ready = "";

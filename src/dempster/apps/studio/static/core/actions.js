@@ -1,8 +1,8 @@
-// What a person does, as changes of the state; views call these and nothing else.
+// User actions: each one changes the state. Views call only these functions.
 
 import { getJson, getPacked, putBytes, post } from "./api.js";
-import { get, set, currentRun } from "./store.js";
-import { decide } from "./deciding.js";
+import { get, set } from "./store.js";
+import { decide } from "./decide.js";
 import { follow, work } from "./jobs.js";
 import { toast } from "./el.js";
 import { remember, recall } from "./memory.js";
@@ -11,7 +11,7 @@ let runTurn = 0;
 let planeTurn = 0;
 let selectionTimer = 0;
 
-export function failed(error) {
+export function showError(error) {
   if (error.name === "AbortError" || error.stopped) return;
   toast(error.message, "error");
 }
@@ -37,11 +37,11 @@ export async function showRun(id) {
     runId: id, objects, codes, counts, hover: -1, focus: -1, marked: [], plane: null,
     selection: selectedCount ? saved.mask : null, selectedCount,
   });
-  await choosePlane(fittingPlane(id));
+  await choosePlane(initialPlane(id));
 }
 
-// The plane that was last looked at, if this run has it.
-function fittingPlane(id) {
+// Return the last plane that was shown, if this run has it.
+function initialPlane(id) {
   const run = get("session").runs.find((one) => one.id === id);
   const numbers = run.columns.filter((name) => !run.categories.includes(name));
   const last = get("planeChoice") || recall("plane");
@@ -65,11 +65,11 @@ export async function choosePlane(choice) {
     remember("plane", choice);
     set({ plane: { ...plane, kind: choice.kind, x: choice.x, y: choice.y } });
   } catch (error) {
-    if (turn === planeTurn) failed(error);
+    if (turn === planeTurn) showError(error);
   }
 }
 
-// Cluster; settings are those of the page. Resolves to the run that came out.
+// Start a run with the settings of the page; resolves to the run.
 export async function startRun(settings) {
   const run = await work("/runs", settings);
   await refreshSession();
@@ -77,11 +77,11 @@ export async function startRun(settings) {
   return run;
 }
 
-// ---- deciding -------------------------------------------------------------------------------------------------------
+// ---- sliders --------------------------------------------------------------------------------------------------------
 
 let deciding = 0;
 
-// At most once a frame: a hand on a slider is quicker than a million objects.
+// Runs at most once per frame: with many objects a slider moves faster than the sets can be computed.
 export function setWeights(weights) {
   set({ weights });
   if (deciding || !get("objects")) return;
@@ -95,7 +95,7 @@ export function setWeights(weights) {
   });
 }
 
-// ---- selecting ------------------------------------------------------------------------------------------------------
+// ---- selection ------------------------------------------------------------------------------------------------------
 
 // how: "replace", "add" or "remove"
 export function select(mask, how = "replace") {
@@ -109,11 +109,11 @@ export function select(mask, how = "replace") {
   if (chosen) for (let i = 0; i < chosen.length; i++) count += chosen[i];
   set({ selection: count ? chosen : null, selectedCount: count });
   clearTimeout(selectionTimer);
-  selectionTimer = setTimeout(() => tellSelection().catch(failed), 150);
+  selectionTimer = setTimeout(() => sendSelection().catch(showError), 150);
 }
 
-// Tell the server what is selected; resolves to how the selection differs from the rest.
-export async function tellSelection() {
+// Send the selection to the server; resolves to how it differs from the other objects.
+export async function sendSelection() {
   clearTimeout(selectionTimer);
   const objects = get("objects");
   if (!objects) return null;
@@ -133,8 +133,8 @@ export function selectPositions(positions, how = "replace") {
   select(mask, how);
 }
 
-// Objects of the run that is shown, by their rows in the table.
-export function positionsOf(rows) {
+// Return the objects of the current run by their rows in the table.
+export function findPositions(rows) {
   const objects = get("objects");
   if (!objects.byRow) {
     objects.byRow = new Map();
@@ -143,7 +143,7 @@ export function positionsOf(rows) {
   return rows.map((row) => objects.byRow.get(row)).filter((i) => i !== undefined);
 }
 
-// ---- looking --------------------------------------------------------------------------------------------------------
+// ---- objects --------------------------------------------------------------------------------------------------------
 
 export function setHover(i) {
   set({ hover: i });
@@ -155,17 +155,13 @@ export function explain(i) {
   window.dispatchEvent(new CustomEvent("open-tab", { detail: "why" }));
 }
 
-// An object in words, from what the page knows.
-export function inWords(i) {
+// Return the set and the mass of an object as text.
+export function describeObject(i) {
   const objects = get("objects");
   const code = get("codes")[i];
   const set = objects.sets[code];
   const mass = set.length === 0 ? objects.empty[i] : set.length === 1 ? objects.single[i] : objects.several[i];
   const name = objects.set_names[code];
-  const start = set.length === 0 ? "an outlier" : set.length === 1 ? `in ${name}` : name === "any cluster" ? "perhaps in any cluster" : `torn ${name}`;
+  const start = set.length === 0 ? "outlier" : set.length === 1 ? `in ${name}` : `ambiguous: ${name}`;
   return `${start} (mass ${mass.toFixed(2)})`;
-}
-
-export function runIsThere() {
-  return currentRun() !== null && get("objects") !== null;
 }

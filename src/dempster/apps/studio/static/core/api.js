@@ -1,11 +1,11 @@
-// Talking to the studio. Every request carries the token of this page.
+// Requests to the server. Every request carries the token of this page.
 
 import { unpack } from "../map/scatter.js";
 
 const token = document.querySelector('meta[name="dempster-token"]').content;
 let base = "";
 
-export class Refused extends Error {}
+export class RequestError extends Error {}
 
 export function useSession(id) {
   base = `/api/sessions/${id}`;
@@ -13,13 +13,13 @@ export function useSession(id) {
 
 async function answer(response) {
   if (response.ok) return response;
-  let words = "The studio does not answer as it should.";
+  let words = "The studio sent an unexpected response.";
   try {
     words = (await response.json()).error || words;
   } catch {
-    if (response.status === 403) words = "This page has lost its token: open the address that the terminal shows.";
+    if (response.status === 403) words = "The token of this page is not valid. Open the address that the terminal shows.";
   }
-  const refused = new Refused(words);
+  const refused = new RequestError(words);
   refused.status = response.status;
   throw refused;
 }
@@ -34,7 +34,7 @@ async function send(path, options = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused("The studio cannot be reached: was it stopped in the terminal?");
+    throw new RequestError("The studio cannot be reached. It may have been stopped in the terminal.");
   }
   return answer(response);
 }
@@ -61,12 +61,12 @@ export async function putBytes(path, bytes) {
   return (await send(inSession(path), options)).json();
 }
 
-// Arrays that the server sent as they lie in memory, with what it says about them.
+// Fetch packed arrays with their metadata.
 export async function getPacked(path, signal) {
   return unpack(await (await send(inSession(path), { signal })).arrayBuffer());
 }
 
-// Save what the server sends as a file.
+// Save the response of the server as a file.
 export async function download(path, fallback, body) {
   const options = body ? { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } } : {};
   const response = await send(inSession(path), options);

@@ -1,4 +1,4 @@
-// Elements of the page. Text is always set as text: nothing that comes from data is ever read as markup.
+// Elements of the page. Text is always set as text: data are never parsed as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -35,21 +35,21 @@ export function replace(node, ...children) {
   node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
-// A line that screen readers speak when it changes.
-export function say(words) {
+// Set the text of the live region, which screen readers announce.
+export function announce(words) {
   const line = document.getElementById("spoken");
   if (line) line.textContent = words;
 }
 
 let toastTimer = 0;
 
-// A short remark at the edge of the page.
+// Show a short message at the edge of the page.
 export function toast(words, kind = "note") {
   const box = document.getElementById("toast");
   box.textContent = words;
   box.dataset.kind = kind;
   box.hidden = false;
-  say(words);
+  announce(words);
   clearTimeout(toastTimer);
   toastTimer = setTimeout(() => { box.hidden = true; }, kind === "error" ? 9000 : 4000);
 }

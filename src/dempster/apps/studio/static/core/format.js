@@ -1,10 +1,10 @@
-// Numbers and names as people write them.
+// Format numbers and names.
 
 import { number } from "../map/scatter.js";
 
 export { number };
 
-export function counted(n, thing) {
+export function formatCount(n, thing) {
   return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
 }
 

@@ -1,28 +1,29 @@
-// Long work: started, watched and stopped without the page waiting for it.
+// Jobs of the server: start, watch and stop them without blocking the page.
 
-import { getJson, post, remove, Refused } from "./api.js";
+import { getJson, post, remove, RequestError } from "./api.js";
 import { get, set } from "./store.js";
 
-const FIRST_PAUSE = 15; // milliseconds between two questions: short work is shown at once,
-const LAST_PAUSE = 180; // and long work is asked about five times a second
+// The page polls often at first, so that short jobs are shown at once, and then five times per second.
+const MIN_PAUSE_MS = 15;
+const MAX_PAUSE_MS = 180;
 
-function note(job) {
+function updateJob(job) {
   set({ jobs: { ...get("jobs"), [job.kind]: job } });
 }
 
-// Start work and wait for its answer, which comes as a promise; the state shows how far it is.
+// Start a job; resolves to its answer. The state shows the progress.
 export async function work(path, body) {
   return follow((await post(path, body)).job);
 }
 
 export async function follow(job) {
-  note(job);
+  updateJob(job);
   let latest = job;
   let misses = 0;
-  let pause = FIRST_PAUSE;
+  let pause = MIN_PAUSE_MS;
   while (latest.state === "running") {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    pause = Math.min(2 * pause, LAST_PAUSE);
+    pause = Math.min(2 * pause, MAX_PAUSE_MS);
     try {
       latest = await getJson(`/jobs/${job.id}`);
       misses = 0;
@@ -31,10 +32,10 @@ export async function follow(job) {
       if (error.status || misses > 20) throw error;
       continue;
     }
-    note(latest);
+    updateJob(latest);
   }
   if (latest.state === "done") return latest.answer;
-  const refused = new Refused(latest.state === "stopped" ? "stopped" : latest.error);
+  const refused = new RequestError(latest.state === "stopped" ? "stopped" : latest.error);
   refused.stopped = latest.state === "stopped";
   throw refused;
 }
@@ -46,5 +47,5 @@ export function running(kind) {
 
 export async function stop(kind) {
   const job = running(kind);
-  if (job) note(await remove(`/jobs/${job.id}`));
+  if (job) updateJob(await remove(`/jobs/${job.id}`));
 }

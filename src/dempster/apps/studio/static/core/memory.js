@@ -1,4 +1,4 @@
-// What this tab remembers until it is closed: its session, and how the page was left.
+// Values that this tab stores until it is closed: its session and the settings of the page.
 
 const PREFIX = "dempster.";
 
@@ -6,7 +6,7 @@ export function remember(name, value) {
   try {
     sessionStorage.setItem(PREFIX + name, JSON.stringify(value));
   } catch {
-    // a browser that keeps nothing: the page works, and starts anew when it is loaded again
+    // Without storage the page works, but starts anew after a reload.
   }
 }
 
@@ -22,6 +22,6 @@ export function forget(name) {
   try {
     sessionStorage.removeItem(PREFIX + name);
   } catch {
-    // nothing was kept
+    // Nothing was stored.
   }
 }

@@ -1,17 +1,17 @@
-// The session of this tab. A tab that is loaded again finds its own; a tab that was duplicated gets a new one.
+// The session of this tab. A reload keeps the session; a duplicated tab opens a new one.
 
 import { getJson, post, useSession } from "./api.js";
 import { follow } from "./jobs.js";
 import { set } from "./store.js";
 import { forget, recall, remember } from "./memory.js";
 
-const TRIES = 8;
-const PAUSE = 120; // milliseconds; the page before this one may still be closing
+const MAX_ATTEMPTS = 8;
+const PAUSE_MS = 120; // After a reload, the previous page may still be closing.
 
-// Hold a session as long as this page is there; false if another page holds it.
+// Lock a session while this page is open; false if another page has locked it.
 async function hold(id) {
   if (!navigator.locks) return true;
-  for (let k = 0; k < TRIES; k++) {
+  for (let k = 0; k < MAX_ATTEMPTS; k++) {
     const held = await new Promise((resolve) => {
       navigator.locks.request(`dempster-${id}`, { ifAvailable: true }, (lock) => {
         resolve(lock !== null);
@@ -19,7 +19,7 @@ async function hold(id) {
       });
     });
     if (held) return true;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   return false;
 }

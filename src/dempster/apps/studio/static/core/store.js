@@ -1,23 +1,23 @@
-// The state of the page, in one place. Views subscribe to the names they show and never talk to each other.
+// The state of the page. Views subscribe to the values they show and do not call each other.
 
 const state = {
-  session: null,      // what the server knows: file, columns, runs, rules, lessons
+  session: null,      // state of the server: file, columns, runs, rules, answers
   methods: [],        // methods and their parameters
-  runId: null,        // the run that is shown
+  runId: null,        // the current run
   objects: null,      // its objects: masses, sets, doubt
-  plane: null,        // where they lie
+  plane: null,        // their positions on the map
   planeChoice: null,  // {kind, x, y}
-  codes: null,        // the set of each object, as the sliders have it
-  counts: null,       // how many objects each set has
+  codes: null,        // the set of each object, after the sliders
+  counts: null,       // number of objects of each set
   weights: { outliers: 0, ambiguity: 0 },
   selection: null,    // Uint8Array, one for each object, or null
   selectedCount: 0,
   hover: -1,          // object under the pointer
-  focus: -1,          // object that is explained
+  focus: -1,          // object in the Why panel
   marked: [],         // objects with a letter: exemplars, the pair of a question
   peaks: null,        // belief and delta of each object
-  jobs: {},           // long work by its kind
-  choices: null,       // changes with every choice for the next run
+  jobs: {},           // jobs by kind
+  choices: null,      // a new object whenever a setting of the next run changes
   examples: [],
   planes: [],
   theme: "light",
@@ -31,18 +31,18 @@ export function get(name) {
   return state[name];
 }
 
-// Change some names; whoever listens to one of them is told once, after the current code has ended.
+// Change values; each listener is called once, after the current code has ended.
 export function set(patch) {
   for (const [name, value] of Object.entries(patch)) {
     if (!(name in state)) throw new Error(`no state called ${name}`);
     if (state[name] === value) continue;
     state[name] = value;
-    if (changed.size === 0) queueMicrotask(tell);
+    if (changed.size === 0) queueMicrotask(notifyListeners);
     changed.add(name);
   }
 }
 
-function tell() {
+function notifyListeners() {
   const names = changed;
   changed = new Set();
   const called = new Set();

@@ -1,4 +1,4 @@
-// A small line chart.
+// Line chart.
 
 import { svg } from "../core/el.js";
 import { number } from "../core/format.js";
@@ -10,7 +10,7 @@ export function chart({ lines, marks = [], names, width = 330, height = 170, ran
   const to = log ? (v) => Math.log10(Math.max(v, 1e-300)) : (v) => v;
   const xs = lines.flatMap((line) => line.x);
   const ys = lines.flatMap((line) => line.y).filter((v) => v !== null && Number.isFinite(v)).map(to);
-  if (!xs.length || !ys.length) return svg("svg", { class: "chart", viewBox: `0 0 ${width} 20`, role: "img", "aria-label": "nothing to show" });
+  if (!xs.length || !ys.length) return svg("svg", { class: "chart", viewBox: `0 0 ${width} 20`, role: "img", "aria-label": "no data" });
   const x0 = range.x0 ?? Math.min(...xs);
   const x1 = range.x1 ?? Math.max(...xs, x0 + 1e-9);
   let y0 = range.y0 ?? Math.min(...ys);
@@ -56,7 +56,7 @@ export function chart({ lines, marks = [], names, width = 330, height = 170, ran
   return root;
 }
 
-// The value of a line at a place, between its points.
+// Interpolate a line at x.
 export function valueAt(xs, ys, x) {
   for (let k = 1; k < xs.length; k++) {
     if (x <= xs[k]) {

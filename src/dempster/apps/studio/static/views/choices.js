@@ -1,8 +1,8 @@
-// What is chosen for the next run: columns, method, parameters. Kept by the server, so that a page can be loaded again.
+// Settings of the next run: columns, method, parameters. The server stores them, so that they survive a reload.
 
 import { post } from "../core/api.js";
 import { get, set } from "../core/store.js";
-import { failed } from "../core/actions.js";
+import { showError } from "../core/actions.js";
 
 export const choices = {
   columns: new Set(),
@@ -15,12 +15,12 @@ export const choices = {
   parameters: {},
   classes: "",
   learn: true,
-  turn: 0, // how often everything was chosen anew
+  turn: 0, // number of times that all settings were replaced
 };
 
 let timer = 0;
 
-// What the library would take for the table that is loaded.
+// Use the columns that the library suggests for the table.
 export function resetChoices() {
   const source = get("session").source;
   Object.assign(choices, { columns: new Set(), categories: new Set(), parameters: {}, classes: "", clusters: "auto" });
@@ -28,7 +28,7 @@ export function resetChoices() {
   if (source && source.columns.every((column) => !column.suggested)) {
     for (const column of source.columns) if (column.kind === "category") choices.categories.add(column.name);
   }
-  renewed();
+  notifyAll();
 }
 
 export function restoreChoices() {
@@ -38,22 +38,22 @@ export function restoreChoices() {
     return;
   }
   Object.assign(choices, kept, { missing: kept.missing === "refuse" ? "drop" : kept.missing, columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
-  renewed();
+  notifyAll();
 }
 
-function renewed() {
+function notifyAll() {
   choices.turn += 1;
-  told();
+  notify();
 }
 
-function told() {
-  set({ choices: {} }); // a new object each time: whoever shows choices draws again
+function notify() {
+  set({ choices: {} }); // A new object notifies all listeners.
 }
 
-export function keepChoices() {
-  told();
+export function storeChoices() {
+  notify();
   clearTimeout(timer);
-  timer = setTimeout(() => post("/settings", settings()).catch(failed), 300);
+  timer = setTimeout(() => post("/settings", settings()).catch(showError), 300);
 }
 
 export function settings() {

@@ -1,25 +1,25 @@
-// Two runs beside each other: how alike, who moved, and all runs as points.
+// Compare two runs: agreement, objects that moved, and a map of all runs.
 
 import { el, replace, svg } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
-import { explain, failed, positionsOf, selectPositions, showRun } from "../core/actions.js";
+import { explain, showError, findPositions, selectPositions, showRun } from "../core/actions.js";
 import { clusterColor } from "../map/scatter.js";
-import { counted, short } from "../core/format.js";
+import { formatCount, short } from "../core/format.js";
 import { empty, heading } from "./parts.js";
 
-// States before and after, flows between sets, objects that moved.
+// Draw the states before and after, flows between sets, and objects that moved.
 export function drawComparison(found) {
   const table = el("table", { class: "plain matrix" },
-    el("thead", {}, el("tr", {}, el("th", {}, "was \\ is now"), found.states.map((name) => el("th", { class: "right" }, name)))),
+    el("thead", {}, el("tr", {}, el("th", {}, "before \\ after"), found.states.map((name) => el("th", { class: "right" }, name)))),
     el("tbody", {}, found.table.map((row, a) => el("tr", {}, el("td", { text: found.states[a] }), row.map((n, b) => el("td", { "data-moved": a !== b && n > 0, text: n.toLocaleString("en") }))))));
   return el("div", {}, table,
-    found.flows.length ? [el("h3", {}, "From where to where"), el("div", {}, found.flows.slice(0, 10).map((flow) => el("button", {
+    found.flows.length ? [el("h3", {}, "Moves between sets"), el("div", {}, found.flows.slice(0, 10).map((flow) => el("button", {
       type: "button", class: "flow", title: "Select these objects",
-      onclick: () => selectPositions(found.objects.filter((one) => one.from === flow.from && one.to === flow.to).map((one) => positionsOf([one.row])[0]).filter((i) => i !== undefined)),
+      onclick: () => selectPositions(found.objects.filter((one) => one.from === flow.from && one.to === flow.to).map((one) => findPositions([one.row])[0]).filter((i) => i !== undefined)),
     }, el("span", { text: flow.from_name }), "→", el("span", { text: flow.to_name }), el("span", { class: "n" }, flow.n.toLocaleString("en")))))] : null,
-    found.objects.length ? [el("h3", {}, "Who moved"), el("div", { class: "boundary-list" }, found.objects.slice(0, 100).map((one) => el("button", {
-      type: "button", class: "moved", onclick: () => { const [i] = positionsOf([one.row]); if (i !== undefined) explain(i); },
+    found.objects.length ? [el("h3", {}, "Objects that moved"), el("div", { class: "boundary-list" }, found.objects.slice(0, 100).map((one) => el("button", {
+      type: "button", class: "moved", onclick: () => { const [i] = findPositions([one.row]); if (i !== undefined) explain(i); },
     }, el("span", { text: one.name }), el("span", { class: "note" }, `${one.from_name} → ${one.to_name}`))))] : null);
 }
 
@@ -35,7 +35,7 @@ export function comparePanel(host) {
   async function load() {
     if (host.hidden) return;
     const runs = get("session")?.runs || [];
-    if (runs.length < 2) { replace(host, empty("Cluster twice, in different ways: here the runs are set beside each other.")); return; }
+    if (runs.length < 2) { replace(host, empty("After two runs, this panel compares them.")); return; }
     if (!runs.some((run) => run.id === pair[1])) pair[1] = get("runId") || runs[runs.length - 1].id;
     if (!runs.some((run) => run.id === pair[0]) || pair[0] === pair[1]) pair[0] = [...runs].reverse().find((run) => run.id !== pair[1]).id;
     const mine = pair.join();
@@ -55,9 +55,9 @@ export function comparePanel(host) {
 
   function draw(found, map) {
     replace(host, el("div", { class: "two" }, el("div", {}, pickers(),
-      el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index, 1 is the same)")),
-      el("p", { class: "note" }, `${counted(found.moved, "object")} of ${found.n.toLocaleString("en")} are somewhere else; clusters are matched by the objects they share.`),
-      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Near points say nearly the same. Click one to show it.")),
+      el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index; 1 means equal)")),
+      el("p", { class: "note" }, `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} moved to another set; clusters are matched by their common objects.`),
+      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Runs with similar partitions are close to each other. Click a run to show it.")),
     drawComparison(found)));
   }
 
@@ -74,7 +74,7 @@ export function comparePanel(host) {
       placed.push([x, label]);
       const on = point.id === get("runId");
       const dot = svg("g", { tabindex: "0", role: "button", "aria-label": `Show run ${point.id}, ${point.name}`, style: { cursor: "pointer" },
-        onclick: () => showRun(point.id).catch(failed), onkeydown: (event) => { if (event.key === "Enter") showRun(point.id).catch(failed); } },
+        onclick: () => showRun(point.id).catch(showError), onkeydown: (event) => { if (event.key === "Enter") showRun(point.id).catch(showError); } },
       svg("circle", { cx: x, cy: y, r: on ? 8 : 6, fill: clusterColor(Number(point.id) - 1), stroke: on ? "var(--ink)" : "none", "stroke-width": 2 }),
       svg("text", { x, y: label, "text-anchor": "middle" }, `${point.id}. ${short(point.name, 20)}`));
       root.append(dot);

@@ -1,18 +1,18 @@
-// Load a table and choose what of it is clustered.
+// Load a table and select the columns to cluster by.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { post, putBytes } from "../core/api.js";
 import { follow, running } from "../core/jobs.js";
-import { failed, refreshSession } from "../core/actions.js";
-import { counted, number } from "../core/format.js";
+import { showError, refreshSession } from "../core/actions.js";
+import { formatCount, number } from "../core/format.js";
 import { forget } from "../core/memory.js";
 import { progressLine } from "./parts.js";
-import { choices, resetChoices, keepChoices } from "./choices.js";
+import { choices, resetChoices, storeChoices } from "./choices.js";
 
 const KINDS = ".csv,.tsv,.txt,.gz,.parquet,.feather,.npy,.xlsx";
 
-async function loaded(promise) {
+async function watchLoading(promise) {
   try {
     await follow((await promise).job);
     for (const name of ["run", "plane", "weights"]) forget(name);
@@ -21,16 +21,16 @@ async function loaded(promise) {
     await refreshSession();
     resetChoices();
   } catch (error) {
-    failed(error);
+    showError(error);
   }
 }
 
 export function loadFile(file) {
-  if (file) loaded(putBytes(`/file?name=${encodeURIComponent(file.name)}`, file));
+  if (file) watchLoading(putBytes(`/file?name=${encodeURIComponent(file.name)}`, file));
 }
 
 export function loadExample(name) {
-  loaded(post("/example", { name }));
+  watchLoading(post("/example", { name }));
 }
 
 export function filePicker(words, kind = "") {
@@ -38,7 +38,7 @@ export function filePicker(words, kind = "") {
   return el("span", {}, input, el("button", { type: "button", class: kind, onclick: () => input.click() }, words));
 }
 
-// A table dropped anywhere on the page.
+// Accept a table that is dropped anywhere on the page.
 export function listenToDrops() {
   const drop = document.getElementById("drop");
   const holdsFile = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
@@ -55,9 +55,9 @@ export function listenToDrops() {
 function columnKind(column) {
   if (column.kind === "number") {
     if (column.low === null) return "empty";
-    return column.low === column.high ? `always ${number(column.low, 3)}` : `${number(column.low, 3)} to ${number(column.high, 3)}`;
+    return column.low === column.high ? `constant ${number(column.low, 3)}` : `${number(column.low, 3)} to ${number(column.high, 3)}`;
   }
-  if (column.kind === "category") return counted(column.different, "value");
+  if (column.kind === "category") return formatCount(column.different, "value");
   return { truth: "true/false", date: "date", text: "text" }[column.kind] || column.kind;
 }
 
@@ -71,26 +71,26 @@ function columnRow(column) {
       const list = category ? choices.categories : choices.columns;
       if (box.checked) list.add(column.name);
       else list.delete(column.name);
-      keepChoices();
+      storeChoices();
     },
   });
-  return el("label", { class: "check", title: usable ? column.name : `${column.name}: not clustered` },
+  return el("label", { class: "check", title: usable ? column.name : `${column.name}: cannot be clustered` },
     box, el("span", { text: column.name }),
     el("span", { class: "kind" }, columnKind(column), column.missing ? ` · ${column.missing.toLocaleString("en")} missing` : ""));
 }
 
 function fileCard(source) {
   return [
-    el("p", {}, el("strong", { text: source.name }), ` – ${counted(source.rows, "row")}, ${counted(source.columns.length, "column")}`),
+    el("p", {}, el("strong", { text: source.name }), ` – ${formatCount(source.rows, "row")}, ${formatCount(source.columns.length, "column")}`),
     el("div", { class: "buttons" }, filePicker("Another table")),
   ];
 }
 
-function columnsOf(source) {
+function columnsField(source) {
   const shown = source.columns.slice(0, 400);
   return el("div", { class: "field" },
     el("span", { class: "progress-line" }, el("span", { class: "progress-words" }, "Cluster by"),
-      el("button", { type: "button", class: "link", onclick: () => allColumns(source, true) }, "all numbers"),
+      el("button", { type: "button", class: "link", onclick: () => allColumns(source, true) }, "all numeric"),
       el("button", { type: "button", class: "link", onclick: () => allColumns(source, false) }, "none")),
     el("div", { class: "columns", role: "group", "aria-label": "Columns to cluster by" }, shown.map(columnRow)),
     shown.length < source.columns.length ? el("p", { class: "note" }, `The first ${shown.length} of ${source.columns.length} columns.`) : null);
@@ -100,39 +100,39 @@ function allColumns(source, on) {
   choices.columns.clear();
   choices.categories.clear();
   if (on) for (const column of source.columns) if (column.kind === "number" && column.low !== null) choices.columns.add(column.name);
-  keepChoices();
+  storeChoices();
 }
 
 function scaling() {
-  const box = el("input", { type: "checkbox", checked: choices.scale, onchange: () => { choices.scale = box.checked; keepChoices(); } });
-  return el("label", { class: "check" }, box, el("span", {}, "Standardise: every column counts alike"));
+  const box = el("input", { type: "checkbox", checked: choices.scale, onchange: () => { choices.scale = box.checked; storeChoices(); } });
+  return el("label", { class: "check" }, box, el("span", {}, "Standardize the columns"));
 }
 
 function missing(source) {
   if (!source.missing) return null;
-  const options = [["drop", "leave such rows out"], ["partial", "compare by the cells that are there"], ["refuse", "refuse to cluster"]];
-  return el("label", { class: "field" }, el("span", {}, "Rows with missing cells"),
-    el("select", { onchange: (event) => { choices.missing = event.target.value; keepChoices(); } },
+  const options = [["drop", "leave the rows out"], ["partial", "use the values that are present"], ["refuse", "stop with an error"]];
+  return el("label", { class: "field" }, el("span", {}, "Rows with missing values"),
+    el("select", { onchange: (event) => { choices.missing = event.target.value; storeChoices(); } },
       options.map(([value, words]) => el("option", { value, selected: choices.missing === value }, words))));
 }
 
 function reading(source) {
   const index = el("select", {
-    "aria-label": "Column that names the rows",
-    onchange: () => loaded(post("/reload", { ...source.options, index_col: index.value })),
+    "aria-label": "Column with the names of the rows",
+    onchange: () => watchLoading(post("/reload", { ...source.options, index_col: index.value })),
   }, el("option", { value: "" }, "row numbers"),
   (source.index ? [source.index] : []).concat(source.columns.map((column) => column.name)).slice(0, 400)
     .map((name) => el("option", { value: name, selected: name === source.index }, name)));
   const notes = source.notes.map((words) => el("p", { class: "note" }, words));
   const classes = el("select", {
-    onchange: () => { choices.classes = classes.value; keepChoices(); },
+    onchange: () => { choices.classes = classes.value; storeChoices(); },
   }, el("option", { value: "" }, "none"),
   source.columns.filter((column) => column.different > 1 && column.different <= 50)
     .map((column) => el("option", { value: column.name, selected: choices.classes === column.name }, column.name)));
-  return el("details", {}, el("summary", {}, "Names, known classes, remarks"),
+  return el("details", {}, el("summary", {}, "Row names, known classes, notes"),
     el("div", { class: "fields" },
-      el("label", { class: "field" }, el("span", {}, "Rows are named by"), index),
-      el("label", { class: "field" }, el("span", {}, "Known classes (to judge by, never to learn from)"), classes), notes));
+      el("label", { class: "field" }, el("span", {}, "Names of the rows"), index),
+      el("label", { class: "field" }, el("span", {}, "Known classes (for evaluation only)"), classes), notes));
 }
 
 export function dataCard(host) {
@@ -154,7 +154,7 @@ export function dataCard(host) {
     const working = running("load") ? progressLine("load") : null;
     if (!source) {
       const examples = get("examples") || [];
-      replace(body, working, el("p", { class: "note" }, "A table: CSV, TSV, Parquet, Feather or NPY. It stays on this machine."),
+      replace(body, working, el("p", { class: "note" }, "CSV, TSV, Parquet, Feather or NPY. The table stays on this machine."),
         el("div", { class: "buttons" }, filePicker("Open a table", "main")),
         examples.length ? el("div", { class: "only-narrow fields" }, el("p", { class: "note" }, "Or try an example:"), el("div", { class: "buttons" },
           examples.map(({ name, words }) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))) : null);
@@ -162,7 +162,7 @@ export function dataCard(host) {
     }
     const open = body.querySelector("details")?.open;
     const top = body.querySelector(".columns")?.scrollTop || 0;
-    replace(body, working, fileCard(source), columnsOf(source), scaling(), missing(source), reading(source));
+    replace(body, working, fileCard(source), columnsField(source), scaling(), missing(source), reading(source));
     if (open) body.querySelector("details").open = true;
     body.querySelector(".columns").scrollTop = top;
   };

@@ -1,11 +1,11 @@
-// Take things away: the partition, the model, the report, and the code and the command that do exactly the same.
+// Export the partition, the model, the report, and code and command that repeat the run.
 
 import { el, replace, toast } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { download, getJson } from "../core/api.js";
 import { work } from "../core/jobs.js";
-import { failed, tellSelection } from "../core/actions.js";
-import { weightOf } from "../core/deciding.js";
+import { showError, sendSelection } from "../core/actions.js";
+import { sliderWeight } from "../core/decide.js";
 import { number } from "../core/format.js";
 import { empty, heading, progressLine } from "./parts.js";
 
@@ -13,22 +13,22 @@ function codeBlock(text, label) {
   const copy = el("button", { type: "button", "aria-label": `Copy ${label}`, onclick: async () => {
     try {
       await navigator.clipboard.writeText(text);
-      toast("copied");
+      toast("Copied.");
     } catch {
-      toast("the browser does not allow copying: select the text", "error");
+      toast("The browser does not allow copying. Select the text instead.", "error");
     }
   } }, "Copy");
   return el("div", { class: "code" }, el("pre", { id: `export-${label}`, tabindex: "0", "aria-label": label }, text), copy);
 }
 
-// What the sliders did, as code: the library's own answer is that of both weights one.
+// Return code for the positions of the sliders; nothing if both are in the middle.
 function sliderCode() {
   const { outliers, ambiguity } = get("weights");
   if (!outliers && !ambiguity) return "";
   return [
-    "", "", "# as the sliders were: outliers and ambiguous sets count more or less", "import numpy as np", "",
+    "", "", "# weights of outliers and ambiguous sets, as set by the sliders", "import numpy as np", "",
     "size = partition.focal_sets.cardinality",
-    `weight = np.select([size == 0, size == 1], [${number(weightOf(outliers), 6)}, 1.0], ${number(weightOf(ambiguity), 6)})`,
+    `weight = np.select([size == 0, size == 1], [${number(sliderWeight(outliers), 6)}, 1.0], ${number(sliderWeight(ambiguity), 6)})`,
     "order = np.argsort(size, kind=\"stable\")",
     "decided = order[(partition.masses * weight)[:, order].argmax(axis=1)]",
   ].join("\n");
@@ -45,36 +45,36 @@ export function exportPanel(host) {
       await work(`/runs/${run}/report`, {});
       await download(`/runs/${run}/report`, "report.html");
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   async function load() {
     if (host.hidden) return;
     const run = currentRun();
-    if (!run || !get("objects")) { replace(body, empty("After the first run, take its results away from here.")); return; }
+    if (!run || !get("objects")) { replace(body, empty("After the first run, export its results here.")); return; }
     try {
       const found = await getJson(`/runs/${run.id}/recipe`);
       if (run.id === get("runId")) draw(run, found);
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   function draw(run, found) {
-    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}`, name).catch(failed) }, words);
+    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}`, name).catch(showError) }, words);
     replace(body, heading("Export"),
       el("div", { class: "buttons" },
         get1("Partition (CSV)", "/partition.csv", "partition.csv"),
         get1("Partition (NPZ)", "/partition.npz", "partition.npz"),
         get1("Model", "/model", "model.dempster"),
         el("button", { type: "button", id: "make-report", onclick: report }, "Report"),
-        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => tellSelection().then(() => download(`/runs/${run.id}/selected`, "selection.csv")).catch(failed) }, "Selection"),
+        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${run.id}/selected`, "selection.csv")).catch(showError) }, "Selection"),
         get1("Data of this run", "/data", found.file),
         found.answers ? get1("Answers", "/answers", "answers.csv") : null),
       working,
-      el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command do exactly what was done, to the last digit, with ${found.file} beside them`,
-        found.answers ? " and answers.csv too" : "", found.is_part ? "; that file holds the selected rows: take it from here (Data of this run)." : "."),
+      el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command repeat the run exactly. They need ${found.file} in the same folder`,
+        found.answers ? ", and answers.csv" : "", found.is_part ? ". This file contains the selected rows; download it with Data of this run." : "."),
       el("h3", {}, "Command"), codeBlock(found.command, "command"),
       el("h3", {}, "Python"), codeBlock(found.code + sliderCode(), "code"),
       el("details", {}, el("summary", {}, "Settings for --config"), codeBlock(found.toml, "settings")));

@@ -1,10 +1,10 @@
-// How well the method did its work: the Shepard diagram and the way of the objective.
+// Diagnostics of the fit: the Shepard diagram and the convergence of the objective.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { getJson, getPacked } from "../core/api.js";
-import { failed } from "../core/actions.js";
-import { counted, number } from "../core/format.js";
+import { showError } from "../core/actions.js";
+import { formatCount, number } from "../core/format.js";
 import { css } from "../map/scatter.js";
 import { WebglScatter } from "../map/webgl.js";
 import { chart } from "./chart.js";
@@ -37,8 +37,8 @@ export function shepardPanel(host) {
 
   async function load() {
     const run = currentRun();
-    if (!run || !get("objects")) { nothing("After a run of EVCLUS, this shows how well conflicts match dissimilarities."); loadedFor = null; return; }
-    if (!run.can_shepard) { nothing(`${run.method} fits no dissimilarities: there is no Shepard diagram. EVCLUS has one.`); loadedFor = null; return; }
+    if (!run || !get("objects")) { nothing("After a run of EVCLUS, this panel compares conflicts with dissimilarities."); loadedFor = null; return; }
+    if (!run.can_shepard) { nothing(`${run.method} has no Shepard diagram. EVCLUS has one.`); loadedFor = null; return; }
     if (host.hidden || loadedFor === run.id) return;
     loadedFor = run.id;
     try {
@@ -52,10 +52,10 @@ export function shepardPanel(host) {
       scatter.setPoints(places, ["transformed dissimilarity δ", "degree of conflict"]);
       scatter.setCodes(new Int32Array(found.n), [[0]]);
       scatter.setSelection(null);
-      replace(words, `${counted(found.n, "pair")} of objects. A good fit lies along the dashed line; root mean square difference ${number(found.error, 3)}.`);
+      replace(words, `${formatCount(found.n, "pair")} of objects. In a good fit the points lie along the dashed line; root mean square difference ${number(found.error, 3)}.`);
     } catch (error) {
       nothing("There is no Shepard diagram for this run.");
-      failed(error);
+      showError(error);
     }
   }
 
@@ -69,7 +69,7 @@ export function convergencePanel(host) {
   let loadedFor = null;
   async function load() {
     const run = currentRun();
-    if (!run || !get("objects")) { replace(host, empty("After a run, this shows how its objective fell.")); loadedFor = null; return; }
+    if (!run || !get("objects")) { replace(host, empty("After a run, this panel shows its objective function.")); loadedFor = null; return; }
     if (host.hidden || loadedFor === run.id) return;
     loadedFor = run.id;
     try {
@@ -78,14 +78,14 @@ export function convergencePanel(host) {
       const steps = found.history.map((_, k) => k + 1);
       const finite = found.history.filter((v) => v > 0);
       const log = finite.length === found.history.length && Math.max(...finite) > 20 * Math.min(...finite);
-      const ended = found.converged === false ? "It was stopped before it converged: allow more iterations." : `It converged after ${counted(found.iterations ?? steps.length, "iteration")}.`;
+      const ended = found.converged === false ? "The method did not converge. Increase max_iter." : `The method converged after ${formatCount(found.iterations ?? steps.length, "iteration")}.`;
       replace(host, el("p", { class: found.converged === false ? "lead bad" : "lead" }, ended),
         steps.length > 1 ? el("div", { style: { maxWidth: "640px" } }, chart({
           lines: [{ x: steps, y: found.history }, ...(found.validation.length ? [{ x: found.validation.map((_, k) => k + 1), y: found.validation, kind: "second" }] : [])],
           names: ["iteration", log ? "objective (logarithmic)" : "objective"], width: 620, height: 200, log, whole: true,
         })) : el("p", { class: "note" }, `Objective ${number(run.objective)}`));
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
   subscribe(["objects"], load);

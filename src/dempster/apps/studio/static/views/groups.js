@@ -1,9 +1,9 @@
-// What each cluster is, and each group of ambiguous objects: shaded where it differs from the rest.
+// Profiles of the clusters and of groups of ambiguous objects; attributes that differ from the other objects are shaded.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
-import { failed, select } from "../core/actions.js";
+import { showError, select } from "../core/actions.js";
 import { number } from "../core/format.js";
 import { chip, empty } from "./parts.js";
 
@@ -12,15 +12,15 @@ export function groupsPanel(host) {
 
   async function load() {
     const run = get("runId");
-    if (!get("objects")) { replace(host, empty("After the first run, each cluster is described here by its attributes.")); loadedFor = null; return; }
+    if (!get("objects")) { replace(host, empty("After the first run, this panel shows the attributes of each cluster.")); loadedFor = null; return; }
     if (loadedFor === run || host.hidden) return;
     loadedFor = run;
-    replace(host, empty("Describing the groups…"));
+    replace(host, empty("Computing profiles…"));
     try {
       const found = await getJson(`/runs/${run}/profiles`);
       if (run === get("runId")) draw(found);
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
@@ -40,8 +40,8 @@ export function groupsPanel(host) {
 
   function draw(found) {
     replace(host,
-      el("p", { class: "note", style: { marginBottom: "8px" } }, "Means of the certain objects of each group; orange: higher than the rest, blue: lower, the stronger the more often. ",
-        found.sampled ? `Described by a sample of ${found.sampled.toLocaleString("en")} objects.` : ""),
+      el("p", { class: "note", style: { marginBottom: "8px" } }, "Mean of the certain objects of each group. Orange: higher than the other objects, blue: lower; the shade shows the effect size (Cliff's delta). ",
+        found.sampled ? `Computed from a sample of ${found.sampled.toLocaleString("en")} objects.` : ""),
       el("div", { class: "heat" }, el("table", {},
         el("thead", {}, el("tr", {}, el("th", {}), found.groups.map((group) => el("th", {},
           el("button", { type: "button", title: `Select; typical: ${group.typical.join(", ")}`, onclick: () => selectGroup(group.clusters) },

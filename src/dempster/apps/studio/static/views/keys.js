@@ -1,4 +1,4 @@
-// The keyboard: everything that is done often has a key.
+// Keyboard shortcuts.
 
 import { el } from "../core/el.js";
 import { get, set } from "../core/store.js";
@@ -7,19 +7,19 @@ import { runNow } from "./method.js";
 
 const LIST = [
   ["V R L", "move, rectangle, lasso"],
-  ["N P", "next, previous object in the table (the most doubtful first)"],
+  ["N P", "next, previous object in the table"],
   ["Enter", "explain the object under the pointer"],
-  ["Esc", "clear the selection, leave the object"],
-  ["+ − 0", "zoom in, out, whole picture (on the map: arrows move)"],
+  ["Esc", "clear the selection and the focus"],
+  ["+ − 0", "zoom in, zoom out, show everything (arrow keys move the map)"],
   ["S D K", "teach: same, different, don't know"],
-  ["U", "teach: take the last answer back"],
+  ["U", "teach: undo the last answer"],
   ["C", "cluster"],
-  ["Shift + drag", "rectangle, whatever the tool; Alt: lasso; Ctrl adds"],
+  ["Shift + drag", "rectangle with any tool; Alt: lasso; Ctrl adds to the selection"],
   ["?", "this list"],
 ];
 
 export function keys({ objects, scatter, openTab }) {
-  const dialog = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"),
+  const dialog = el("dialog", { "aria-label": "Keyboard shortcuts" }, el("h2", {}, "Keyboard shortcuts"),
     el("dl", { class: "key-list" }, LIST.map(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)])),
     el("form", { method: "dialog" }, el("button", { class: "main", onclick: () => dialog.close(), type: "button" }, "Close")));
   document.body.append(dialog);

@@ -1,10 +1,10 @@
-// The map: where the objects lie, what they are, hulls, masses over the plane, and a badge that says how far it distorts.
+// The map: objects and their sets, hulls, contours of masses, and a badge for the distortion of the plane.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe, currentRun } from "../core/store.js";
 import { getPacked, post } from "../core/api.js";
-import { choosePlane, explain, failed, inWords, select, selectSet, setHover } from "../core/actions.js";
-import { cell, counted } from "../core/format.js";
+import { choosePlane, explain, showError, describeObject, select, selectSet, setHover } from "../core/actions.js";
+import { cell, formatCount } from "../core/format.js";
 import { recall, remember } from "../core/memory.js";
 import { clusterColor, css, hull } from "../map/scatter.js";
 import { WebglScatter } from "../map/webgl.js";
@@ -12,9 +12,9 @@ import { chip, progressLine } from "./parts.js";
 import { welcome } from "./welcome.js";
 
 const PLANES = { attributes: "2 attributes", pca: "PCA", mds: "MDS", umap: "UMAP" };
-const IN_WORDS = {
-  attributes: "Two attributes, in the units of the table", pca: "Principal components: the plane in which the data vary most",
-  mds: "Multidimensional scaling: distances as near as can be to the true ones", umap: "UMAP: neighbors stay together, distances between groups mean little",
+const PLANE_TITLES = {
+  attributes: "Two attributes, in the units of the table", pca: "Principal components",
+  mds: "Multidimensional scaling: distances approximate those of the data", umap: "UMAP: preserves neighbors; distances between groups mean little",
 };
 const TOOLS = [["pan", "Move", "V"], ["rectangle", "Rectangle", "R"], ["lasso", "Lasso", "L"]];
 
@@ -22,7 +22,7 @@ export function mapView(host) {
   const bar = el("div", { class: "map-bar" });
   const body = el("div", { class: "map-body" });
   const plot = el("div", { class: "map-plot scatter" });
-  const legend = el("div", { class: "legend", role: "group", "aria-label": "Sets of clusters: press to select" });
+  const legend = el("div", { class: "legend", role: "group", "aria-label": "Sets of clusters: click to select" });
   const foot = el("div", { class: "map-foot" });
   const hint = el("div", { class: "hint", hidden: true });
   const blank = el("div", { class: "map-empty" });
@@ -105,7 +105,7 @@ export function mapView(host) {
     }
   }
 
-  // ---- masses over the plane ----------------------------------------------------------------------------------------
+  // ---- contours of masses -------------------------------------------------------------------------------------------
 
   async function loadMasses() {
     const plane = get("plane");
@@ -119,7 +119,7 @@ export function mapView(host) {
       if (get("plane") === plane && look.masses) shades = { box, image: shadeImage(found) };
     } catch (error) {
       look.masses = false;
-      failed(error);
+      showError(error);
       drawBar();
     }
     scatter.redraw();
@@ -140,7 +140,7 @@ export function mapView(host) {
         const strength = values[best * width * height + at] / 255;
         const pixel = 4 * ((height - 1 - row) * width + column);
         data.data.set(colors[best], pixel);
-        const step = Math.floor(strength * 10) / 10; // contours at every tenth
+        const step = Math.floor(strength * 10) / 10; // ten levels
         data.data[pixel + 3] = Math.round(255 * (dark ? 0.5 : 0.42) * step);
       }
     }
@@ -154,14 +154,14 @@ export function mapView(host) {
     return [0, 1, 2].map((c) => parts.reduce((sum, part) => sum + part[c], 0) / parts.length);
   }
 
-  // ---- the bar ------------------------------------------------------------------------------------------------------
+  // ---- toolbar ------------------------------------------------------------------------------------------------------
 
   function planeSelect(run) {
     const numbers = run.columns.filter((name) => !run.categories.includes(name));
     const choice = get("planeChoice");
     const kinds = get("planes").filter((kind) => kind !== "attributes" || numbers.length);
     const choose = (change) => choosePlane({ ...get("planeChoice"), ...change });
-    const kind = el("select", { "aria-label": "Plane", id: "plane", title: IN_WORDS[choice.kind], onchange: () => choose({ kind: kind.value }) },
+    const kind = el("select", { "aria-label": "Plane", id: "plane", title: PLANE_TITLES[choice.kind], onchange: () => choose({ kind: kind.value }) },
       kinds.map((one) => el("option", { value: one, selected: one === choice.kind }, PLANES[one])));
     if (choice.kind !== "attributes") return [kind];
     const axis = (name, label) => {
@@ -189,14 +189,14 @@ export function mapView(host) {
       : null;
     replace(bar,
       el("div", { class: "group" }, planeSelect(run)),
-      el("div", { class: "group", role: "group", "aria-label": "What dragging does" }, TOOLS.map(([name, words, key]) =>
+      el("div", { class: "group", role: "group", "aria-label": "Action of dragging" }, TOOLS.map(([name, words, key]) =>
         toggle(words, get("tool") === name, () => set({ tool: name }), `${words} (${key})`))),
       el("div", { class: "group" },
-        toggle("Hulls", look.hulls, () => { look.hulls = !look.hulls; remember("hulls", look.hulls); drawBar(); scatter.redraw(); }, "Solid: certain members. Dashed: possible ones."),
+        toggle("Hulls", look.hulls, () => { look.hulls = !look.hulls; remember("hulls", look.hulls); drawBar(); scatter.redraw(); }, "Solid: certain objects (lower approximation). Dashed: possible objects (upper approximation)."),
         plane && plane.straight && run.can_predict && !run.categories.length
-          ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "What the model says of every place; attributes that are not shown are at their medians.")
+          ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "Masses that the model predicts over the plane; the other attributes are held at their medians.")
           : null,
-        el("button", { type: "button", title: "Whole picture (0)", onclick: () => scatter.reset() }, "Fit")),
+        el("button", { type: "button", title: "Show everything (0)", onclick: () => scatter.reset() }, "Fit")),
       el("div", { class: "group push" }, progressLine("plane")));
     replace(trust, badge);
   }
@@ -226,9 +226,9 @@ export function mapView(host) {
 
   function drawFoot() {
     replace(foot,
-      scatter.sampled ? el("span", { class: "tag" }, `${scatter.drawn.toLocaleString("en")} of ${scatter.n.toLocaleString("en")} objects drawn; all are counted and selected`) : null,
+      scatter.sampled ? el("span", { class: "tag" }, `${scatter.drawn.toLocaleString("en")} of ${scatter.n.toLocaleString("en")} objects are drawn; counts and selections use all`) : null,
       scatter.kind === "canvas" && get("objects") ? el("span", { class: "tag" }, "drawn without WebGL") : null,
-      get("selectedCount") ? el("span", { class: "tag" }, `${counted(get("selectedCount"), "object")} selected (Esc clears)`) : null);
+      get("selectedCount") ? el("span", { class: "tag" }, `${formatCount(get("selectedCount"), "object")} selected (Esc clears)`) : null);
   }
 
   let hintTimer = 0;
@@ -237,7 +237,7 @@ export function mapView(host) {
     const i = get("hover");
     if (i < 0 || !scatter.unit || i >= scatter.n || !plot.matches(":hover")) { hint.hidden = true; return; }
     const [x, y] = scatter.toPixels(scatter.unit[2 * i], scatter.unit[2 * i + 1]);
-    replace(hint, el("span", { text: inWords(i) }));
+    replace(hint, el("span", { text: describeObject(i) }));
     hint.hidden = false;
     const right = x < scatter.size.width - 290;
     Object.assign(hint.style, { left: right ? `${x + 16}px` : "auto", right: right ? "auto" : `${scatter.size.width - x + 16}px`, top: `${Math.max(4, Math.min(y - 12, scatter.size.height - 130))}px` });
@@ -246,13 +246,13 @@ export function mapView(host) {
         const found = await post(`/runs/${get("runId")}/rows`, { positions: [i] });
         if (get("hover") !== i) return;
         const cells = found.columns.slice(0, 6).map((name, k) => [name, found.cells[0][k]]);
-        replace(hint, el("strong", { text: found.names[0] }), el("span", { text: inWords(i) }),
+        replace(hint, el("strong", { text: found.names[0] }), el("span", { text: describeObject(i) }),
           el("dl", {}, cells.map(([name, value]) => [el("dt", { text: name }), el("dd", { text: cell(value) })])));
-      } catch { /* the words that are there are enough */ }
+      } catch { /* The hint is already shown without the values. */ }
     }, 90);
   }
 
-  // ---- following the state ------------------------------------------------------------------------------------------
+  // ---- subscriptions ------------------------------------------------------------------------------------------------
 
   let hullTimer = 0;
   function recolor() {

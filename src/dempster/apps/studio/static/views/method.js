@@ -1,15 +1,15 @@
-// Choose a method and its parameters; run it, watch it, stop it.
+// Select a method and its parameters; start, watch and stop a run.
 
-import { el, replace, say } from "../core/el.js";
+import { el, replace, announce } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { running } from "../core/jobs.js";
-import { failed, startRun } from "../core/actions.js";
+import { showError, startRun } from "../core/actions.js";
 import { chip, progressLine } from "./parts.js";
-import { choices, keepChoices, settings } from "./choices.js";
+import { choices, storeChoices, settings } from "./choices.js";
 
 const GROUPS = [
   ["Start with", ["evclus", "ecm", "bpec"]],
-  ["Learn from answers", ["cecm", "nnevclus"]],
+  ["Use answers about pairs", ["cecm", "nnevclus"]],
   ["Medoids and relations", ["ecmdd", "wecmdd", "mecm", "recm"]],
   ["Mixtures, neighbors, categories", ["bootclus", "egmm", "eknnclus", "ccm", "catecm"]],
 ];
@@ -25,17 +25,17 @@ function methodSelect() {
   const groups = others.length ? [...GROUPS, ["Others", others]] : GROUPS;
   return el("select", {
     "aria-label": "Method", id: "method",
-    onchange: (event) => { choices.method = event.target.value; choices.parameters = {}; keepChoices(); },
+    onchange: (event) => { choices.method = event.target.value; choices.parameters = {}; storeChoices(); },
   }, groups.map(([title, names]) => el("optgroup", { label: title },
     names.filter((name) => methods.has(name)).map((name) =>
       el("option", { value: name, selected: name === choices.method }, methods.get(name).title)))));
 }
 
 function clustersField(method) {
-  if (!method.takes_number) return el("p", { class: "note" }, "This method finds the number of clusters itself.");
+  if (!method.takes_number) return el("p", { class: "note" }, "This method determines the number of clusters.");
   const input = el("input", {
     type: "text", id: "clusters", value: choices.clusters, inputmode: "numeric", "aria-label": "Number of clusters",
-    onchange: () => { choices.clusters = input.value.trim() || "auto"; keepChoices(); },
+    onchange: () => { choices.clusters = input.value.trim() || "auto"; storeChoices(); },
   });
   return el("label", { class: "field-row" }, el("span", {}, "Clusters (or auto)"), input);
 }
@@ -46,7 +46,7 @@ function parameterField(parameter) {
   const change = (given) => {
     if (given === "" || given === undefined) delete choices.parameters[parameter.name];
     else choices.parameters[parameter.name] = given;
-    keepChoices();
+    storeChoices();
   };
   let input;
   const options = parameter.choices.length ? parameter.choices : parameter.flag ? ["true", "false"] : null;
@@ -62,19 +62,19 @@ function parameterField(parameter) {
 }
 
 function seedField() {
-  const input = el("input", { type: "text", value: choices.seed, inputmode: "numeric", onchange: () => { choices.seed = input.value.trim() || 0; keepChoices(); } });
+  const input = el("input", { type: "text", value: choices.seed, inputmode: "numeric", onchange: () => { choices.seed = input.value.trim() || 0; storeChoices(); } });
   return el("label", { class: "field-row", title: "The same seed gives the same result." }, el("span", {}, "seed"), input);
 }
 
 function learnField(method) {
   const lessons = get("session").lessons;
   if (!lessons) return null;
-  const box = el("input", { type: "checkbox", checked: choices.learn && method.learns, disabled: !method.learns, onchange: () => { choices.learn = box.checked; keepChoices(); } });
-  const words = method.learns ? `Use what was taught (${lessons})` : "This method does not learn from answers; EVCLUS and CECM do";
+  const box = el("input", { type: "checkbox", checked: choices.learn && method.learns, disabled: !method.learns, onchange: () => { choices.learn = box.checked; storeChoices(); } });
+  const words = method.learns ? `Use the answers about pairs (${lessons})` : "This method does not use answers about pairs; EVCLUS and CECM do";
   return el("label", { class: "check" }, box, el("span", {}, words));
 }
 
-// Everything that the next run needs.
+// Return all settings of the next run.
 export function runSettings(more = {}) {
   const method = current();
   return { ...settings(), learn: Boolean(choices.learn && method.learns), ...more };
@@ -83,11 +83,11 @@ export function runSettings(more = {}) {
 export async function runNow(more = {}) {
   try {
     const run = await startRun(runSettings(more));
-    say(`${run.name}: ${run.certain} certain, ${run.ambiguous} ambiguous, ${run.outliers} outliers`);
+    announce(`${run.name}: ${run.certain} certain, ${run.ambiguous} ambiguous, ${run.outliers} outliers`);
     if (window.matchMedia("(max-width: 980px)").matches) window.dispatchEvent(new CustomEvent("open-page", { detail: "map" }));
     return run;
   } catch (error) {
-    failed(error);
+    showError(error);
     return null;
   }
 }
@@ -105,7 +105,7 @@ export function methodCard(host) {
     card.hidden = !(session && session.source) || !get("methods").length;
     if (card.hidden) return;
     const method = current();
-    // built anew only when something else is to be chosen: whatever has the focus keeps it
+    // Rebuild the form only if its fields change, so that the focus is not lost.
     const subject = JSON.stringify([method.name, session.source.name, session.lessons, choices.turn]);
     const field = body.querySelector("#clusters");
     if (field && field !== document.activeElement) field.value = choices.clusters;
@@ -131,7 +131,7 @@ export function methodCard(host) {
   draw();
 }
 
-// The runs so far.
+// List of the runs.
 export function runsCard(host, { open, forgetRun }) {
   const card = el("section", { class: "card", "aria-label": "Runs" });
   const list = el("ul", { class: "run-list" });
@@ -144,8 +144,8 @@ export function runsCard(host, { open, forgetRun }) {
     replace(list, runs.map((run) => el("li", { "data-on": run.id === get("runId") },
       el("button", { type: "button", class: "open", "aria-current": run.id === get("runId") ? "true" : null, onclick: () => open(run.id) },
         el("span", { class: "set-label" }, chip([Number(run.id) - 1]), run.name),
-        el("small", {}, `${run.origin} · ${run.ambiguous} ambiguous · ${run.outliers} out`)),
-      el("button", { type: "button", class: "quiet", "aria-label": `Forget ${run.name}`, title: "Forget this run", onclick: () => forgetRun(run.id) }, "✕"))));
+        el("small", {}, `${run.origin} · ${run.ambiguous} ambiguous · ${run.outliers} outliers`)),
+      el("button", { type: "button", class: "quiet", "aria-label": `Delete ${run.name}`, title: "Delete this run", onclick: () => forgetRun(run.id) }, "✕"))));
   };
   subscribe(["session", "runId"], draw);
   draw();

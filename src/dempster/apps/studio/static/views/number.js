@@ -1,13 +1,13 @@
-// How many clusters: what speaks for each candidate.
+// Number of clusters: the support of each candidate.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { work } from "../core/jobs.js";
-import { failed } from "../core/actions.js";
-import { counted } from "../core/format.js";
+import { showError } from "../core/actions.js";
+import { formatCount } from "../core/format.js";
 import { chart } from "./chart.js";
 import { empty, progressLine } from "./parts.js";
-import { choices, keepChoices, settings } from "./choices.js";
+import { choices, storeChoices, settings } from "./choices.js";
 
 export function numberPanel(host) {
   async function compare() {
@@ -15,14 +15,14 @@ export function numberPanel(host) {
       const number = await work("/number", settings());
       set({ session: { ...get("session"), number } });
     } catch (error) {
-      failed(error);
+      showError(error);
     }
     draw();
   }
 
   function take(k) {
     choices.clusters = String(k);
-    keepChoices();
+    storeChoices();
   }
 
   function draw() {
@@ -30,21 +30,21 @@ export function numberPanel(host) {
     const working = progressLine("number");
     const button = el("button", { type: "button", class: found ? "" : "main", id: "compare-numbers", disabled: !get("session")?.source, onclick: compare }, found ? "Compare again" : "Compare numbers of clusters");
     if (!found) {
-      replace(host, working || [empty("Four witnesses are heard: the silhouette, two likelihoods, and belief peaks. The number that most speaks for is suggested; when you know better, say it."), button]);
+      replace(host, working || [empty("Four criteria are combined: the silhouette, two likelihoods, and belief peaks. The number with the largest support is suggested."), button]);
       return;
     }
-    const witnesses = Object.entries(found.witnesses);
+    const criteria = Object.entries(found.criteria);
     replace(host, working,
-      el("p", { class: "lead" }, `Most speaks for ${found.best}. Each alone would say: ${found.reasons.replace(/^\d+; /, "")}.`),
+      el("p", { class: "lead" }, `${found.best} clusters have the largest support. Best number by criterion: ${found.reasons.replace(/^\d+; /, "")}.`),
       el("div", { style: { maxWidth: "640px" } }, chart({
-        lines: [...witnesses.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
+        lines: [...criteria.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
         names: ["number of clusters", "support"], width: 620, height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
         marks: [{ x: found.best, y: found.support[found.n_clusters.indexOf(found.best)] }],
         onpick: (x) => { const k = Math.round(x); if (found.n_clusters.includes(k)) take(k); },
         label: `Support of each number of clusters; the best is ${found.best}`,
       })),
-      el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => take(found.best) }, `Take ${found.best}`), button,
-        el("span", { class: "note" }, `Solid: the mean of the witnesses (dashed). ${counted(found.n_objects, "object")} looked at. Click a number to take it.`)));
+      el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => take(found.best) }, `Use ${found.best}`), button,
+        el("span", { class: "note" }, `Solid line: mean of the criteria (dashed), computed from ${formatCount(found.n_objects, "object")}. Click a number to use it.`)));
   }
 
   subscribe(["session", "theme"], draw);

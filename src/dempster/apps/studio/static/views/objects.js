@@ -1,10 +1,10 @@
-// The table of objects: only the rows that are seen are there. Sorted by doubt; a selection shows its objects only.
+// The table of objects, sorted by doubt; only visible rows are in the page. With a selection it lists the selected objects.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { getJson, getPacked, post } from "../core/api.js";
-import { explain, failed, select, setHover } from "../core/actions.js";
-import { cell, counted } from "../core/format.js";
+import { explain, showError, select, setHover } from "../core/actions.js";
+import { cell, formatCount } from "../core/format.js";
 import { empty, setLabel } from "./parts.js";
 
 const HEIGHT = 28;
@@ -20,7 +20,7 @@ export function objectsPanel(host) {
   const head = el("div", { class: "grid-head", role: "row" });
   const space = el("div", { role: "rowgroup", style: { position: "relative" } });
   const grid = el("div", { class: "grid", role: "table", "aria-label": "Objects", tabindex: "0" }, head, space);
-  const nothing = empty("After the first run, the objects are listed here, the most doubtful first.");
+  const nothing = empty("After the first run, this table lists the objects, those with the largest doubt first.");
   host.append(nothing, bar, grid);
 
   let sort = { by: "doubt", down: true };
@@ -35,13 +35,13 @@ export function objectsPanel(host) {
     return `110px 170px 120px ${columns.map(() => "minmax(104px, 1fr)").join(" ")}`;
   }
 
-  function leastWidth() {
+  function rowWidth() {
     return `${400 + 104 * columns.length}px`;
   }
 
   function drawHead() {
     const titles = [["name", "object"], ["set", "assigned to"], ["doubt", "doubt"], ...columns.map((name, k) => [`column:${k}`, name])];
-    Object.assign(head.style, { gridTemplateColumns: template(), minWidth: leastWidth() });
+    Object.assign(head.style, { gridTemplateColumns: template(), minWidth: rowWidth() });
     replace(head, titles.map(([by, title], k) => el("button", {
       type: "button", role: "columnheader", class: k > 2 ? "right" : "", "data-sorted": sort.by === by, title: `Sort by ${title}`,
       "aria-sort": sort.by === by ? (sort.down ? "descending" : "ascending") : "none",
@@ -60,23 +60,23 @@ export function objectsPanel(host) {
       filter();
       grid.scrollTop = 0;
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   function filter() {
     const mask = get("selection");
-    if (order.length !== get("objects")?.n) order = new Int32Array(0); // of another run; the new one is on its way
+    if (order.length !== get("objects")?.n) order = new Int32Array(0); // The order belongs to another run; the new one is being loaded.
     shown = mask && mask.length === order.length ? order.filter((i) => mask[i]) : order;
     const n = get("objects")?.n || 0;
-    words.textContent = mask ? `${shown.length.toLocaleString("en")} selected of ${counted(n, "object")}` : counted(n, "object");
+    words.textContent = mask ? `${shown.length.toLocaleString("en")} selected of ${formatCount(n, "object")}` : formatCount(n, "object");
     only.hidden = !mask;
     space.style.height = `${Math.min(shown.length * HEIGHT, 8e6)}px`;
     drawHead();
     draw();
   }
 
-  // Browsers limit the height of an element: beyond it, places are scaled.
+  // Browsers limit the height of an element; positions beyond the limit are scaled.
   function firstSeen() {
     const full = shown.length * HEIGHT;
     const scale = full > 8e6 ? full / 8e6 : 1;
@@ -105,12 +105,12 @@ export function objectsPanel(host) {
     const doubt = objects.doubt[i];
     return el("div", {
       class: "grid-row", role: "row", "data-position": i, "data-hover": get("hover") === i, "data-focus": get("focus") === i,
-      style: { top: `${top}px`, gridTemplateColumns: template(), minWidth: leastWidth() },
+      style: { top: `${top}px`, gridTemplateColumns: template(), minWidth: rowWidth() },
       onclick: () => explain(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
     },
     el("span", { role: "cell", title: known ? known.name : "" }, known ? known.name : "…"),
     el("span", { role: "cell" }, setLabel(get("codes")[i])),
-    el("span", { class: "doubt", role: "cell" }, el("i", { style: { width: `${Math.max(1, 52 * Math.min(1, doubt))}px`, background: doubt > 1 ? "var(--ink)" : "var(--accent)" } }), doubt > 1 ? "out" : doubt.toFixed(2)),
+    el("span", { class: "doubt", role: "cell" }, el("i", { style: { width: `${Math.max(1, 52 * Math.min(1, doubt))}px`, background: doubt > 1 ? "var(--ink)" : "var(--accent)" } }), doubt > 1 ? "outlier" : doubt.toFixed(2)),
     known ? known.cells.slice(0, columns.length).map((value) => el("span", { class: "right", role: "cell", title: cell(value) }, cell(value))) : null);
   }
 
@@ -125,7 +125,7 @@ export function objectsPanel(host) {
       wanted = null;
       draw();
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
@@ -141,9 +141,9 @@ export function objectsPanel(host) {
           const at = shown.indexOf(found[0].position);
           if (at >= 0) grid.scrollTop = Math.max(0, at * HEIGHT - 40);
           explain(found[0].position);
-        } else words.textContent = `no object is called ${text}`;
+        } else words.textContent = `no object is named ${text}`;
       } catch (error) {
-        failed(error);
+        showError(error);
       }
     }, 250);
   }
@@ -184,7 +184,7 @@ export function objectsPanel(host) {
   start();
   return { shown: () => { if (!grid.hidden) draw(); }, next: (step) => next(step) };
 
-  // The next object in the order of the table.
+  // Explain the next object of the table.
   function next(step) {
     if (!shown.length) return;
     const at = shown.indexOf(get("focus"));

@@ -1,4 +1,4 @@
-// Small pieces that several views share.
+// Elements that several views share.
 
 import { el } from "../core/el.js";
 import { get } from "../core/store.js";
@@ -6,11 +6,11 @@ import { clusterColor } from "../map/scatter.js";
 import { running, stop } from "../core/jobs.js";
 import { seconds } from "../core/format.js";
 
-// A chip in the colors of a set of clusters; a cross for outliers.
+// Return a chip with the colors of a set of clusters, or a cross for outliers.
 export function chip(clusters) {
   if (clusters.length === 0) return el("span", { class: "chip cross", "aria-hidden": "true" }, "✕");
   if (clusters.length > 4) return el("span", { class: "chip many", "aria-hidden": "true" });
-  const kind = clusters.length > 1 ? "chip torn" : "chip";
+  const kind = clusters.length > 1 ? "chip ambiguous" : "chip";
   return el("span", { class: kind, "aria-hidden": "true", style: { background: setBackground(clusters) } });
 }
 
@@ -27,7 +27,7 @@ export function heading(text, ...more) {
   return el("div", { class: "panel-head" }, el("h2", { text }), ...more);
 }
 
-// A line with a bar and a button to stop, while work of a kind is done.
+// Return a progress bar with a stop button while a job of a kind runs, otherwise null.
 export function progressLine(kind) {
   const job = running(kind);
   if (!job) return null;
@@ -41,12 +41,7 @@ export function progressLine(kind) {
       el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
 }
 
-// What is long is cut, with the whole in the hint.
-export function note(text) {
-  return el("p", { class: "note" }, text);
-}
-
-// What a set of clusters looks like on paper: one color, or slices of several.
+// Return the CSS background of a set of clusters: one color, or slices of several.
 export function setBackground(clusters) {
   if (clusters.length === 0) return "none";
   if (clusters.length === 1) return clusterColor(clusters[0]);

@@ -1,11 +1,11 @@
-// The delta-Bel graph: centers stand out at the top right. A rectangle around them starts a method from them.
+// The delta-Bel graph: centers are at the top right. A method can start from the centers inside a rectangle.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { getPacked } from "../core/api.js";
 import { work } from "../core/jobs.js";
-import { explain, failed, positionsOf, selectPositions, setHover } from "../core/actions.js";
-import { counted } from "../core/format.js";
+import { explain, showError, findPositions, selectPositions, setHover } from "../core/actions.js";
+import { formatCount } from "../core/format.js";
 import { css } from "../map/scatter.js";
 import { WebglScatter } from "../map/webgl.js";
 import { empty, progressLine } from "./parts.js";
@@ -20,7 +20,7 @@ export function peaksPanel(host) {
   const plot = el("div", { class: "scatter", "data-tool": "rectangle" });
   const blank = el("div", { style: { padding: "6px 14px" } });
   host.append(bar, blank, plot);
-  let chosen = []; // positions among the objects of the graph
+  let chosen = []; // positions in the graph
 
   const scatter = new WebglScatter(plot, {
     label: "delta-Bel graph: a rectangle around the centers selects them",
@@ -32,7 +32,7 @@ export function peaksPanel(host) {
         const found = [];
         mask.forEach((one, i) => { if (one) found.push(i); });
         chosen = how === "add" ? [...new Set([...chosen, ...found])] : found;
-        if (get("objects")) selectPositions(positionsOf(chosen.map((i) => get("peaks").rows[i])));
+        if (get("objects")) selectPositions(findPositions(chosen.map((i) => get("peaks").rows[i])));
         draw();
       },
     },
@@ -45,10 +45,10 @@ export function peaksPanel(host) {
     if (hover >= 0 && get("objects")) scatter.ring(pen, peakPosition(hover), css("--ink"), "", 3);
   };
 
-  // The graph has the objects of the settings, the map those of a run: rows of the table connect them.
+  // The graph and the map may show different objects; they are matched by rows of the table.
   function shownPosition(i) {
     if (!get("objects")) return -1;
-    return positionsOf([get("peaks").rows[i]])[0] ?? -1;
+    return findPositions([get("peaks").rows[i]])[0] ?? -1;
   }
 
   function peakPosition(position) {
@@ -65,7 +65,7 @@ export function peaksPanel(host) {
       await work("/peaks", settings());
       await load();
     } catch (error) {
-      failed(error);
+      showError(error);
     }
     draw();
   }
@@ -87,7 +87,7 @@ export function peaksPanel(host) {
     draw();
   }
 
-  // The same colors as on the map, where the object is on it; a plain ring otherwise.
+  // Use the colors of the map for objects that are on it.
   function recolor() {
     const [peaks, objects, codes] = [get("peaks"), get("objects"), get("codes")];
     if (!peaks || !scatter.unit) return;
@@ -114,18 +114,18 @@ export function peaksPanel(host) {
     blank.hidden = Boolean(peaks);
     bar.hidden = !peaks;
     if (!peaks) {
-      replace(blank, working || [empty("Objects that are believed by their neighbors and far from any that is believed more are centers of clusters. Find them, then draw a rectangle around those that you want."),
+      replace(blank, working || [empty("Centers of clusters have a large belief and a large distance δ to all objects with a larger belief. Compute both, then draw a rectangle around the centers."),
         el("button", { type: "button", class: "main", id: "find-peaks", disabled: !get("session")?.source, onclick: find }, "Find belief peaks")]);
       return;
     }
     const start = (method) => el("button", {
       type: "button", class: method === "bpec" ? "main" : "", id: `start-${method}`, disabled: !chosen.length || chosen.length > MAX_CENTERS,
       onclick: () => runNow({ method, start: chosen, parameters: {}, learn: false }),
-    }, `Start ${method.toUpperCase()} from them`);
-    replace(bar, working, el("span", {}, chosen.length > MAX_CENTERS ? `${chosen.length} objects: too many centers` : `${counted(chosen.length, "center")} chosen`),
+    }, `Start ${method.toUpperCase()} from the centers`);
+    replace(bar, working, el("span", {}, chosen.length > MAX_CENTERS ? `${chosen.length} objects are too many centers` : `${formatCount(chosen.length, "center")} selected`),
       start("bpec"), start("ecm"),
-      el("button", { type: "button", class: "link", onclick: () => { chosen = peaks.chosen; draw(); scatter.redraw(); } }, "suggested ones"),
-      el("button", { type: "button", class: "link", onclick: find }, "find again"),
+      el("button", { type: "button", class: "link", onclick: () => { chosen = peaks.chosen; draw(); scatter.redraw(); } }, "suggested centers"),
+      el("button", { type: "button", class: "link", onclick: find }, "compute again"),
       el("span", { class: "note" }, `${peaks.n_neighbors} neighbors`));
     scatter.redraw();
   }
@@ -135,7 +135,7 @@ export function peaksPanel(host) {
   subscribe(["hover"], () => { if (get("peaks") && scatter.size) scatter.paintFront(); });
   subscribe(["jobs"], () => { if (get("jobs").peaks?.state === "running" || host.querySelector(".progress")) draw(); });
   subscribe(["session"], async () => {
-    if (!get("peaks") && get("session")?.has_peaks && !get("jobs").peaks) await load().catch(failed);
+    if (!get("peaks") && get("session")?.has_peaks && !get("jobs").peaks) await load().catch(showError);
     else if (!get("peaks")) draw();
   });
   plot.hidden = true;

@@ -1,10 +1,10 @@
-// The selection: what it is made of, as a rule that can be repeated, and clustered alone.
+// The selection: its sets and attributes, a rule that describes it, and a run of the selected objects.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { download, getPacked, post, remove } from "../core/api.js";
-import { failed, select, tellSelection } from "../core/actions.js";
-import { counted, number, share } from "../core/format.js";
+import { showError, select, sendSelection } from "../core/actions.js";
+import { formatCount, number, share } from "../core/format.js";
 import { chip, empty, heading } from "./parts.js";
 import { runNow } from "./method.js";
 
@@ -31,32 +31,32 @@ export function selectionPanel(host) {
     if (host.hidden) return;
     const n = get("selectedCount");
     if (!n || !get("objects")) {
-      replace(body, heading("Selection"), empty("Nothing is selected. Draw a rectangle or a lasso on the map, or press a set, a group or a count: all views follow."));
+      replace(body, heading("Selection"), empty("Nothing is selected. Draw a rectangle or a lasso on the map, or click a set, a group or a count."));
       return;
     }
-    replace(body, heading(`${counted(n, "object")} selected`, el("button", { type: "button", class: "quiet", onclick: () => select(null) }, "Clear")),
+    replace(body, heading(`${formatCount(n, "object")} selected`, el("button", { type: "button", class: "quiet", onclick: () => select(null) }, "Clear")),
       el("div", { class: "fields" }, composition()), made);
     try {
-      const about = await tellSelection();
+      const about = await sendSelection();
       if (mine !== turn || !about) return;
       rule = null;
       drawAbout(about);
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   function drawAbout(about) {
     replace(made,
-      about.attributes.length ? [el("h3", {}, "Compared with the rest"),
-        el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["", "mean", "rest", "range"].map((name, k) => el("th", { class: k ? "right" : "" }, name)))),
+      about.attributes.length ? [el("h3", {}, "Compared with the other objects"),
+        el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["", "mean", "others", "range"].map((name, k) => el("th", { class: k ? "right" : "" }, name)))),
           el("tbody", {}, about.attributes.map((row) => el("tr", {}, el("td", { text: row.name }), el("td", { class: "right" }, number(row.mean, 3)),
             el("td", { class: "right" }, number(row.rest, 3)), el("td", { class: "right" }, `${number(row.low, 3)} to ${number(row.high, 3)}`)))))] : null,
-      el("h3", {}, "Do with it"),
+      el("h3", {}, "Actions"),
       el("div", { class: "buttons" },
-        el("button", { type: "button", onclick: makeRule }, "As a rule"),
-        el("button", { type: "button", onclick: () => tellSelection().then(() => runNow({ only: "selection" })).catch(failed) }, "Cluster only these"),
-        el("button", { type: "button", onclick: () => tellSelection().then(() => download(`/runs/${get("runId")}/selected`, "selection.csv")).catch(failed) }, "Save as CSV"),
+        el("button", { type: "button", onclick: makeRule }, "Find a rule"),
+        el("button", { type: "button", onclick: () => sendSelection().then(() => runNow({ only: "selection" })).catch(showError) }, "Cluster only these"),
+        el("button", { type: "button", onclick: () => sendSelection().then(() => download(`/runs/${get("runId")}/selected`, "selection.csv")).catch(showError) }, "Save as CSV"),
         el("button", { type: "button", onclick: invert }, "Select the others")),
       rule ? ruleEditor() : null);
   }
@@ -67,12 +67,12 @@ export function selectionPanel(host) {
 
   async function makeRule() {
     try {
-      await tellSelection();
+      await sendSelection();
       rule = await post(`/runs/${get("runId")}/rule`);
       made.querySelector(".rule")?.remove();
       made.append(ruleEditor());
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
@@ -80,15 +80,15 @@ export function selectionPanel(host) {
     const editor = el("div", { class: "rule" });
     const drawEditor = () => replace(editor, el("h3", {}, "Rule"),
       el("p", { class: "lead rule-text" }, rule.text),
-      el("p", { class: "note" }, `It holds for ${counted(rule.holds, "object")}; ${rule.hits.toLocaleString("en")} of the ${rule.selected.toLocaleString("en")} selected are among them.`),
+      el("p", { class: "note" }, `The rule holds for ${formatCount(rule.holds, "object")}, including ${rule.hits.toLocaleString("en")} of the ${rule.selected.toLocaleString("en")} selected objects.`),
       rule.conditions.map((condition, k) => {
         const end = (name) => el("input", { type: "text", value: condition[name], "aria-label": `${condition.column}, ${name === "low" ? "from" : "to"}`, onchange: (event) => { const v = Number(event.target.value); if (Number.isFinite(v)) condition[name] = v; } });
         return el("div", { class: "condition" }, el("span", { text: condition.column }), end("low"), "to", end("high"),
-          el("button", { type: "button", class: "quiet", "aria-label": `Drop ${condition.column}`, onclick: () => { rule.conditions.splice(k, 1); drawEditor(); } }, "✕"));
+          el("button", { type: "button", class: "quiet", "aria-label": `Remove ${condition.column}`, onclick: () => { rule.conditions.splice(k, 1); drawEditor(); } }, "✕"));
       }),
       el("div", { class: "buttons" },
-        el("button", { type: "button", class: "main", disabled: !rule.conditions.length, onclick: keep }, "Keep the rule"),
-        el("button", { type: "button", disabled: !rule.conditions.length, onclick: () => apply(rule.conditions) }, "Select by it")));
+        el("button", { type: "button", class: "main", disabled: !rule.conditions.length, onclick: keep }, "Save the rule"),
+        el("button", { type: "button", disabled: !rule.conditions.length, onclick: () => apply(rule.conditions) }, "Select by the rule")));
     drawEditor();
     return editor;
   }
@@ -98,7 +98,7 @@ export function selectionPanel(host) {
       const { rules } = await post("/rules", { conditions: rule.conditions });
       set({ session: { ...get("session"), rules } });
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
@@ -107,19 +107,19 @@ export function selectionPanel(host) {
       const found = await getPacked(`/runs/${get("runId")}/rule/objects?conditions=${encodeURIComponent(JSON.stringify(conditions))}`);
       select(found.mask);
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   function drawRules() {
     const rules = get("session")?.rules || [];
-    replace(kept, rules.length ? [el("h3", {}, "Rules that were kept"), el("ul", { class: "rule-list" }, rules.map((one, k) => el("li", {},
-      el("button", { type: "button", class: "link", title: "Select the objects for which it holds", onclick: () => apply(one.conditions) }, one.text),
-      el("button", { type: "button", class: "quiet", "aria-label": `Forget the rule ${one.text}`, onclick: async () => {
+    replace(kept, rules.length ? [el("h3", {}, "Saved rules"), el("ul", { class: "rule-list" }, rules.map((one, k) => el("li", {},
+      el("button", { type: "button", class: "link", title: "Select the objects for which the rule holds", onclick: () => apply(one.conditions) }, one.text),
+      el("button", { type: "button", class: "quiet", "aria-label": `Delete the rule ${one.text}`, onclick: async () => {
         try {
           const { rules: left } = await remove(`/rules/${k}`);
           set({ session: { ...get("session"), rules: left } });
-        } catch (error) { failed(error); }
+        } catch (error) { showError(error); }
       } }, "✕"))))] : null);
   }
 

@@ -1,11 +1,11 @@
-// What came out: how many objects are certain, torn, or nowhere; two sliders that move the border at once.
+// Summary of a run: counts of certain and ambiguous objects and outliers, with two sliders that change them.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { getJson } from "../core/api.js";
-import { failed, select, selectSet, setWeights } from "../core/actions.js";
-import { states } from "../core/deciding.js";
-import { counted, number, seconds, share } from "../core/format.js";
+import { showError, select, selectSet, setWeights } from "../core/actions.js";
+import { countStates } from "../core/decide.js";
+import { formatCount, number, seconds, share } from "../core/format.js";
 import { remember } from "../core/memory.js";
 import { chart, valueAt } from "./chart.js";
 import { chip, empty, heading, setBackground } from "./parts.js";
@@ -17,9 +17,9 @@ export function summaryPanel(host) {
   const sliders = el("div");
   const curveBox = el("div");
   const bars = el("div", { class: "bars" });
-  const notes = el("details", {}, el("summary", {}, "What was done"), el("div", { class: "fields" }));
+  const notes = el("details", {}, el("summary", {}, "Details"), el("div", { class: "fields" }));
   const whole = el("div", {}, head, numbers, sliders, curveBox, el("h3", {}, "Sets of clusters"), bars, el("h3", {}), notes);
-  const nothing = empty("After the first run, this says how many objects are certain, torn between clusters, or in none.");
+  const nothing = empty("After the first run, this panel counts certain objects, ambiguous objects and outliers.");
   host.append(nothing, whole);
   let curve = null;
   let asked = "";
@@ -40,11 +40,11 @@ export function summaryPanel(host) {
     return { input, out, node: el("label", { class: "slider" }, el("span", { class: "name" }, title, out), input, el("span", { class: "ends" }, ends.map((one) => el("span", {}, one)))) };
   }
 
-  const outliers = slider("outliers", "Outliers", ["fewer", "more"], "How easily an object is called an outlier; in the middle as the method says");
-  const ambiguity = slider("ambiguity", "Ambiguity", ["decide", "admit doubt"], "How easily an object is called ambiguous; in the middle as the method says");
+  const outliers = slider("outliers", "Outliers", ["fewer", "more"], "Weight of the empty set; the middle is the result of the method");
+  const ambiguity = slider("ambiguity", "Ambiguity", ["less", "more"], "Weight of sets of several clusters; the middle is the result of the method");
   const reset = el("button", { type: "button", class: "link", onclick: () => {
     setWeights({ outliers: 0, ambiguity: 0 }); outliers.input.value = 0; ambiguity.input.value = 0; remember("weights", get("weights"));
-  } }, "As the method says");
+  } }, "Reset");
   sliders.append(outliers.node, ambiguity.node, reset);
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
@@ -64,11 +64,11 @@ export function summaryPanel(host) {
     nothing.hidden = Boolean(objects);
     whole.hidden = !objects;
     if (!objects) return;
-    const found = states(objects, counts);
+    const found = countStates(objects, counts);
     const button = (n, words, size) => el("button", { type: "button", title: "Select these objects", onclick: () => selectState(size) },
       el("strong", {}, n.toLocaleString("en")), el("span", {}, words));
     replace(numbers, button(found.certain, "certain", 1), button(found.ambiguous, "ambiguous", 2), button(found.outliers, found.outliers === 1 ? "outlier" : "outliers", 0));
-    outliers.out.textContent = counted(found.outliers, "outlier");
+    outliers.out.textContent = formatCount(found.outliers, "outlier");
     ambiguity.out.textContent = `${found.ambiguous.toLocaleString("en")} ambiguous`;
     outliers.input.value = get("weights").outliers;
     ambiguity.input.value = get("weights").ambiguity;
@@ -92,13 +92,13 @@ export function summaryPanel(host) {
     const kept = found.certain / get("objects").n;
     const at = Math.max(curve.share[0], kept);
     const quality = valueAt(curve.share, curve.quality, at);
-    replace(curveBox, el("h3", {}, "Quality of what is kept"),
+    replace(curveBox, el("h3", {}, "Quality of the retained objects"),
       chart({
         lines: [{ x: curve.share, y: curve.quality }], marks: [{ x: at, y: quality }, { x: at, kind: "guide" }],
-        names: ["share of objects kept, the surest first", "quality"], range: { x0: curve.share[0], x1: 1, y0: curve.low },
-        label: `Quality against the share of objects kept; now ${share(kept)} are kept with quality ${number(quality, 3)}`,
+        names: ["share of objects retained, least doubt first", "quality"], range: { x0: curve.share[0], x1: 1, y0: curve.low },
+        label: `Quality against the share of objects retained; ${share(kept)} are certain, with quality ${number(quality, 3)}`,
       }),
-      el("p", { class: "note" }, `${share(kept)} of the objects are certain; if these are the surest, their quality is ${number(quality, 3)} (${curve.measure}).`));
+      el("p", { class: "note" }, `${share(kept)} of the objects are certain. The quality of this share, with the least doubt, is ${number(quality, 3)} (${curve.measure}).`));
   }
 
   async function loadCurve() {
@@ -112,16 +112,16 @@ export function summaryPanel(host) {
       const found = await getJson(`/runs/${run.id}/curve${there ? `?classes=${encodeURIComponent(choices.classes)}` : ""}`);
       if (asked === question) { curve = found; drawCounts(); }
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   function drawHead() {
     const run = currentRun();
     if (!run) return;
-    const facts = [counted(run.n_clusters, "cluster"), counted(run.n, "object"), counted(run.columns.length, "attribute"), seconds(run.seconds)];
+    const facts = [formatCount(run.n_clusters, "cluster"), formatCount(run.n, "object"), formatCount(run.columns.length, "attribute"), seconds(run.seconds)];
     replace(head, heading(run.name, run.converged === false ? el("span", { class: "tag warn" }, "not converged") : null),
-      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(run.nonspecificity, 2)} (0 certain, 1 nothing known)`), el("div", { style: { height: "10px" } }));
+      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(run.nonspecificity, 2)} (0: certain, 1: vacuous)`), el("div", { style: { height: "10px" } }));
     replace(notes.lastChild, [run.origin, ...run.notes].map((words) => el("p", { class: "note" }, words)));
   }
 

@@ -1,4 +1,4 @@
-// Tabs: one panel at a time, by mouse and by arrow keys.
+// Tabs: one panel at a time, selected by mouse or arrow keys.
 
 import { el } from "../core/el.js";
 import { recall, remember } from "../core/memory.js";

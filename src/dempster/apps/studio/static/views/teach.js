@@ -1,13 +1,13 @@
-// Teach: the page asks about the pair whose answer teaches most; same, different, or don't know.
+// Teach: ask about the pair with the largest expected gain; the answer is same, different, or don't know.
 
-import { el, replace, say } from "../core/el.js";
+import { el, replace, announce } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { download, getJson, post, putBytes } from "../core/api.js";
-import { failed, positionsOf, refreshSession } from "../core/actions.js";
-import { cell, counted, share } from "../core/format.js";
+import { showError, findPositions, refreshSession } from "../core/actions.js";
+import { cell, formatCount, share } from "../core/format.js";
 import { chip, empty, heading } from "./parts.js";
 import { runNow } from "./method.js";
-import { choices, keepChoices } from "./choices.js";
+import { choices, storeChoices } from "./choices.js";
 import { drawComparison } from "./compare.js";
 
 const LEARNERS = ["evclus", "cecm", "nnevclus"];
@@ -23,7 +23,7 @@ export function teachPanel(host) {
   async function load() {
     if (host.hidden) return;
     const mine = ++turn;
-    if (!get("objects")) { replace(top, empty("After the first run, the page asks about pairs of objects whose answer teaches most.")); replace(below); return; }
+    if (!get("objects")) { replace(top, empty("After the first run, this panel asks about pairs of objects with the largest expected gain.")); replace(below); return; }
     const run = get("runId");
     try {
       const [asked, lessons] = await Promise.all([getJson(`/runs/${run}/question`), getJson(`/lessons?run=${run}`)]);
@@ -33,7 +33,7 @@ export function teachPanel(host) {
       drawLessons(lessons);
       set({ marked: question ? question.objects.map((one, k) => ({ position: one.position, letter: "AB"[k] })) : [] });
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
@@ -49,7 +49,7 @@ export function teachPanel(host) {
   function drawQuestion(asked) {
     const button = (answer, words, key) => el("button", { type: "button", id: `answer-${answer}`, onclick: () => give(answer) }, words, el("kbd", {}, key));
     if (!question) { replace(top, heading("Teach"), empty(asked.words)); return; }
-    replace(top, heading("Are A and B of the same cluster?"),
+    replace(top, heading("Are A and B in the same cluster?"),
       el("div", { class: "question" }, object(question.objects[0], question.objects[1], "A"), object(question.objects[1], question.objects[0], "B")),
       el("div", { class: "answers" }, button("same", "Same", "S"), button("different", "Different", "D"), button("unknown", "Don't know", "K")),
       el("div", { class: "gain", role: "img", "aria-label": asked.words }, el("i", { style: { width: `${Math.max(1, 100 * Math.min(1, question.doubt ? question.gain / Math.max(question.doubt, 1) : 0))}%` } })),
@@ -63,22 +63,22 @@ export function teachPanel(host) {
         drawLessons(await putBytes(`/answers/file?run=${get("runId")}`, file.files[0]));
         await refreshSession();
         load();
-      } catch (error) { failed(error); }
+      } catch (error) { showError(error); }
       file.value = "";
     } });
     replace(below,
       lessons.contradictions.map((one) => el("div", { class: "contradiction" },
-        el("strong", {}, "These answers contradict each other: "), `${one.chain[0]} and ${one.chain[one.chain.length - 1]} are different, but ${one.chain.join(" – ")} are each the same as the next. Take one back.`)),
-      el("h3", {}, lessons.answers.length ? `What was said (${lessons.n} count)` : "Answers"),
+        el("strong", {}, "These answers contradict each other: "), `${one.chain[0]} and ${one.chain[one.chain.length - 1]} are different, but ${one.chain.join(" – ")} are each the same as the next. Remove one of them.`)),
+      el("h3", {}, lessons.answers.length ? `Answers (${lessons.n} used)` : "Answers"),
       lessons.answers.length ? el("ul", { class: "said-list" }, [...lessons.answers].reverse().map((one) => el("li", {},
         el("span", {}, `${one.names[0]} and ${one.names[1]}: ${one.answer === "unknown" ? "don't know" : one.answer}`),
-        one.broken ? el("span", { class: "tag warn", title: "The run that is shown does not follow this answer" }, "not followed") : null,
-        el("button", { type: "button", class: "quiet", "aria-label": `Take back: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
-        : el("p", { class: "note" }, "Press S, D or K, or click. Answers hold for all runs of this table."),
+        one.broken ? el("span", { class: "tag warn", title: "The current run violates this answer" }, "violated") : null,
+        el("button", { type: "button", class: "quiet", "aria-label": `Remove: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
+        : el("p", { class: "note" }, "Press S, D or K, or click a button. The answers apply to all runs of this table."),
       el("div", { class: "buttons", style: { marginTop: "10px" } },
-        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, learner ? "Learn from them" : "Learn from them with EVCLUS"),
+        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, learner ? "Cluster again" : "Cluster again with EVCLUS"),
         el("button", { type: "button", id: "undo", disabled: !lessons.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
-        el("button", { type: "button", disabled: !lessons.n, onclick: () => download("/answers/file", "answers.csv").catch(failed) }, "Save"),
+        el("button", { type: "button", disabled: !lessons.n, onclick: () => download("/answers/file", "answers.csv").catch(showError) }, "Save"),
         file, el("button", { type: "button", onclick: () => file.click() }, "Load")));
   }
 
@@ -88,14 +88,14 @@ export function teachPanel(host) {
       await refreshSession();
       await load();
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 
   async function give(answer) {
     if (!question) return;
     const [a, b] = question.objects;
-    say(`${a.name} and ${b.name}: ${answer}`);
+    announce(`${a.name} and ${b.name}: ${answer}`);
     question = null;
     await change("/answers", { first: a.row, second: b.row, answer });
   }
@@ -104,17 +104,17 @@ export function teachPanel(host) {
     const before = get("runId");
     if (!LEARNERS.includes(choices.method)) choices.method = "evclus";
     choices.learn = true;
-    keepChoices();
+    storeChoices();
     const run = await runNow({ learn: true, clusters: get("session").runs.find((one) => one.id === before).n_clusters });
     if (!run) return;
     window.dispatchEvent(new CustomEvent("open-tab", { detail: "teach" }));
     try {
       const found = await getJson(`/compare?before=${before}&after=${run.id}`);
       replace(changed, el("h3", {}, "What changed"),
-        el("p", { class: "lead" }, found.moved ? `${counted(found.moved, "object")} of ${found.n.toLocaleString("en")} (${share(found.moved / found.n)}) are somewhere else; agreement ${found.index.toFixed(3)}.` : "Nothing moved: the run says the same as before."),
-        drawComparison(found, positionsOf));
+        el("p", { class: "lead" }, found.moved ? `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} (${share(found.moved / found.n)}) moved to another set; agreement ${found.index.toFixed(3)}.` : "No object moved to another set."),
+        drawComparison(found));
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   }
 

@@ -1,4 +1,4 @@
-// Light or dark, as the person has it; the system decides as long as nobody has.
+// Light or dark theme, selected by the user or else by the system.
 
 import { set } from "../core/store.js";
 import { adaptColors } from "../map/scatter.js";
@@ -27,7 +27,7 @@ export function theme(button) {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     try {
       localStorage.setItem(KEY, next);
-    } catch { /* it holds until the page is loaded again */ }
+    } catch { /* Without storage the theme is lost after a reload. */ }
     document.documentElement.dataset.theme = next;
     apply();
   });

@@ -1,4 +1,4 @@
-// A short tour: what is where, in two minutes.
+// A short tour of the page.
 
 import { el, replace } from "../core/el.js";
 import { get } from "../core/store.js";
@@ -7,14 +7,14 @@ import { loadExample } from "./data.js";
 const KEY = "dempster.toured";
 
 const STEPS = [
-  { at: "#setup", page: "setup", title: "Start here", words: "Open a table, choose its columns and a method, press Cluster. Left alone, the library chooses everything, and says what it chose." },
-  { at: "#map-area", page: "map", title: "The map", words: "One color: certain of a cluster. Two colors in one point: torn between two. A cross: an outlier. The badge says how far this flat picture can be trusted. Drag, zoom, or draw a lasso." },
-  { at: "#drawer", page: "drawer", title: "Objects, and how it was found", words: "The most doubtful objects come first. Beside them: belief peaks to choose centers from, how many clusters, profiles of the groups, and how well the method did." },
-  { at: "#side", page: "side", title: "Answers", words: "Summary has two sliders that move the line between certain, ambiguous and outlier at once. Why explains the object that you click. Boundary walks from one cluster to another." },
-  { at: "#side", page: "side", title: "Teach, compare, take away", words: "Answer a few questions about pairs and let the method learn from them. Compare runs. Export holds the code and the command that do exactly what you did." },
+  { at: "#setup", page: "setup", title: "Start here", words: "Open a table, select its columns and a method, and press Cluster. By default the library selects the number of clusters and all parameters, and lists them in the summary." },
+  { at: "#map-area", page: "map", title: "The map", words: "One color: certain of a cluster. Two colors in one point: ambiguous between two clusters. A cross: an outlier. The badge shows how much the plane distorts the data. Drag, zoom, or draw a lasso." },
+  { at: "#drawer", page: "drawer", title: "Objects and diagnostics", words: "The table starts with the objects of largest doubt. The other tabs show profiles of the groups, belief peaks, the number of clusters, and diagnostics of the fit." },
+  { at: "#side", page: "side", title: "Results", words: "Summary has two sliders that change which objects are certain, ambiguous or outliers. Why explains the object that you click. Boundary lists the objects between two clusters." },
+  { at: "#side", page: "side", title: "Teach, compare, export", words: "Answer questions about pairs of objects and cluster again with the answers as constraints. Compare runs. Export contains code and a command that repeat the run." },
 ];
 
-function seen() {
+function wasShown() {
   try {
     const before = localStorage.getItem(KEY);
     localStorage.setItem(KEY, "1");
@@ -73,5 +73,5 @@ export function tour({ firstTime }) {
   }
 
   document.getElementById("tour-button").addEventListener("click", start);
-  if (firstTime && !seen() && !navigator.webdriver) start();
+  if (firstTime && !wasShown() && !navigator.webdriver) start();
 }

@@ -1,4 +1,4 @@
-// What the map shows before there is one: how to begin.
+// Instructions in place of the map before the first run.
 
 import { el, replace } from "../core/el.js";
 import { get } from "../core/store.js";
@@ -15,15 +15,15 @@ export function welcome(host) {
   shown = state;
   if (state === "closed") replace(host, el("p", { class: "nothing" }, "Opening…"));
   else if (state === "loading") replace(host, el("div", { class: "welcome" }, el("h2", {}, "Reading the table"), progressLine("load")));
-  else if (state === "running") replace(host, el("div", { class: "welcome" }, el("h2", {}, "Clustering…"), el("p", {}, "The page stays yours: change what you like, or stop it on the left.")));
+  else if (state === "running") replace(host, el("div", { class: "welcome" }, el("h2", {}, "Clustering…"), el("p", {}, "You can change settings in the meantime, or stop the run on the left.")));
   else if (state === "ready") {
     replace(host, el("div", { class: "welcome" }, el("h2", {}, session.source.name),
-      el("p", {}, "Choose the columns and a method on the left, then press Cluster. Left as it is, the library chooses the number of clusters and all parameters.")));
+      el("p", {}, "Select the columns and a method on the left, then press Cluster. By default the library selects the number of clusters and all parameters.")));
   } else {
     replace(host, el("div", { class: "welcome" },
-      el("h2", {}, "Look, ask, decide"),
-      el("p", {}, "Each object is in a cluster, torn between some, or in none. See which, ask why, and teach what you know."),
-      el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, "CSV, TSV, Parquet, Feather, NPY. It does not leave this machine.")),
+      el("h2", {}, "Evidential clustering"),
+      el("p", {}, "Each object belongs to a cluster, is ambiguous between several, or is an outlier. Examine and explain the result, and improve it with constraints."),
+      el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, "CSV, TSV, Parquet, Feather or NPY. The table stays on this machine.")),
       el("p", { class: "note" }, "Or try an example:"),
       el("div", { class: "examples" }, get("examples").map(({ name, words }) =>
         el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))));

@@ -1,16 +1,16 @@
-// Why an object is where it is: in words, attribute by attribute, beside the certain objects it is compared with.
+// Explanation of an object: text, contributions of the attributes, and the nearest certain objects.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
-import { explain, failed, setHover } from "../core/actions.js";
+import { explain, showError, setHover } from "../core/actions.js";
 import { cell, number } from "../core/format.js";
 import { clusterColor } from "../map/scatter.js";
 import { chip, empty, heading, setBackground } from "./parts.js";
 
 export function whyPanel(host) {
   let turn = 0;
-  const blank = () => replace(host, empty("Click an object, on the map or in the table, to see why it is where it is."));
+  const blank = () => replace(host, empty("Click an object on the map or in the table to explain it."));
 
   async function load() {
     const mine = ++turn;
@@ -22,7 +22,7 @@ export function whyPanel(host) {
       set({ marked: found.exemplars.map((one) => ({ position: one.position, letter: one.cluster })) });
       draw(found);
     } catch (error) {
-      if (mine === turn) { blank(); failed(error); }
+      if (mine === turn) { blank(); showError(error); }
     }
   }
 
@@ -45,7 +45,7 @@ export function whyPanel(host) {
   return {};
 }
 
-// How far each attribute pulls to the one or the other of the two clusters in question.
+// Return the contribution of each attribute to the two most plausible clusters.
 function pulls(found) {
   if (found.clusters.length < 2 || !found.attributes.length) return null;
   const [a, b] = found.cluster_positions;
@@ -54,26 +54,26 @@ function pulls(found) {
   const rows = found.attributes.slice(0, 15).map((attribute, k) => {
     const size = (50 * Math.abs(values[k])) / most;
     const towardsB = values[k] > 0;
-    const usual = attribute.usual ? `usual: ${attribute.usual.slice(0, 2).map((value) => (typeof value === "number" ? number(value, 4) : cell(value).slice(0, 12))).join(" | ")}` : "";
+    const usual = attribute.usual ? `typical: ${attribute.usual.slice(0, 2).map((value) => (typeof value === "number" ? number(value, 4) : cell(value).slice(0, 12))).join(" | ")}` : "";
     return el("div", { class: "pull" },
       el("div", { class: "what" }, attribute.name, attribute.value !== null && attribute.value !== undefined ? ` ${cell(attribute.value)}` : "", usual ? el("small", {}, usual) : null),
-      el("div", { class: "axis", role: "img", "aria-label": `pulls towards cluster ${found.clusters[towardsB ? 1 : 0]}` },
+      el("div", { class: "axis", role: "img", "aria-label": `supports cluster ${found.clusters[towardsB ? 1 : 0]}` },
         el("i", { style: { left: towardsB ? "50%" : `${50 - size}%`, width: `${size}%`, background: clusterColor(towardsB ? b : a) } })));
   });
-  const by = found.by === "attributes" ? "What pulls, attribute by attribute" : "What pulls, object by object";
+  const by = found.by === "attributes" ? "Contributions of the attributes" : "Contributions of the objects";
   return [el("h3", {}, by),
     el("div", { class: "pull-ends" }, el("span", { class: "set-label" }, chip([a]), found.clusters[0]), el("span", { class: "set-label" }, found.clusters[1], chip([b]))),
     el("div", { class: "pulls" }, rows),
     el("p", { class: "note" }, `Measured by: ${found.quantity}.`)];
 }
 
-// The object beside the nearest certain objects of the clusters that it is torn between.
+// Compare the object with the nearest certain objects of its most plausible clusters.
 function beside(found) {
   if (!found.exemplars.length) return null;
   const shown = found.exemplars.slice(0, 3);
   const rows = found.columns.slice(0, 40).map((name, k) => el("tr", {}, el("td", { text: name }), el("td", { class: "right" }, el("strong", {}, cell(found.values[k]))),
     shown.map((one) => el("td", { class: "right", text: cell(one.values[k]) }))));
-  return [el("h3", {}, "Beside the nearest certain objects"),
+  return [el("h3", {}, "Nearest certain objects"),
     el("div", { class: "beside" }, el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "right" }, found.name), shown.map((one) => el("th", { class: "right" },
         el("button", { type: "button", class: "link", onclick: () => explain(one.position), onmouseenter: () => setHover(one.position), onmouseleave: () => setHover(-1) },

@@ -1,13 +1,13 @@
-// What each object is, as the two sliders have it: the set with the largest product of mass and weight.
+// Assign each object to the set with the largest product of mass and weight; the two sliders give the weights.
 //
-// A slider in the middle gives the weight one: the answer is then that of the library itself. To the left the weight of
-// outliers (or of ambiguous sets) falls to zero, to the right it rises to a hundred.
+// A slider in the middle gives weight one, which is the decision of the library. On the left the weight of outliers (or
+// of ambiguous sets) is zero, on the right it is a hundred.
 
-export function weightOf(slider) {
+export function sliderWeight(slider) {
   return slider <= -1 ? 0 : 10 ** (2 * slider);
 }
 
-// Codes of the sets of all objects, written into `codes`; returns how many objects each set has.
+// Write the code of the set of each object into `codes`; return the number of objects of each set.
 export function decide(objects, weights, codes) {
   const { n, empty, single, several, sets } = objects;
   const counts = new Int32Array(sets.length);
@@ -16,8 +16,8 @@ export function decide(objects, weights, codes) {
     for (let i = 0; i < n; i++) counts[codes[i]] += 1;
     return counts;
   }
-  const outlier = weightOf(weights.outliers);
-  const ambiguous = weightOf(weights.ambiguity);
+  const outlier = sliderWeight(weights.outliers);
+  const ambiguous = sliderWeight(weights.ambiguity);
   for (let i = 0; i < n; i++) {
     const e = empty[i] * outlier;
     const s = single[i];
@@ -31,8 +31,8 @@ export function decide(objects, weights, codes) {
   return counts;
 }
 
-// Certain, ambiguous and outlying objects among the counts of sets.
-export function states(objects, counts) {
+// Count the certain and ambiguous objects and the outliers.
+export function countStates(objects, counts) {
   const found = { certain: 0, ambiguous: 0, outliers: 0 };
   objects.sets.forEach((set, code) => {
     found[set.length === 0 ? "outliers" : set.length === 1 ? "certain" : "ambiguous"] += counts[code];

@@ -1,7 +1,4 @@
-"""Answer what the page asks about a run: its objects, planes, explanations, boundaries, profiles and curves.
-
-Answers are plain values that JSON can hold, or packed arrays.
-"""
+"""Views of a run: objects, planes, explanations, boundaries, profiles and curves, as JSON or packed arrays."""
 
 from __future__ import annotations
 
@@ -9,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack, to_plain
 from dempster.apps.recipe.model import Units
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
-from dempster.apps.studio.runs import Run
-from dempster.apps.studio.sessions import Session
+from dempster.apps.studio.sessions import Run, Session
 from dempster.dissimilarity.partial import filled
 from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
 from dempster.partition import CredalPartition
@@ -26,9 +22,9 @@ CONTOUR_COLUMNS, CONTOUR_ROWS = 120, 90
 MAX_CONTOUR_SETS = 40
 
 
-def _make_plane(session: Session, params: Params) -> dict[str, Any]:
-    """Compute a plane in a process if it takes long; the others are computed when they are asked for."""
-    run, kind = session.run(str(params["run"])), str(params.get("kind"))
+def _start_plane(session: Session, params: Params) -> dict[str, Any]:
+    """Start the computation of a plane that takes long; the others are computed on request."""
+    run, kind = session.get_run(str(params["run"])), str(params.get("kind"))
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
 
@@ -36,32 +32,29 @@ def _make_plane(session: Session, params: Params) -> dict[str, Any]:
         run.planes[kind] = plane
         return {"ready": True}
 
-    arguments = {"kind": kind, "numbers": run.numbers}
-    return {"job": session.start("plane", "plane", arguments, finish).describe()}
+    return session.start_job("plane", "plane", {"kind": kind, "numbers": run.numbers}, finish)
 
 
-def _find_plane(run: Run, params: Params) -> Plane:
+def _get_plane(run: Run, params: Params) -> Plane:
     key = kind = str(params.get("kind"))
-    numbers = run.preparation.numbers
+    names = run.preparation.numbers
     if kind == "attributes":
-        x, y = parse_integer(params.get("x"), "x"), parse_integer(params.get("y"), "y")
-        if not (0 <= x < len(numbers) and 0 <= y < len(numbers)):
-            raise InvalidInputError(f"x and y must be columns from 0 to {len(numbers) - 1}, got {x} and {y}")
+        x, y = (parse_integer(params, axis, (0, len(names))) for axis in ("x", "y"))
         key = f"attributes {x} {y}"
     with run.lock:
         if key not in run.planes:
             if kind == "attributes":
-                table, scaling = run.attributes[numbers], (run.preparation.center, run.preparation.scale)
-                run.planes[key] = attribute_plane(table, run.numbers, x, y, *scaling)
+                scaling = (run.preparation.center, run.preparation.scale)
+                run.planes[key] = attribute_plane(run.attributes[names], run.numbers, x, y, *scaling)
             elif kind == "pca":
                 run.planes[key] = principal_plane(run.numbers)
             else:
-                raise InvalidInputError(f"there is no plane {kind!r} yet")
+                raise InvalidInputError(f"the plane {kind!r} has not been computed")
         return run.planes[key]
 
 
 def _plane(run: Run, params: Params) -> bytes:
-    plane = _find_plane(run, params)
+    plane = _get_plane(run, params)
     return pack({"points": plane.points.astype(np.float32)}, **plane.describe())
 
 
@@ -74,16 +67,17 @@ def _contours(run: Run, params: Params) -> bytes:
 
     try:
         left, bottom, right, top = box = [float(part) for part in str(params.get("box")).split(",")]
-    except ValueError as error:
-        raise InvalidInputError("box must be four numbers: left, bottom, right, top") from error
-    if not (np.isfinite(box).all() and left < right and bottom < top):
-        raise InvalidInputError(f"box must have left < right and bottom < top, got {box}")
+        is_box = bool(np.isfinite(box).all() and left < right and bottom < top)
+    except ValueError:
+        is_box = False
+    if not is_box:
+        raise InvalidParameterError("box", "four numbers left < right and bottom < top", params.get("box"))
     if not hasattr(run.estimator, "predict_mass"):
-        raise InvalidInputError(f"{type(run.estimator).__name__} gives no masses to new places")
+        raise InvalidInputError(f"{type(run.estimator).__name__} cannot predict masses of new points")
     grid = np.meshgrid(np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS))
-    values = _find_plane(run, params).to_values(np.column_stack([places.ravel() for places in grid]))
+    values = _get_plane(run, params).to_values(np.column_stack([axis.ravel() for axis in grid]))
     if values is None or run.preparation.categories:
-        raise InvalidInputError("masses over the plane need two attributes or principal components of numbers")
+        raise InvalidInputError("contours of masses need two attributes or principal components of numeric columns")
     masses = np.asarray(run.estimator.predict_mass(pd.DataFrame(values, columns=run.values.columns)).masses)
     sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])
     shades = np.round(255 * masses[:, sets]).astype(np.uint8)
@@ -93,14 +87,14 @@ def _contours(run: Run, params: Params) -> bytes:
 # ---- tables of objects ----------------------------------------------------------------------------------------------
 
 MAX_ROWS = 500
-MAX_FOUND = 8
+MAX_MATCHES = 8
 
 
 def _rows(run: Run, params: Params) -> dict[str, Any]:
-    """Return the cells of some objects, by their positions."""
+    """Return the values of some objects, by their positions."""
     positions = (params.get("positions") or [])[:MAX_ROWS]
     if not all(0 <= i < len(run) for i in positions):
-        raise InvalidInputError(f"positions must lie between 0 and {len(run) - 1}")
+        raise InvalidInputError(f"positions must be integers from 0 to {len(run) - 1}")
     rows = run.table.iloc[positions]
     return {
         "names": [run.names[i] for i in positions],
@@ -110,7 +104,7 @@ def _rows(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _order(run: Run, params: Params) -> bytes:
-    """Return the positions of the objects sorted by doubt, mass, set, name, or a column; missing cells come last."""
+    """Return the positions of the objects sorted by doubt, mass, set, name, or a column; missing values come last."""
     import pandas as pd
 
     by = str(params.get("by"))
@@ -123,12 +117,10 @@ def _order(run: Run, params: Params) -> bytes:
     elif by == "name":
         keys = run.table.index.to_numpy()
     elif by.startswith("column:"):
-        k = parse_integer(by.removeprefix("column:"), "column")
-        if not 0 <= k < run.table.shape[1]:
-            raise InvalidInputError(f"there is no column {k}")
+        k = parse_integer({"column": by.removeprefix("column:")}, "column", (0, run.table.shape[1]))
         keys = run.table.iloc[:, k].to_numpy()
     else:
-        raise InvalidInputError(f"objects cannot be sorted by {by!r}")
+        raise InvalidParameterError("by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by)
     column = pd.Series(keys)
     if column.dtype.kind not in "iufbMm":
         column = column.astype(object).where(column.notna(), None).map(lambda cell: None if cell is None else str(cell))
@@ -137,16 +129,14 @@ def _order(run: Run, params: Params) -> bytes:
 
 
 def _find(run: Run, params: Params) -> dict[str, Any]:
-    """Return the first objects whose name begins with, or else holds, a text."""
+    """Return the first objects whose name contains a text; names that start with it come first."""
     text = str(params.get("text", "")).strip().lower()
-    names = [name.lower() for name in run.names] if text else []
-    found = [i for i, name in enumerate(names) if name.startswith(text)][:MAX_FOUND]
-    if len(found) < MAX_FOUND:
-        found += [i for i, name in enumerate(names) if text in name and i not in found][: MAX_FOUND - len(found)]
-    return {"found": [{"position": i, "name": run.names[i]} for i in found]}
+    matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
+    matches.sort(key=lambda i: not run.names[i].lower().startswith(text))
+    return {"found": [{"position": i, "name": run.names[i]} for i in matches[:MAX_MATCHES]]}
 
 
-# ---- why an object is where it is -----------------------------------------------------------------------------------
+# ---- explanation of an object ---------------------------------------------------------------------------------------
 
 MAX_EXPLAINED_ATTRIBUTES, MAX_EXPLAINED_SETS = 40, 6
 MAX_COMPARED_OBJECTS = 50_000
@@ -154,27 +144,26 @@ MIN_SHOWN_MASS = 0.005
 
 
 def _why(run: Run, params: Params) -> dict[str, Any]:
-    """Explain an object in words and numbers, beside the certain objects it is compared with."""
-    position = parse_integer(params.get("object"), "object")
-    if not 0 <= position < len(run):
-        raise InvalidInputError(f"object must be a position from 0 to {len(run) - 1}, got {position}")
+    """Return the explanation of an object: sentences, masses, contributions of attributes, and exemplars."""
+    position = parse_integer(params, "object", (0, len(run)))
     compared = np.arange(len(run))
     if len(run) > MAX_COMPARED_OBJECTS:
         sample = np.random.default_rng(0).choice(len(run), MAX_COMPARED_OBJECTS, replace=False)
         compared = np.union1d(sample, [position])
     with run.lock:
-        found = explain_object(run.estimator, run.values.iloc[compared], _reference(run, compared, position))
-    found = Units.of(run.preparation).of_explanation(found)
+        explanation = explain_object(run.estimator, run.values.iloc[compared], _reference(run, compared, position))
+    explanation = Units.of(run.preparation).of_explanation(explanation)
     partition = run.partition
     masses = partition.masses[position]
     order = [int(j) for j in np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS] if masses[j] >= MIN_SHOWN_MASS]
     exemplars = [
         {"cluster": str(exemplar.cluster), "name": run.names[i], "position": i, "values": run.cells(i)}
-        for exemplar, i in ((exemplar, int(compared[exemplar.position])) for exemplar in found.exemplars)
+        for exemplar in explanation.exemplars
+        for i in [int(compared[exemplar.position])]
     ]
-    sentences = found.to_text().splitlines()
+    sentences = explanation.to_text().splitlines()
     if len(compared) < len(run):
-        sentences.append(f"It was compared with a sample of {len(compared):,} of the {len(run):,} objects.")
+        sentences.append(f"Compared with a sample of {len(compared):,} of the {len(run):,} objects.")
     return to_plain(
         {
             "position": position,
@@ -184,11 +173,11 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
             "sentences": sentences,
             "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
             "plausibility": partition.contour[position].tolist(),
-            "by": found.by,
-            "quantity": found.quantity,
-            "clusters": [str(name) for name in found.clusters],
-            "cluster_positions": [list(partition.frame).index(name) for name in found.clusters],
-            "attributes": _contributions(run, found, position),
+            "by": explanation.by,
+            "quantity": explanation.quantity,
+            "clusters": [str(name) for name in explanation.clusters],
+            "cluster_positions": [list(partition.frame).index(name) for name in explanation.clusters],
+            "attributes": _contributions(run, explanation, position),
             "exemplars": exemplars,
             "values": run.cells(position),
             "columns": [str(name) for name in run.attributes.columns],
@@ -197,23 +186,23 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
-    """Return how `explain_object` refers to an object: by its position, its unique name, or its values."""
+    """Return the reference of an object for `explain_object`: its position, its unique name, or its values."""
     if run.partition.index is None and len(compared) == len(run):
         return position
     index = run.values.index
     return index[position] if index.is_unique else run.values.iloc[position]
 
 
-def _contributions(run: Run, found: ObjectExplanation, position: int) -> list[dict[str, Any]]:
-    """Return what pulls, the strongest first, with the value of the object in the units of the file."""
-    pull = found.contributions
+def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[dict[str, Any]]:
+    """Return the contributions of the attributes, the largest first, with the values in the units of the file."""
+    pull = explanation.contributions
     order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
     values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
     return [
         {
-            "name": found.attributes[a],
-            "value": values.get(found.attributes[a]),
-            "usual": [column[a] for column in found.typical] if found.typical else None,
+            "name": explanation.attributes[a],
+            "value": values.get(explanation.attributes[a]),
+            "usual": [column[a] for column in explanation.typical] if explanation.typical else None,
             "pull": pull[a].tolist(),
         }
         for a in order[:MAX_EXPLAINED_ATTRIBUTES]
@@ -224,7 +213,7 @@ def _contributions(run: Run, found: ObjectExplanation, position: int) -> list[di
 
 MAX_PROFILED_OBJECTS = 100_000
 MAX_PROFILE_FEATURES, MAX_PROFILE_GROUPS = 60, 40
-MAX_TEXTS = 30  # a column of more different texts names the rows rather than describing them
+MAX_TEXTS = 30  # A text column with more values contains names rather than categories.
 MAX_SELECTION_ATTRIBUTES = 12
 
 
@@ -235,27 +224,27 @@ def _sample_objects(n: int) -> np.ndarray:
 
 
 def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
-    """Return the profile of a run and the positions of the objects it describes, all or a sample."""
+    """Return the profile of a run and the positions of its objects, all or a sample."""
     with run.lock:
         if "profile" not in run.cache:
-            some, used = _sample_objects(len(run)), set(run.values.columns)
+            sample, used = _sample_objects(len(run)), set(run.values.columns)
             columns = [
                 name
                 for name, column in run.table.items()
-                if name in used or column.dtype.kind in "iufbM" or column.iloc[some].nunique() <= MAX_TEXTS
+                if name in used or column.dtype.kind in "iufbM" or column.iloc[sample].nunique() <= MAX_TEXTS
             ]
-            # The partition matches objects by its own names.
-            table = run.table[columns].iloc[some].set_axis(run.values.index[some], axis=0)
-            partition = run.partition if len(some) == len(run) else run.partition[some]
-            found = profile(partition, table, clustered=[name for name in columns if name in used])
-            run.cache["profile"] = found, some
+            # `profile` matches the rows of the table with the partition by name.
+            table = run.table[columns].iloc[sample].set_axis(run.values.index[sample], axis=0)
+            partition = run.partition if len(sample) == len(run) else run.partition[sample]
+            clustered = [name for name in columns if name in used]
+            run.cache["profile"] = profile(partition, table, clustered=clustered), sample
         return run.cache["profile"]
 
 
 def _profiles(run: Run, params: Params) -> dict[str, Any]:
-    """Return a row for each group: its size, typical objects, and how each attribute differs from the rest."""
-    found, some = _compute_profile(run)
-    statistics = found.statistics
+    """Return the size and typical objects of each group, and how each attribute differs from the other objects."""
+    group_profile, sample = _compute_profile(run)
+    statistics = group_profile.statistics
     strength = np.nan_to_num(np.abs(statistics["delta"])).max(axis=0, initial=0)
     features = np.sort(np.argsort(-strength, kind="stable")[:MAX_PROFILE_FEATURES])
     groups = [
@@ -265,29 +254,29 @@ def _profiles(run: Run, params: Params) -> dict[str, Any]:
             "n": len(group),
             "possible": group.n_possible,
             "typical": [str(name) for name in group.typical],
-            "members": some[group.rows[:1]].tolist(),
+            "members": sample[group.rows[:1]].tolist(),
             **{name: statistics[name][g, features].tolist() for name in ("mean", "std", "delta")},
         }
-        for g, group in enumerate(found.groups[:MAX_PROFILE_GROUPS])
+        for g, group in enumerate(group_profile.groups[:MAX_PROFILE_GROUPS])
     ]
     return to_plain(
         {
-            "features": [found.features[k].label for k in features],
+            "features": [group_profile.features[k].label for k in features],
             "groups": groups,
-            "sampled": len(some) if len(some) < len(run) else None,
-            "more_groups": max(0, len(found.groups) - MAX_PROFILE_GROUPS),
+            "sampled": len(sample) if len(sample) < len(run) else None,
+            "more_groups": max(0, len(group_profile.groups) - MAX_PROFILE_GROUPS),
         }
     )
 
 
 def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
     """Return how the attributes of selected objects differ from those of the others, the most different first."""
-    some = _sample_objects(len(run))
-    inside = selected[some]
+    sample = _sample_objects(len(run))
+    inside = selected[sample]
     if not inside.any() or inside.all():
         return []
     rows: list[dict[str, Any]] = []
-    for name, column in run.attributes.iloc[some].items():
+    for name, column in run.attributes.iloc[sample].items():
         if column.dtype.kind not in "iufb":
             continue
         values = column.to_numpy(dtype=float)
@@ -316,17 +305,23 @@ MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # shares of the second cluster in 
 
 
 def _boundaries(run: Run, params: Params) -> dict[str, Any]:
-    """Return pairs of clusters with ambiguous objects between them, the most first, then those often second best."""
+    """Return the pairs of clusters with ambiguous or close objects between them, sorted by their numbers."""
     first, second, share = _rivals(run)
     is_ambiguous = run.partition.focal_sets.cardinality[run.partition.best_set] > 1
     c = run.partition.n_clusters
     code = np.minimum(first, second) * c + np.maximum(first, second)
-    torn = np.bincount(code[is_ambiguous], minlength=c * c)
+    ambiguous = np.bincount(code[is_ambiguous], minlength=c * c)
     close = np.bincount(code[share >= MIN_CLOSE_SHARE], minlength=c * c)
-    order = [int(k) for k in np.lexsort((-close, -torn)) if torn[k] or close[k]]
+    order = [int(k) for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
     frame = [str(name) for name in run.partition.frame]
     pairs = [
-        {"a": k // c, "b": k % c, "names": [frame[k // c], frame[k % c]], "torn": int(torn[k]), "close": int(close[k])}
+        {
+            "a": k // c,
+            "b": k % c,
+            "names": [frame[k // c], frame[k % c]],
+            "ambiguous": int(ambiguous[k]),
+            "close": int(close[k]),
+        }
         for k in order[:MAX_BOUNDARIES]
     ]
     return {"boundaries": pairs}
@@ -334,15 +329,15 @@ def _boundaries(run: Run, params: Params) -> dict[str, Any]:
 
 def _boundary(run: Run, params: Params) -> dict[str, Any]:
     """Return the objects whose two most plausible clusters are a and b, in the order from a to b."""
-    a, b = parse_integer(params.get("a"), "a"), parse_integer(params.get("b"), "b")
-    c = run.partition.n_clusters
-    if not (0 <= a < c and 0 <= b < c and a != b):
-        raise InvalidInputError(f"a boundary lies between two different clusters from 0 to {c - 1}, got {a} and {b}")
+    bounds = (0, run.partition.n_clusters)
+    a, b = parse_integer(params, "a", bounds), parse_integer(params, "b", bounds)
+    if a == b:
+        raise InvalidParameterError("b", "another cluster than a", b)
     first, second, share = _rivals(run)
     is_between = ((first == a) & (second == b)) | ((first == b) & (second == a))
     objects = np.flatnonzero(is_between & (share >= MIN_RIVAL_SHARE))
     n = len(objects)
-    towards = np.where(first[objects] == b, 1 - share[objects], share[objects])  # 0: all for a, 1: all for b
+    towards = np.where(first[objects] == b, 1 - share[objects], share[objects])  # 0 for a, 1 for b
     if n > MAX_BOUNDARY_OBJECTS:
         middle = np.sort(np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS])
         objects, towards = objects[middle], towards[middle]
@@ -374,11 +369,10 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
     """Return the attributes that separate the certain objects of two clusters, the best first."""
-    found, _ = _compute_profile(run)
     try:
-        table = found.discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
-    except ValueError:
-        return []  # one of them has no certain object
+        table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
+    except ValueError:  # One of the clusters has no certain object.
+        return []
     return [
         {
             "attribute": str(name),
@@ -392,17 +386,17 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
     ]
 
 
-# ---- quality of the whole -------------------------------------------------------------------------------------------
+# ---- quality of a run -----------------------------------------------------------------------------------------------
 
 MAX_SILHOUETTES = 2000
 N_SHEPARD_PAIRS = 20_000
-_SHARES = np.arange(10, 101, 5) / 100
+_RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 
 def _curve(run: Run, params: Params) -> dict[str, Any]:
-    """Return quality against the share of the objects that is kept, the surest first.
+    """Return the quality of the objects with the least doubt, as a function of the share that is retained.
 
-    Against a column of known classes it is the adjusted Rand index; without one, the mean silhouette of the labels.
+    The quality is the adjusted Rand index with a column of classes, or the mean silhouette if there is none.
     """
     classes = params.get("classes") or None
     key = f"curve {classes}"
@@ -417,12 +411,13 @@ def _agreement_curve(run: Run, classes: str) -> dict[str, Any]:
         raise InvalidInputError(f"there is no column '{classes}'")
     has_class = run.table[classes].notna().to_numpy()
     if has_class.sum() < 2:
-        raise InvalidInputError(f"the column '{classes}' has no classes")
+        raise InvalidInputError(f"the column '{classes}' contains fewer than two values")
     partition = CredalPartition(run.partition.masses[has_class], run.partition.focal_sets)
-    found = retention_curve(partition, run.table[classes][has_class].astype(str).to_numpy(), shares=_SHARES)
-    low = min(0.0, float(found.quality.min()))
-    measure = f"agreement with {classes} (adjusted Rand index)"
-    return to_plain({"share": found.share, "quality": found.quality, "measure": measure, "low": low})
+    labels = run.table[classes][has_class].astype(str).to_numpy()
+    curve = retention_curve(partition, labels, shares=_RETAINED_SHARES)
+    low = min(0.0, float(curve.quality.min()))
+    measure = f"adjusted Rand index with {classes}"
+    return to_plain({"share": curve.share, "quality": curve.quality, "measure": measure, "low": low})
 
 
 def _silhouette_curve(run: Run) -> dict[str, Any]:
@@ -430,13 +425,15 @@ def _silhouette_curve(run: Run) -> dict[str, Any]:
         return {"share": [], "quality": [], "measure": "silhouette", "low": 0.0}
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
-    found = credal_silhouette(partition, filled(run.numbers), sample_size=size, random_state=0)
-    values = found.label_values[np.argsort(run.doubt[found.objects], kind="stable")]
-    is_known = np.isfinite(values)
-    means = np.cumsum(np.where(is_known, values, 0)) / np.maximum(np.cumsum(is_known), 1)
-    quality = means[np.maximum((_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
-    measure = "mean silhouette" + (f" of {len(values):,} sampled objects" if found.is_sampled else "")
-    return to_plain({"share": _SHARES, "quality": quality, "measure": measure, "low": min(0.0, float(quality.min()))})
+    silhouette = credal_silhouette(partition, filled(run.numbers), sample_size=size, random_state=0)
+    values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
+    is_finite = np.isfinite(values)
+    means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)
+    quality = means[np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
+    measure = "mean silhouette" + (f" of {len(values):,} sampled objects" if silhouette.is_sampled else "")
+    return to_plain(
+        {"share": _RETAINED_SHARES, "quality": quality, "measure": measure, "low": min(0.0, float(quality.min()))}
+    )
 
 
 def _history(run: Run, params: Params) -> dict[str, Any]:
@@ -453,7 +450,7 @@ def _history(run: Run, params: Params) -> dict[str, Any]:
 
 def _shepard(run: Run, params: Params) -> bytes:
     if not hasattr(run.estimator, "shepard"):
-        raise InvalidInputError(f"{type(run.estimator).__name__} fits no dissimilarities: there is no Shepard diagram")
+        raise InvalidInputError(f"{type(run.estimator).__name__} has no Shepard diagram")
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
     delta, conflict = np.asarray(delta, dtype=np.float32), np.asarray(conflict, dtype=np.float32)
     error = float(np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))) if len(delta) else None
@@ -461,7 +458,7 @@ def _shepard(run: Run, params: Params) -> bytes:
 
 
 ROUTES = [
-    route("/runs/{run}/plane", _make_plane, "POST"),
+    route("/runs/{run}/plane", _start_plane, "POST"),
     run_route("/objects", lambda run, params: run.objects),
     run_route("/plane", _plane),
     run_route("/contours", _contours),

@@ -1,0 +1,127 @@
+"""Compare runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from dempster._errors import InvalidInputError
+from dempster.apps.map import to_plain
+from dempster.apps.studio.routing import Params, route
+from dempster.apps.studio.sessions import Run, Session
+from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
+
+MAX_LISTED_OBJECTS = 300
+MAX_FLOWS = 24
+MAX_MOVED_ROWS = 50_000
+MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # Pairs of more objects are sampled.
+_STATES = ("outlier", "certain", "ambiguous")
+
+
+def _compare(session: Session, params: Params) -> dict[str, Any]:
+    """Compare two runs: credal Rand index, states before and after, flows between sets, and objects that moved.
+
+    Clusters of the second run are matched with those of the first.
+    """
+    before, after = session.get_run(str(params.get("before"))), session.get_run(str(params.get("after")))
+    common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
+    if len(common) < 2:
+        raise InvalidInputError("the two runs have fewer than two objects in common")
+    one, other = _select(before, i), _select(after, j)
+    index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
+    match = _match_clusters(one, other)
+    old_state, new_state = (np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other))
+    states = np.zeros((3, 3), dtype=int)
+    np.add.at(states, (old_state, new_state), 1)
+    moved = np.flatnonzero(~_is_same_set(one, other, match))
+
+    def describe_sets(old: int, new: int) -> dict[str, Any]:
+        names = {"from_name": before.set_names[old], "to_name": after.set_names[new]}
+        return {"from": int(old), "to": int(new), **names}
+
+    pairs, counts = np.unique(np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True)
+    largest = np.argsort(-counts, kind="stable")[:MAX_FLOWS]
+    was, now = old_state[moved], new_state[moved]
+    # Objects that became ambiguous come first, then those that became certain.
+    kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
+    objects = [
+        {
+            "row": int(before.rows[i[k]]),
+            "position": int(j[k]),
+            "name": before.names[i[k]],
+            "was": _STATES[old_state[k]],
+            "now": _STATES[new_state[k]],
+            **describe_sets(one.best_set[k], other.best_set[k]),
+        }
+        for k in moved[np.argsort(kind, kind="stable")][:MAX_LISTED_OBJECTS]
+    ]
+    return to_plain(
+        {
+            "before": before.id,
+            "after": after.id,
+            "n": len(common),
+            "index": float(index),
+            "error": index.standard_error,
+            "states": list(_STATES),
+            "table": states.tolist(),
+            "match": match.tolist(),
+            "moved": len(moved),
+            "flows": [describe_sets(*pairs[k]) | {"n": int(counts[k])} for k in largest],
+            "objects": objects,
+            "rows": common[moved].tolist() if len(moved) <= MAX_MOVED_ROWS else None,
+        }
+    )
+
+
+def _select(run: Run, positions: np.ndarray) -> CredalPartition:
+    """Return the partition of some objects without their names, which need not be unique."""
+    return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
+
+
+def _n_pairs(n_objects: int) -> int | None:
+    return None if n_objects <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
+
+
+def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
+    """Match each cluster of the second partition with one of the first by their common objects; -1 for the rest."""
+    shared = np.zeros((one.n_clusters, other.n_clusters))
+    np.add.at(shared, (one.labels, other.labels), 1)
+    rows, columns = linear_sum_assignment(-shared)
+    match = np.full(other.n_clusters, -1)
+    match[columns] = rows
+    return match
+
+
+def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
+    """Return whether the set of each object is the same in both partitions, whose clusters are matched."""
+    width = one.n_clusters + other.n_clusters
+    a = np.zeros((len(one.focal_sets), width), dtype=bool)
+    a[:, : one.n_clusters] = one.focal_sets.membership
+    b = np.zeros((len(other.focal_sets), width), dtype=bool)
+    for k, partner in enumerate(match):
+        b[:, partner if partner >= 0 else one.n_clusters + k] = other.focal_sets.membership[:, k]
+    return (a[one.best_set] == b[other.best_set]).all(axis=1)
+
+
+def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
+    """Embed the runs in the plane; runs with similar partitions of the common objects are close to each other."""
+    runs = list(session.runs.values())
+    if len(runs) < 2:
+        return {"points": [], "stress": 0.0}
+    common = runs[0].rows
+    for run in runs[1:]:
+        common = np.intersect1d(common, run.rows)
+    if len(common) < 2:
+        raise InvalidInputError("the runs have fewer than two objects in common")
+    partitions = [_select(run, np.searchsorted(run.rows, common)) for run in runs]
+    embedding = embed_partitions(partitions, [run.id for run in runs], n_pairs=_n_pairs(len(common)))
+    points = [
+        {"id": run.id, "name": run.name, "x": float(x), "y": float(y)}
+        for run, (x, y) in zip(runs, embedding.coordinates, strict=True)
+    ]
+    return to_plain({"points": points, "stress": embedding.stress, "n": len(common)})
+
+
+ROUTES = [route("/compare", _compare), route("/map", _embed_runs)]

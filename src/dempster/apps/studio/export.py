@@ -1,0 +1,134 @@
+"""Export: partition, model, report, selection, and code and command that repeat a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.responses import Response
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.apps.recipe import Recipe, TableModel
+from dempster.apps.studio.routing import Params, download, route, run_route
+from dempster.apps.studio.sessions import Run, Session
+from dempster.io import write_partition
+from dempster.persistence import save
+
+_FORMATS = ("csv", "npz", "parquet")
+_CSV = "text/csv; charset=utf-8"
+
+
+def _stem(run: Run) -> str:
+    return Path(run.recipe.files[0]).name.split(".")[0]
+
+
+def _portable_recipe(run: Run) -> Recipe:
+    """Return the recipe with the names of files instead of their paths."""
+    recipe = run.recipe
+    constraints = None if recipe.constraints is None else Path(recipe.constraints).name
+    return replace(recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints)
+
+
+def _to_table_model(run: Run) -> TableModel:
+    return TableModel(run.estimator, run.preparation, _portable_recipe(run).to_toml())
+
+
+def _partition(session: Session, params: Params) -> Response:
+    run, kind = session.get_run(params["run"]), str(params["kind"])
+    if kind not in _FORMATS:
+        raise InvalidParameterError("kind", f"one of {', '.join(_FORMATS)}", kind)
+    path = session.new_file(f"{_stem(run)}.partition.{kind}")
+    write_partition(run.partition, path)
+    return _download_once(path)
+
+
+def _model(session: Session, params: Params) -> Response:
+    """Return the model and the preparation of the table, as `dempster predict` reads them."""
+    run = session.get_run(params["run"])
+    path = session.new_file(f"{_stem(run)}.dempster")
+    save(_to_table_model(run), path)
+    return _download_once(path)
+
+
+def _download_once(path: Path) -> Response:
+    content = path.read_bytes()
+    path.unlink()
+    return download(content, path.name)
+
+
+def _data(run: Run, params: Params) -> Response:
+    """Return the file that the exported code and command read."""
+    path = Path(run.recipe.files[0])
+    return download(path.read_bytes(), path.name)
+
+
+def _answers(run: Run, params: Params) -> Response:
+    """Return the answers about pairs that a run used."""
+    if run.recipe.constraints is None:
+        raise InvalidInputError("this run used no answers")
+    return download(Path(run.recipe.constraints).read_bytes(), "answers.csv", _CSV)
+
+
+def _selection(session: Session, params: Params) -> Response:
+    """Return the selected rows with the set and the doubt of each."""
+    run = session.get_run(params["run"])
+    positions = np.flatnonzero(session.get_selection()[run.rows])
+    table = run.table.iloc[positions].copy()
+    sets = [run.set_names[k] for k in run.partition.best_set[positions]]
+    for name, values in (("assigned to", sets), ("doubt", run.doubt[positions])):
+        while name in table.columns:
+            name += " "
+        table[name] = values
+    text = table.to_csv(index=True, index_label=str(table.index.name or "row"))
+    return download(text, f"{_stem(run)}.selection.csv", _CSV)
+
+
+def _recipe(session: Session, params: Params) -> dict[str, Any]:
+    """Return a command, Python code and a settings file, each of which repeats the run exactly."""
+    run = session.get_run(params["run"])
+    recipe, source = _portable_recipe(run), session.get_source()
+    return {
+        "command": f"{recipe.to_command()} -o {_stem(run)}.partition.csv",
+        "code": recipe.to_code(),
+        "toml": recipe.to_toml(),
+        "file": recipe.files[0],
+        "answers": recipe.constraints is not None,
+        "is_part": len(run) < len(source.table) and recipe.files[0] != source.name,
+    }
+
+
+def _start_report(session: Session, params: Params) -> dict[str, Any]:
+    """Write the report in a worker process; the page downloads it afterwards."""
+    run = session.get_run(params["run"])
+
+    def finish(page: str, warnings: list[str]) -> dict[str, Any]:
+        run.cache["report"] = page
+        return {"ready": True}
+
+    arguments = {
+        "subject": _to_table_model(run),
+        "table": run.table,
+        "recipe": _portable_recipe(run),
+        "title": str(params.get("title") or f"{_stem(run)}: {run.name}"),
+    }
+    return session.start_job("report", "report", arguments, finish)
+
+
+def _report(run: Run, params: Params) -> Response:
+    if "report" not in run.cache:
+        raise InvalidInputError("create the report first")
+    return download(run.cache["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8")
+
+
+ROUTES = [
+    route("/runs/{run}/partition.{kind}", _partition),
+    route("/runs/{run}/model", _model),
+    run_route("/data", _data),
+    run_route("/answers", _answers),
+    route("/runs/{run}/selected", _selection),
+    route("/runs/{run}/recipe", _recipe),
+    route("/runs/{run}/report", _start_report, "POST"),
+    run_route("/report", _report),
+]

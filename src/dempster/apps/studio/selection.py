@@ -1,0 +1,218 @@
+"""Selections: their composition, and rules (ranges of a few attributes) that describe them.
+
+A selection is stored by rows of the table, so that it holds for all runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.apps.map import pack, to_plain
+from dempster.apps.studio.routing import Params, parse_integer, parse_json, route, run_route
+from dempster.apps.studio.sessions import Run, Session
+from dempster.apps.studio.views import profile_selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_RULES = 50
+MAX_CONDITIONS = 3
+MAX_SAMPLE_ROWS = 50_000
+MIN_GAIN = 0.02  # least increase of the F-score by another condition
+_TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)  # shares of the selection that a range may cut off at each end
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A column within a range, both ends included."""
+
+    column: str
+    low: float
+    high: float
+
+    def holds(self, table: pd.DataFrame) -> np.ndarray:
+        """Return whether each row is within the range; missing values are not."""
+        if self.column not in table.columns or table[self.column].dtype.kind not in "iufb":
+            raise InvalidInputError(f"there is no numeric column '{self.column}'")
+        values = table[self.column].to_numpy(dtype=float, na_value=np.nan)
+        return (values >= self.low) & (values <= self.high)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Conjunction of conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def from_json(cls, content: Any) -> Rule:
+        """Parse the list of conditions that the page sends."""
+        expected = "a list of conditions, each with column and low <= high"
+        try:
+            conditions = [Condition(str(one["column"]), float(one["low"]), float(one["high"])) for one in content]
+        except (TypeError, KeyError, ValueError) as error:
+            raise InvalidParameterError("conditions", expected, content) from error
+        if not conditions or not all(-np.inf < one.low <= one.high < np.inf for one in conditions):
+            raise InvalidParameterError("conditions", expected, content)
+        return cls(tuple(conditions))
+
+    def holds(self, table: pd.DataFrame) -> np.ndarray:
+        """Return for which rows all conditions hold."""
+        return np.logical_and.reduce([condition.holds(table) for condition in self.conditions])
+
+    def to_text(self) -> str:
+        """Return the rule as text, such as "petal width from 1.4 to 1.7"."""
+        return " and ".join(f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the text and the conditions for the page."""
+        return to_plain({"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]})
+
+
+def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
+    """Fit the rule with at most three conditions that describes a selection best.
+
+    Conditions are added greedily as long as the F-score (harmonic mean of precision and recall) increases. The ends of
+    a range are rounded to as few digits as possible such that the same rows remain inside.
+    """
+    names = [name for name in table.columns if table[name].dtype.kind in "iuf"]
+    if not selected.any():
+        raise InvalidInputError("nothing is selected")
+    if not names:
+        raise InvalidInputError("the table has no numeric column")
+    columns = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in names}
+    sample = _sample_rows(selected)
+    data = {name: values[sample] for name, values in columns.items()}
+    target = selected[sample]
+    ranges: dict[str, tuple[float, float]] = {}
+    is_inside, best = np.ones(len(target), dtype=bool), 0.0
+    for step in range(MAX_CONDITIONS):
+        candidates = [
+            (_f_score(is_inside & (values >= low) & (values <= high), target), name, low, high)
+            for name, values in data.items()
+            for low, high in _candidate_ranges(values[is_inside & target])
+        ]
+        score, name, low, high = max(candidates, key=lambda one: one[0], default=(-1.0, "", 0.0, 0.0))
+        if score < best + (MIN_GAIN if step else 0):
+            break
+        ends = _round_range(columns[name], low, high)
+        previous = ranges.get(name, (-np.inf, np.inf))
+        ranges[name] = (max(previous[0], ends[0]), min(previous[1], ends[1]))
+        is_inside, best = is_inside & (data[name] >= low) & (data[name] <= high), score
+    if not ranges:
+        raise InvalidInputError("no range of an attribute describes this selection")
+    return Rule(tuple(Condition(str(name), *ends) for name, ends in ranges.items()))
+
+
+def _sample_rows(selected: np.ndarray) -> np.ndarray:
+    if len(selected) <= MAX_SAMPLE_ROWS:
+        return np.arange(len(selected))
+    rng = np.random.default_rng(0)
+    rows = rng.choice(len(selected), MAX_SAMPLE_ROWS, replace=False)
+    inside = np.flatnonzero(selected)
+    if len(inside) > MAX_SAMPLE_ROWS:
+        inside = rng.choice(inside, MAX_SAMPLE_ROWS, replace=False)
+    return np.union1d(rows, inside)
+
+
+def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return []
+    ends = [(float(np.quantile(values, t)), float(np.quantile(values, 1 - t))) for t in _TRIMMED_SHARES]
+    return list(dict.fromkeys(ends))
+
+
+def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
+    return 2 * int((predicted & target).sum()) / max(int(predicted.sum()) + int(target.sum()), 1)
+
+
+def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
+    """Round both ends of a range to as few digits as possible such that the same values remain inside."""
+    inside = values[(values >= low) & (values <= high)]
+    below, above = values[values < low], values[values > high]
+    last_below = float(below.max()) if len(below) else -np.inf
+    first_above = float(above.min()) if len(above) else np.inf
+    return _round_end(float(inside.min()), last_below, -1), _round_end(float(inside.max()), first_above, 1)
+
+
+def _round_end(end: float, limit: float, direction: int) -> float:
+    """Return the number with fewest digits from the end of a range up to a limit (excluded)."""
+    for digits in range(1, 17):
+        unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1) if end else 1.0
+        number = float(f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}")
+        if direction * end <= direction * number < direction * limit:
+            return number
+    return end
+
+
+# ---- responses ------------------------------------------------------------------------------------------------------
+
+
+def _select(session: Session, params: Params) -> dict[str, Any]:
+    """Store a selection, one byte for each object of a run, and return how it differs from the other objects."""
+    run = session.get_run(params["run"])
+    mask = np.frombuffer(params.get("bytes", b""), dtype=np.uint8) > 0
+    if len(mask) != len(run):
+        raise InvalidInputError(f"a selection must have one byte for each of the {len(run)} objects, got {len(mask)}")
+    selection = np.zeros(len(session.get_source().table), dtype=bool)
+    selection[run.rows] = mask
+    session.selection = selection
+    return {"n": int(mask.sum()), "attributes": profile_selection(run, mask)}
+
+
+def _get_selection(session: Session, params: Params) -> bytes:
+    return pack({"mask": _selected_objects(session, session.get_run(params["run"])).astype(np.uint8)})
+
+
+def _selected_objects(session: Session, run: Run) -> np.ndarray:
+    return np.zeros(len(run), dtype=bool) if session.selection is None else session.selection[run.rows]
+
+
+def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
+    """Fit a rule of the clustered columns to the selection; return it with its hits."""
+    run = session.get_run(params["run"])
+    selected = _selected_objects(session, run)
+    rule = fit_rule(run.attributes, selected)
+    holds = rule.holds(run.table)
+    counts = {"holds": holds.sum(), "hits": (holds & selected).sum(), "selected": selected.sum()}
+    return rule.describe() | {name: int(n) for name, n in counts.items()}
+
+
+def _apply_rule(run: Run, params: Params) -> bytes:
+    """Return the objects for which a rule holds."""
+    holds = Rule.from_json(parse_json(str(params.get("conditions")), "conditions")).holds(run.table)
+    return pack({"mask": holds.astype(np.uint8)}, n=int(holds.sum()))
+
+
+def _store_rule(session: Session, params: Params) -> dict[str, Any]:
+    rule = Rule.from_json(params.get("conditions"))
+    rule.holds(session.get_source().table.head(1))  # Raises if a column does not exist.
+    with session.lock:
+        if rule not in session.rules:
+            session.rules = [*session.rules, rule][-MAX_RULES:]
+        return {"rules": [one.describe() for one in session.rules]}
+
+
+def _delete_rule(session: Session, params: Params) -> dict[str, Any]:
+    k = parse_integer(params, "rule")
+    with session.lock:
+        if 0 <= k < len(session.rules):
+            del session.rules[k]
+        return {"rules": [one.describe() for one in session.rules]}
+
+
+ROUTES = [
+    route("/runs/{run}/selection", _select, "PUT"),
+    route("/runs/{run}/selection", _get_selection),
+    route("/runs/{run}/rule", _fit_rule, "POST"),
+    run_route("/rule/objects", _apply_rule),
+    route("/rules", _store_rule, "POST"),
+    route("/rules/{rule}", _delete_rule, "DELETE"),
+]
