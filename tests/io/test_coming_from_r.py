@@ -1,4 +1,4 @@
-"""The page for users of R: every function of the three packages is there once, and every name of ours exists."""
+"""The page for users of R lists every function of the three packages once, and only existing names of ours."""
 
 import importlib
 import re
@@ -27,13 +27,13 @@ def rows():
             yield re.findall(r"`([^`]+)`", cells[0]), re.findall(r"`([^`]+)`", cells[1])
 
 
-def test_every_function_of_r_is_there_once():
+def test_every_function_of_r_is_listed_once():
     found = [name for theirs, _ in rows() for name in theirs]
     assert sorted(found) == sorted([*EVCLUST.split(), *EVCLASS.split(), *IBELIEF.split()])
 
 
 @pytest.mark.parametrize("name", sorted({name for _, ours in rows() for name in ours}))
-def test_every_name_of_ours_exists(name):
+def test_listed_names_exist(name):
     first, *rest = name.split(".")
     thing = getattr(dempster, first) if first[0].isupper() else importlib.import_module(f"dempster.{first}")
     for part in rest:

@@ -16,7 +16,7 @@ from dempster.constraints.constraints import Constraints
 from dempster.io import atomic_write
 from dempster.io.atomic import as_file, as_path
 from dempster.io.partitions import decode_cell, encode_cell
-from dempster.io.tables import cells_as_names, read_quietly
+from dempster.io.tables import read_names, read_quietly
 
 SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
 DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
@@ -77,9 +77,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     if index is None:
         pairs = np.column_stack([_numbered(table.iloc[:, j], file) for j in (0, 1)])
     else:
-        pairs = np.column_stack(
-            [positions_of(names, index, file.name) for names in cells_as_names(file, table, (0, 1))]
-        )
+        pairs = np.column_stack([positions_of(names, index, file.name) for names in read_names(file, table, (0, 1))])
     same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
@@ -94,7 +92,7 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
     if table.shape[1] != 3 or not len(table):
         return None
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
-    first = [names[0].strip() for names in cells_as_names(file, table, (0, 1))]
+    first = [names[0].strip() for names in read_names(file, table, (0, 1))]
     known = set() if index is None else set(map(str, index))
     objects = [name.isdigit() if index is None else bool({name, decode_cell(name)} & known) for name in first]
     if words.iloc[0] not in SAME | DIFFERENT:

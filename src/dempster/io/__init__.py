@@ -1,4 +1,4 @@
-"""Tables in, partitions out, and files that are written whole or not at all."""
+"""Read tables, dissimilarities and partitions from files; write partitions; atomic writes."""
 
 from dempster.io.atomic import atomic_write, atomic_writes
 from dempster.io.dissimilarities import read_dissimilarities

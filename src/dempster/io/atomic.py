@@ -1,7 +1,7 @@
-"""Paths of files, failures that name the file, and files that appear whole or not at all.
+"""Validation of paths, errors that name the file, and atomic writes.
 
-What is written goes to a hidden temporary file in the same folder, which takes the name of the target only when
-everything has reached the disk. Whatever fails before (a full disk, an exception, Ctrl-C) leaves the folder as it was.
+An atomic write goes to a hidden temporary file in the same folder, which is renamed when its content has reached the
+disk. If anything fails before (a full disk, an exception, Ctrl-C), the folder stays unchanged.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from dempster._errors import InvalidInputError, InvalidParameterError, MissingEx
 from dempster._validation import listed, shown
 
 _PREFIX = ".dempster-"
-MAX_PATH_CHARACTERS = 32_767  # of any system
-_EXTRAS = {".xlsx": ("openpyxl", "excel"), ".rds": ("rdata", "r")}  # packages and extras; others need pyarrow
+MAX_PATH_CHARACTERS = 32_767  # the largest limit of any system
+_EXTRAS = {".xlsx": ("openpyxl", "excel")}  # package and extra; other formats need pyarrow
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write one file whole or not at all.
+    """Write one file completely or not at all.
 
     Parameters
     ----------
     path : path
-        The file to make or to replace. Its folder must exist.
+        The file to create or replace. Its folder must exist.
 
     Yields
     ------
     pathlib.Path
-        An empty temporary file in the same folder and with the same extension: write to it. It becomes ``path`` when
-        the block ends, and disappears when the block fails.
+        An empty temporary file with the same extension. It is renamed to ``path`` when the block ends, and removed if
+        the block raises.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
     """Write several files all together or not at all.
 
-    All temporary files are complete before the first takes its final name; should a later one fail to, the files that
-    were already replaced get their former content back.
+    All temporary files are complete before the first is renamed. If a rename fails, the files that were already
+    replaced are restored.
 
     Parameters
     ----------
     paths : iterable of paths
-        Different files, to make or to replace. Their folders must exist.
+        Different files to create or replace. Their folders must exist.
 
     Yields
     ------
@@ -72,13 +72,13 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     """
     if isinstance(paths, str | os.PathLike):
         raise InvalidParameterError("paths", "several paths", paths)
-    targets = [_checked_target(path) for path in listed(paths, "paths", "different paths")]
+    targets = [_validate_target(path) for path in listed(paths, "paths", "different paths")]
     if len(set(targets)) < len(targets):
         raise InvalidParameterError("paths", "different files", [str(target) for target in targets])
     temporaries: list[Path] = []
     try:
         for target in targets:
-            temporaries.append(_beside(target))
+            temporaries.append(_temporary_path(target))
             _create(temporaries[-1], like=target)
         yield list(temporaries)
         for temporary in temporaries:
@@ -88,12 +88,12 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         for temporary in temporaries:
             _remove(temporary)
     for folder in {target.parent for target in targets}:
-        with contextlib.suppress(OSError):  # some systems cannot flush a folder; the files are complete all the same
+        with contextlib.suppress(OSError):  # Some systems cannot flush a folder.
             _flush_to_disk(folder)
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return the path of a file, given as text or as a `Path`; ``name`` is that of the argument."""
+    """Validate a path, given as text or `Path`; ``name`` is the name of the argument."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
     text = os.fspath(path)
@@ -107,27 +107,27 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
         os.fsencode(text)
     except UnicodeEncodeError as error:
         raise InvalidParameterError(
-            name, message=f"{name} must hold characters that the file system can write, got {shown(text)}"
+            name, message=f"{name} must contain only characters that the file system can encode, got {shown(text)}"
         ) from error
     return Path(path)
 
 
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return the path of a file that can be opened; raise the OSError of the system where it cannot.
+    """Validate the path of a file to read; raise the OSError of the system if it cannot be opened.
 
-    Pipes and devices are refused: some never end, and readers look at a file more than once.
+    Pipes and devices are rejected: some never end, and readers open a file more than once.
     """
-    found = as_path(path, name)
-    if found.exists() and not found.is_dir() and not found.is_file():
+    file = as_path(path, name)
+    if file.exists() and not file.is_dir() and not file.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))
-    with open(found, "rb"):
+    with open(file, "rb"):
         pass
-    return found
+    return file
 
 
 @contextmanager
-def reading_file(path: Path) -> Iterator[None]:
-    """Turn what readers raise on damaged files into an InvalidInputError of one line that names the file."""
+def wrap_read_errors(path: Path) -> Iterator[None]:
+    """Convert exceptions of readers into an InvalidInputError of one line that names the file."""
     try:
         yield
     except MissingExtraError:
@@ -135,20 +135,20 @@ def reading_file(path: Path) -> Iterator[None]:
     except ImportError as error:
         raise MissingExtraError(path.name, *_EXTRAS.get(path.suffix.lower(), ("pyarrow", "parquet"))) from error
     except UnicodeError as error:
-        raise InvalidInputError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
+        raise InvalidInputError(f"cannot read {path.name}: the file is not UTF-8 text; save it as UTF-8") from error
     except InvalidParameterError as error:
         message = f"cannot read {path.name}: {error}"
         raise InvalidParameterError(error.name, message=message, settings=error.settings) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # the file system failed, not the content
-        words = " ".join(str(error).split()) or type(error).__name__
-        raise InvalidInputError(f"cannot read {path.name}: {words}") from error
+            raise  # The file system failed, not the content.
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInputError(f"cannot read {path.name}: {message}") from error
 
 
 @contextmanager
-def writing_file(path: Path) -> Iterator[Path]:
-    """Write a file as `atomic_write` does; name it where a package is missing or a name cannot be encoded."""
+def write_atomically(path: Path) -> Iterator[Path]:
+    """Write a file like `atomic_write`; name the file if a package is missing or a name cannot be encoded."""
     with atomic_write(path) as temporary:
         try:
             yield temporary
@@ -157,15 +157,15 @@ def writing_file(path: Path) -> Iterator[Path]:
         except UnicodeEncodeError as error:
             character = error.object[error.start : error.end].encode("unicode_escape").decode()
             raise InvalidInputError(
-                f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {character}"
+                f"cannot write {path.name}: UTF-8 cannot encode the character {character} in a name"
             ) from error
 
 
-# ---- how atomic writes work -----------------------------------------------------------------------------------------
+# ---- steps of an atomic write ---------------------------------------------------------------------------------------
 
 
-def _checked_target(path: str | os.PathLike[str]) -> Path:
-    """The file itself when the path is a link, so that the link stays; devices and folders are refused."""
+def _validate_target(path: str | os.PathLike[str]) -> Path:
+    """Follow links, so that they remain, and reject devices and folders."""
     target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -174,17 +174,17 @@ def _checked_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _beside(target: Path) -> Path:
-    """A fresh name in the same folder (renaming works within one file system) with the same extension."""
+def _temporary_path(target: Path) -> Path:
+    """Return a new name in the same folder, because a file can be renamed within one file system only."""
     return target.with_name(_PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:])
 
 
 def _create(temporary: Path, like: Path) -> None:
-    """Make the file, with the permissions of the one it replaces or the usual ones of the user."""
+    """Create a file with the permissions of the one that it replaces, or else the default ones."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        error.filename = str(like)  # the user knows this name, not that of the temporary file
+        error.filename = str(like)  # The user does not know the name of the temporary file.
         raise
     if like.exists():
         with contextlib.suppress(OSError):
@@ -200,36 +200,36 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
-    """Rename one after the other; on failure put back what was there before."""
-    former: dict[Path, Path] = {}
-    tried: list[tuple[Path, Path]] = []
+    """Rename the files one after the other; restore the previous ones on failure."""
+    backups: dict[Path, Path] = {}
+    attempts: list[tuple[Path, Path]] = []
     try:
-        if len(targets) > 1:  # a single rename needs no way back
+        if len(targets) > 1:  # A single rename is atomic.
             for target in targets:
                 if target.exists():
-                    former[target] = _beside(target)
-                    _keep(target, former[target])
+                    backups[target] = _temporary_path(target)
+                    _back_up(target, backups[target])
         for temporary, target in zip(temporaries, targets, strict=True):
-            tried.append((temporary, target))
+            attempts.append((temporary, target))
             os.replace(temporary, target)
     except BaseException:
-        for temporary, target in tried:
+        for temporary, target in attempts:
             if temporary.exists():
-                continue  # this is the one that failed
-            if target in former:
-                os.replace(former[target], target)
+                continue  # This rename failed.
+            if target in backups:
+                os.replace(backups[target], target)
             else:
                 _remove(target)
         raise
     finally:
-        for kept in former.values():
-            _remove(kept)
+        for backup in backups.values():
+            _remove(backup)
 
 
-def _keep(target: Path, copy: Path) -> None:
+def _back_up(target: Path, copy: Path) -> None:
     try:
         os.link(target, copy)
-    except OSError:  # file systems without hard links
+    except OSError:  # The file system has no hard links.
         shutil.copy2(target, copy)
 
 

@@ -1,7 +1,4 @@
-"""Read a matrix of dissimilarities from the usual kinds of file.
-
-A text file may hold a triangle of the matrix only: lines of 1, 2, 3, ... cells, or of as many as are left.
-"""
+"""Read square matrices of dissimilarities, also from text files with a lower or upper triangle."""
 
 from __future__ import annotations
 
@@ -17,17 +14,17 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import check_memory, shown
-from dempster.io.atomic import as_file, reading_file
+from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, looks_like_number
-from dempster.io.tables import check_reading, file_kind, natural_index, read_quietly
+from dempster.io.tables import check_read_options, detect_format, parse_index, read_quietly
 from dempster.io.text import BLANKS, open_text, split_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_KINDS = {
+_FORMATS = {
     ".csv": "text",
     ".tsv": "text",
     ".txt": "text",
@@ -41,7 +38,7 @@ _KINDS = {
 _TRIANGLE_DELIMITERS = (",", ";", "\t", "|", BLANKS)
 _CODE = re.compile(r"0\d+")
 _ZERO = re.compile(r"0*[.,]?0*")
-_BYTES_PER_CHARACTER = 20  # while cells are text
+_BYTES_PER_CHARACTER = 20  # memory of text cells
 _SAMPLE_LINES, _SAMPLE_CELLS = 8, 1000
 
 
@@ -53,31 +50,31 @@ def read_dissimilarities(
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> Any:
-    """Read a square matrix of dissimilarities; the extension tells the kind of file.
+    r"""Read a square matrix of dissimilarities; the extension selects the format.
 
     Parameters
     ----------
     path : path
         ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``, MatrixMarket (``.mtx``), or
-        a sparse matrix of SciPy (``.npz``). A text file may name the objects in its first line, its first column or
-        both. All cells above the diagonal may be empty or left out, or all below, and so may the diagonal be.
+        a sparse matrix of SciPy (``.npz``). The first line, the first column or both of a text file may contain the
+        names of the objects. A text file may contain only a lower or upper triangle, with or without the diagonal.
     index_col : str, optional
-        The column that names the objects, if it has a heading.
+        The column with the names of the objects, if it has a heading.
     header, delimiter, decimal : optional
-        Of a text file, as in `read_table`.
+        Options for text files, as in `read_table`.
 
     Returns
     -------
     DataFrame or sparse matrix
-        A table whose rows and columns bear the names of the objects, or a sparse matrix of SciPy where only some pairs
-        are given.
+        A table with the names of the objects as index and columns, or a sparse matrix of SciPy if the file contains
+        only some pairs.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It holds no square matrix of numbers.
+        The file does not contain a square matrix of numbers.
 
     Examples
     --------
@@ -86,7 +83,7 @@ def read_dissimilarities(
     >>> from dempster.io import read_dissimilarities
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "towns.csv"
-    ...     _ = path.write_text(",Lille,Paris,Lyon\\nLille,0,225,690\\nParis,225,0,465\\nLyon,690,465,0\\n")
+    ...     _ = path.write_text(",Lille,Paris,Lyon\nLille,0,225,690\nParis,225,0,465\nLyon,690,465,0\n")
     ...     read_dissimilarities(path)
            Lille  Paris   Lyon
     Lille    0.0  225.0  690.0
@@ -94,29 +91,31 @@ def read_dissimilarities(
     Lyon   690.0  465.0    0.0
     """
     path = as_file(path)
-    check_reading(index_col, header, delimiter, decimal)
-    kind = file_kind(path, _KINDS)
-    if kind in ("market", "sparse"):
-        with reading_file(path):
-            return _read_sparse(path, kind)
-    if kind == "text" and index_col is None:
-        with reading_file(path):
+    check_read_options(index_col, header, delimiter, decimal)
+    file_format = detect_format(path, _FORMATS)
+    if file_format in ("market", "sparse"):
+        with wrap_read_errors(path):
+            return _read_sparse(path, file_format)
+    if file_format == "text" and index_col is None:
+        with wrap_read_errors(path):
             triangle = _read_triangle(path, header, delimiter, decimal)
         if triangle is not None:
             return triangle
-    if kind == "text" and header is None:
-        with reading_file(path):
+    if file_format == "text" and header is None:
+        with wrap_read_errors(path):
             header = _has_header(path, delimiter, decimal)
     options: dict[str, Any] = {"header": header, "delimiter": delimiter, "decimal": decimal}
     table = read_quietly(path, index_col=index_col, **options)
-    if index_col is None and _begins_with_names(table):
+    if index_col is None and _starts_with_names(table):
         table = read_quietly(path, index_col=table.columns[0], **options)
-    return _square(table, path)
+    return _to_square(table, path)
 
 
 def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
-    """Names of objects may be numbers, so lines are counted: n columns have a header if n + 1 lines follow each other,
-    or n of which the first begins with an empty corner or a heading."""
+    """Return whether the first line contains names, which may be numbers.
+
+    It does if there is one line more than columns, or if both are equal and the first cell is not a number.
+    """
     dialect = sniff(path, False, delimiter, decimal)
     width = len(dialect.first_line)
     with open_text(path) as file:
@@ -126,9 +125,11 @@ def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
     return not looks_like_number(dialect.first_line[0])
 
 
-def _begins_with_names(table: pd.DataFrame) -> bool:
-    """Whether the first column names the objects; not if it may as well hold dissimilarities: numbers without a heading
-    are names if all others are a matrix with zeros on its diagonal."""
+def _starts_with_names(table: pd.DataFrame) -> bool:
+    """Return whether the first column contains the names of the objects.
+
+    Numbers without a heading are names if the other columns are a matrix with a zero diagonal.
+    """
     if table.shape[1] != len(table) + 1 or not table.iloc[:, 0].is_unique:
         return False
     if table.attrs.get("header") or table.dtypes.iloc[0].kind not in "iuf":
@@ -136,49 +137,47 @@ def _begins_with_names(table: pd.DataFrame) -> bool:
     return all(kind.kind in "iuf" for kind in table.dtypes) and not np.diagonal(table.iloc[:, 1:]).any()
 
 
-def _in_order_of_rows(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Columns in the order of the rows, where both are named alike; other names of columns, as V1, say nothing."""
+def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Sort the columns like the rows if both have the same names; ignore unrelated column names such as V1."""
     rows, columns = list(map(str, table.index)), list(table.columns)
     if rows == columns or set(rows).isdisjoint(columns):
         return table
     odd = sorted(set(rows) ^ set(columns))
     if odd or len(set(rows)) < len(rows):
         raise InvalidInputError(
-            f"{path.name}: the names of rows and columns must be the same objects, "
-            + (f"but {odd[0]!r} is among one of the two only" if odd else "but some of them occur twice")
+            f"{path.name}: rows and columns must have the same unique names, "
+            + (f"but {odd[0]!r} is only in one of them" if odd else "but some names are repeated")
         )
     return table[rows]
 
 
-def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     if table.shape[0] != table.shape[1]:
         raise InvalidInputError(
-            f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
+            f"{path.name} must contain a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
             f"{table.shape[1]:,} columns"
-            + (
-                "; a list of pairs must be written as a matrix, or as MatrixMarket (.mtx)"
-                if table.shape[1] == 3
-                else ""
-            )
+            + ("; convert a list of pairs to a matrix or to MatrixMarket (.mtx)" if table.shape[1] == 3 else "")
         )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
-        raise InvalidInputError(f"{path.name} must hold numbers only, but the column {odd[0]!r} holds others")
-    named = not isinstance(table.index, pd.RangeIndex)
-    if named and table.attrs.get("header", True):
-        table = _in_order_of_rows(table, path)
-    index = table.index.rename(None) if named else pd.RangeIndex(len(table))
-    found = pd.DataFrame(_both_halves(table.to_numpy(dtype=float)), index=index)
-    if not named and table.attrs.get("header"):  # names in the first line only
-        found.index = pd.Index(table.columns)
-    found.columns = found.index.map(str)
-    return found
+        raise InvalidInputError(
+            f"{path.name} must contain numbers only, but the column {odd[0]!r} contains other values"
+        )
+    has_names = not isinstance(table.index, pd.RangeIndex)
+    if has_names and table.attrs.get("header", True):
+        table = _sort_columns(table, path)
+    index = table.index.rename(None) if has_names else pd.RangeIndex(len(table))
+    matrix = pd.DataFrame(_fill_empty_half(table.to_numpy(dtype=float)), index=index)
+    if not has_names and table.attrs.get("header"):  # Only the first line contains names.
+        matrix.index = pd.Index(table.columns)
+    matrix.columns = matrix.index.map(str)
+    return matrix
 
 
-def _both_halves(values: np.ndarray) -> np.ndarray:
-    """The matrix; where the cells above the diagonal are all empty, or all below, they are those on its other side."""
+def _fill_empty_half(values: np.ndarray) -> np.ndarray:
+    """Fill the cells above (or below) the diagonal by symmetry if exactly these are empty."""
     empty = np.isnan(values)
     if not empty.any():
         return values
@@ -188,19 +187,19 @@ def _both_halves(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _read_sparse(path: Path, kind: str) -> Any:
-    """Read a table if the file has all pairs, else a sparse matrix."""
+def _read_sparse(path: Path, file_format: str) -> Any:
+    """Return a table if the file contains all pairs, otherwise a sparse matrix."""
     import pandas as pd
     from scipy import io, sparse
 
-    matrix = io.mmread(path) if kind == "market" else sparse.load_npz(path)
+    matrix = io.mmread(path) if file_format == "market" else sparse.load_npz(path)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInputError(f"it must hold a square matrix of dissimilarities, got shape {matrix.shape}")
+        raise InvalidInputError(f"the file must contain a square matrix of dissimilarities, got shape {matrix.shape}")
     if sparse.issparse(matrix):
         n = matrix.shape[0]
         coo = sparse.coo_matrix(matrix)
-        off = coo.row != coo.col
-        if np.unique(coo.row[off].astype(np.int64) * n + coo.col[off]).size < n * (n - 1):
+        is_pair = coo.row != coo.col
+        if np.unique(coo.row[is_pair].astype(np.int64) * n + coo.col[is_pair]).size < n * (n - 1):
             return sparse.csr_matrix(matrix)
         matrix = coo.toarray()
     return pd.DataFrame(np.asarray(matrix, dtype=float))
@@ -212,10 +211,10 @@ def _read_sparse(path: Path, kind: str) -> Any:
 def _read_triangle(
     path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
 ) -> pd.DataFrame | None:
-    """Read a matrix if each line has one cell more than the one before, or each one less; return None otherwise.
+    """Read a matrix if each line has one cell more (or one less) than the previous one; return None otherwise.
 
-    The first line may name the columns, or tell how many objects there are, and the first cells may name the rows. The
-    diagonal may be left out; a triangle is refused where nobody can tell whether it is.
+    The first line may contain column names or the number of objects, and the first cells may be row names. The
+    diagonal may be missing; a triangle is rejected if this is ambiguous.
     """
     with open_text(path) as file:
         first = list(islice((line for line in file if line.strip()), _SAMPLE_LINES))
@@ -223,18 +222,18 @@ def _read_triangle(
             return None
         lines = first + [line for line in file if line.strip()]
     check_memory(_BYTES_PER_CHARACTER * sum(map(len, lines)), "reading a triangle as text", "save the matrix as .npy")
-    found = _triangles(lines, header, delimiter, decimal, whole=True)
-    if "\t" in found:
-        found.pop(BLANKS, None)
-    if len(found) > 1:
-        options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
-        raise InvalidInputError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
-    return _complete(found.popitem()[1], decimal) if found else None
+    triangles = _triangles(lines, header, delimiter, decimal, whole=True)
+    if "\t" in triangles:
+        triangles.pop(BLANKS, None)
+    if len(triangles) > 1:
+        options = " or ".join(f"delimiter={delimiter!r}" for delimiter in triangles)
+        raise InvalidInputError(f"the lines of the triangle can be split in more than one way; set {options}")
+    return _complete(triangles.popitem()[1], decimal) if triangles else None
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A reading of the lines: the names of columns, none if there are none, and the cells below them."""
+    """Lines split by a delimiter: column names (possibly none) and the cells below them."""
 
     delimiter: str
     names: list[str]
@@ -244,140 +243,142 @@ class _Rows:
 def _triangles(
     lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Return the readings of the lines as a triangle, by delimiter.
+    """Return the splits of the lines that form a triangle, by delimiter.
 
-    The first line names the columns if there is no reading without names, or if its cells are the names of the rows.
+    The first line contains column names if the lines are no triangle otherwise, or if its cells are the row names.
     """
-    found: dict[str, _Rows] = {}
-    for rows in _readings(lines, header, delimiter):
-        first, above = [row[0] for row in rows.cells], _above(rows)
-        preferred = rows.delimiter not in found or (first in (above, above[1:]) and _share_names(above, first))
-        if preferred and _steps(rows) and _holds_numbers(rows, decimal, whole):
-            found[rows.delimiter] = rows
-    return found
+    triangles: dict[str, _Rows] = {}
+    for rows in _splits(lines, header, delimiter):
+        first, above = [row[0] for row in rows.cells], _column_names(rows)
+        is_preferred = rows.delimiter not in triangles or (first in (above, above[1:]) and _share_names(above, first))
+        if is_preferred and _step(rows) and _has_numbers(rows, decimal, whole):
+            triangles[rows.delimiter] = rows
+    return triangles
 
 
-def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
-    """Split the lines by each delimiter, with names of columns and without; none if a delimiter splits all alike."""
-    found = []
+def _splits(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
+    """Split the lines by each delimiter, with and without column names; empty if the lines are no triangle."""
+    splits = []
     for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
         cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]
         if {len(row) for row in cells} == {1}:
             continue
         if len({len(row) for row in cells}) == 1:
             return []
-        if all(row[-1] == "" for row in cells):  # every line ends with a delimiter
+        if all(row[-1] == "" for row in cells):  # Every line ends with a delimiter.
             cells = [row[:-1] for row in cells]
-        found += [_Rows(candidate, [], cells)] * (header is not True)
-        found += [_Rows(candidate, cells[0], cells[1:])] * (header is not False)
-    return found
+        splits += [_Rows(candidate, [], cells)] * (header is not True)
+        splits += [_Rows(candidate, cells[0], cells[1:])] * (header is not False)
+    return splits
 
 
-def _steps(rows: _Rows) -> int:
-    """Return 1 if the lines become longer by a cell each, -1 if shorter, else 0."""
+def _step(rows: _Rows) -> int:
+    """Return 1 if each line is one cell longer than the previous one, -1 if one cell shorter, otherwise 0."""
     sizes = [len(row) for row in rows.cells]
     steps = {after - before for before, after in pairwise(sizes)}
     return steps.pop() if steps in ({1}, {-1}) else 0
 
 
-def _holds_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
-    """Whether all cells but names are numbers or missing values.
+def _has_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
+    """Return whether all cells except names are numbers or missing values.
 
-    In a ``whole`` file the shortest line must have one cell, or a name and a cell, and names of columns that are
-    numbers must be as many as the objects.
+    In a ``whole`` file the shortest line must have at most a name and a cell, and the number of column names that are
+    numbers must match the number of objects.
     """
     marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
-    known = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
-    if not any(all(is_number(cell, mark) for cell in known[:_SAMPLE_CELLS]) for mark in marks):
+    values = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
+    if not any(all(is_number(cell, mark) for cell in values[:_SAMPLE_CELLS]) for mark in marks):
         return False
     if not whole:
         return True
-    m, above = len(rows.cells), _above(rows)
+    m, above = len(rows.cells), _column_names(rows)
     first = [row[0] for row in rows.cells]
     if any(map(looks_like_number, above)) and not _share_names(above, first) and len(above) not in (m, m + 1):
         return False
     return min(map(len, rows.cells)) <= 2
 
 
-def _above(rows: _Rows) -> list[str]:
-    """Return the names in the first line without an empty corner; the number of objects is not a name."""
+def _column_names(rows: _Rows) -> list[str]:
+    """Return the names in the first line without an empty first cell; the number of objects is not a name."""
     return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
 
 
 def _share_names(above: Sequence[str], first: Sequence[str]) -> bool:
-    """Whether lines begin with the names above them: all, all but a corner, or but one at either end."""
+    """Return whether row names and column names are the same, except for one at either end."""
     if len(set(first)) < len(first) or len(set(above)) < len(above):
         return False
     return first in (above, above[1:], above[:-1]) or (len(above) > 1 and above[1:] in (first[:-1], first[1:]))
 
 
 def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
-    """Fill in the other half; an upper triangle is a lower one with the objects in the opposite order."""
+    """Fill the other half; an upper triangle is a lower one with the objects in reverse order."""
     import pandas as pd
 
-    upper, above = _steps(rows) < 0, _above(rows)
+    upper, above = _step(rows) < 0, _column_names(rows)
     cells = rows.cells[::-1] if upper else rows.cells
-    begun = [row[0] for row in cells]
+    first_cells = [row[0] for row in cells]
     zeros = len(cells[0]) == 1 or all(_ZERO.fullmatch(row[1 if upper else -1]) for row in cells)
     corner = zeros and above[1:] == [row[0] for row in rows.cells]
     above = above[corner:][::-1] if upper else above[corner:]
-    named = len(cells[0]) > 1 or not any(map(_is_value, begun)) or (bool(above) and _share_names(above, begun))
-    first = begun if named else None
+    has_names = (
+        len(cells[0]) > 1 or not any(map(_is_value, first_cells)) or (bool(above) and _share_names(above, first_cells))
+    )
+    first = first_cells if has_names else None
     cells = [row if first is None else row[1:] for row in cells]
     numbers = [cell for row in cells for cell in row]
     has_commas = any("," in cell for cell in numbers)
     mark = decimal or (choose_decimal(rows.delimiter, [numbers]) if has_commas else ".")
-    values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
-    names, diagonal = _objects(first, above, values, upper)
+    values = [[_parse_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
+    names, diagonal = _find_names(first, above, values, upper)
     n = len(values) + (not diagonal and len(values[0]) == 1)
     out = np.zeros((n, n))
     out[np.tril_indices(n, 0 if diagonal else -1)] = [value for row in values for value in row]
     out = np.tril(out) + np.tril(out, -1).T
     if upper:
         names, out = None if names is None else names[::-1], out[::-1, ::-1].copy()
-    index = pd.RangeIndex(n) if names is None else pd.Index(natural_index(names))
+    index = pd.RangeIndex(n) if names is None else pd.Index(parse_index(names))
     return pd.DataFrame(out, index=index, columns=index.map(str))
 
 
 def _is_value(cell: str) -> bool:
-    """Whether a cell is a number; one that begins with zeros, as 007, is a name."""
+    """Return whether a cell is a number; one with leading zeros, such as 007, is a name."""
     return looks_like_number(cell) and not _CODE.fullmatch(cell)
 
 
-def _objects(
+def _find_names(
     first: list[str] | None, above: list[str], values: Sequence[Sequence[float]], upper: bool
 ) -> tuple[list[str] | None, bool]:
-    """Return the names of the objects, and whether the lines hold the diagonal."""
+    """Return the names of the objects, and whether the lines contain the diagonal."""
     m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
-    if first is not None and not values[0]:  # the first object has a name and no cell
+    if first is not None and not values[0]:  # The first object has a name and no cell.
         return first, False
     if first is not None and (above == first or (not above and zeros)):
         return first, True
-    if first is not None and len(above) == m and above[1:] == first[:-1]:  # as R prints distances
+    if first is not None and len(above) == m and above[1:] == first[:-1]:  # the format in which R prints distances
         return [above[0], *first], False
     if first is not None and len(above) == m + 1 and above[1:] == first:
         return above, False
     if first is None and len(above) in (m, m + 1):
         return above, len(above) == m
     ends = [row[-1 if upper else 0] for row in values]
-    counted = _are_counted(ends) or (upper and _are_counted(values[-1]))
-    if first is None and not above and (zeros or not counted):
+    may_be_names = _are_consecutive(ends) or (upper and _are_consecutive(values[-1]))
+    if first is None and not above and (zeros or not may_be_names):
         return None, zeros
     raise InvalidInputError(
-        "its lines have a cell more each, or less, as those of a triangle of a square matrix, but do not tell which "
-        "objects they are: write the zeros of its diagonal, and the name of each object before its line"
+        "the lines form a triangle of a square matrix, but it is ambiguous whether it includes the diagonal; add the "
+        "zeros of the diagonal and the name of each object at the start of its line"
     )
 
 
-def _are_counted(numbers: Sequence[float]) -> bool:
-    """Whether numbers follow each other as those of objects do, so that they may be names."""
+def _are_consecutive(numbers: Sequence[float]) -> bool:
+    """Return whether numbers are consecutive integers, so that they may be names."""
     return len(numbers) > 1 and {after - before for before, after in pairwise(numbers)} in ({1}, {-1})
 
 
-def _value(cell: str, decimal: str) -> float:
+def _parse_value(cell: str, decimal: str) -> float:
     try:
         return float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
         if cell.lower() in MISSING_WORDS:
             return np.nan
-        raise InvalidInputError(f"{shown(cell)} stands where a number must be") from None
+        raise InvalidInputError(f"cells must be numbers, got {shown(cell)}") from None

@@ -1,4 +1,4 @@
-"""Numbers in cells of text: decimal marks, percent signs, currencies, thousands set apart, words for missing values."""
+"""Numbers in text cells: decimal marks, percent signs, currencies, thousands separators, missing values."""
 
 from __future__ import annotations
 
@@ -17,22 +17,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Spreadsheets and statistical programs write these into cells that they could not compute, in several languages.
-_FAILED = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _FAILED
-_UNKNOWN = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
+# Error values of spreadsheets, in several languages.
+_ERROR_VALUES = {
+    "#null!",
+    "#n/a",
+    "#nv",
+    "#div/0!",
+    "#num!",
+    "#zahl!",
+    "#value!",
+    "#wert!",
+    "#valeur!",
+    "#ref!",
+    "#bezug!",
+}
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERROR_VALUES
+_MISSING_CELLS = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
 MAX_SAMPLE_CELLS = 1000
-_BLANKS = "\u0020\u00a0\u202f\u2009'’"  # between thousands, besides comma and point
+_THOUSANDS_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # besides comma and point
 _UNITS = "€$£¥%"
-_WITHOUT_UNITS = str.maketrans("", "", _UNITS)
-_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # beside numbers
-_BARE = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # whatever the decimal mark
-_BESIDE = re.compile(
+_REMOVE_UNITS = str.maketrans("", "", _UNITS)
+_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # characters that may stand beside a number
+_PLAIN_NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # with either decimal mark
+_NUMBER_WITH_TEXT = re.compile(
     r"(?P<before>[^\w.,]*(?:[^\W\d_]{1,3}[.$]?\s)?[^\w.,]*)"
     r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,'’\s]\d{2,3})*[.,'’\s]\d{3}(?:[.,]\d+)?)(?:[eEdD][-+]?\d+)?"
     r"(?P<after>[^\d.,:]*)"
 )
-_BLANK_IN_NUMBER = re.compile(rf"(?<=\d)[{_BLANKS}](?=\d{{3}}(?!\d))")
+_BLANK_IN_NUMBER = re.compile(rf"(?<=\d)[{_THOUSANDS_SEPARATORS}](?=\d{{3}}(?!\d))")
 _DECIMALS = {mark: re.compile(rf"[-+]?\d*[{mark}]\d+([eE][-+]?\d+)?") for mark in ".,"}
 _GROUPS = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"}
 _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
@@ -42,7 +54,7 @@ _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
 
 
 def is_number(cell: str, decimal: str) -> bool:
-    """Whether a cell is a number with this decimal mark, perhaps with a unit or with thousands set apart."""
+    """Return whether a cell is a number with this decimal mark; a unit and thousands separators are allowed."""
     if "_" in cell:
         return False
     try:
@@ -53,24 +65,26 @@ def is_number(cell: str, decimal: str) -> bool:
 
 
 def looks_like_number(cell: str) -> bool:
-    """Whether a cell is a number with either decimal mark."""
+    """Return whether a cell is a number with either decimal mark."""
     return is_number(cell, ".") or is_number(cell, ",")
 
 
 def is_quantity(text: str) -> bool:
-    """Whether a text is a single number because it has a unit, or blanks or marks between thousands."""
-    found = [_pattern(decimal).fullmatch(text.strip()) for decimal in ".,"]
-    return any(match is not None and any(map(match.group, ("apart", "before", "first", "unit"))) for match in found)
+    """Return whether a text is a number with a unit or thousands separators."""
+    matches = [_pattern(decimal).fullmatch(text.strip()) for decimal in ".,"]
+    return any(match is not None and any(map(match.group, ("apart", "before", "first", "unit"))) for match in matches)
 
 
 @cache
 def _pattern(decimal: str) -> re.Pattern[str]:
     other, mark = (",", r"\.") if decimal == "." else (r"\.", ",")
-    whole = rf"(?:[1-9][0-9]{{0,2}}(?P<apart>[{_BLANKS}{other}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
+    whole = (
+        rf"(?:[1-9][0-9]{{0,2}}(?P<apart>[{_THOUSANDS_SEPARATORS}{other}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
+    )
     power = r"(?(apart)|(?:[eE][-+]?[0-9]+)?)"
     number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
     blank = "[\u0020\u00a0\u202f\u2009]?"
-    # The sign stands before the currency, -€5, or behind it, € -5 as in Dutch.
+    # The sign is before the currency, as in -€5, or after it, as in € -5.
     before = rf"(?P<sign>[-+−–]?)(?P<before>[€$£¥]?){blank}|(?P<first>[€$£¥]){blank}(?P<then>[-+−–])"
     return re.compile(rf"(?:{before})(?P<number>{number})(?P<unit>{blank}(?:%|€|\$|£|¥))?")
 
@@ -79,14 +93,12 @@ def _pattern(decimal: str) -> re.Pattern[str]:
 
 
 def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
-    """Return the decimal mark of the columns of a table; raise InvalidParameterError where both are possible.
+    """Return the decimal mark of the columns of a table; raise InvalidParameterError if both are possible.
 
-    A comma marks decimals if some number needs it and no number needs a point. 1,234 may be either: with semicolons
-    between cells it is 1.234, with commas between them (1,234 in quotation marks) it is 1234, else nobody knows.
+    The mark is a comma if some number needs it and no number needs a point. The cell 1,234 is ambiguous: it is 1.234
+    if the delimiter is a semicolon, 1234 if it is a comma (1,234 is then quoted), and an error otherwise.
     """
-    columns = [
-        [_BLANK_IN_NUMBER.sub("", cell.translate(_WITHOUT_UNITS)).strip() for cell in cells] for cells in columns
-    ]
+    columns = [[_BLANK_IN_NUMBER.sub("", cell.translate(_REMOVE_UNITS)).strip() for cell in cells] for cells in columns]
     cells = [cell for column in columns for cell in column if "." in cell or "," in cell]
     points = [cell for cell in cells if _DECIMALS["."].fullmatch(cell)]
     commas = [cell for cell in cells if _DECIMALS[","].fullmatch(cell) or _GROUPS[","].fullmatch(cell)]
@@ -107,15 +119,15 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
     else:
         mark = "." if grouped and delimiter == "," else ","
     for column in columns if delimiter != "," else []:
-        _refuse_grouped_integers(column, mark)
+        _check_grouped_integers(column, mark)
     return mark
 
 
-def _refuse_grouped_integers(column: Sequence[str], mark: str) -> None:
-    """Refuse a column in which just the numbers above 999 have the mark, always before three digits."""
+def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
+    """Raise if exactly the numbers above 999 of a column have the mark, always before three digits."""
     marked = [cell for cell in column if mark in cell]
     small = [cell for cell in column if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
-    # Zeros tell nothing: they are written alike everywhere.
+    # Zeros are the same with either mark.
     n_values = sum(cell.strip("+-0").lower() not in MISSING_WORDS for cell in column)
     if small and len(marked) > 1 and len(marked) + len(small) == n_values and all(map(_GROUPS[mark].fullmatch, marked)):
         raise _ambiguous_mark(marked[0])
@@ -127,19 +139,19 @@ def _ambiguous_mark(cell: str) -> InvalidParameterError:
     return InvalidParameterError(
         "decimal",
         message=f"{cell} can be read as {cell.replace(mark, '.')} with decimal={mark!r} or as {cell.replace(mark, '')} "
-        f"with decimal={other!r}: set one of them",
+        f"with decimal={other!r}; set decimal",
         settings={"decimal": (mark, other)},
     )
 
 
-# ---- columns of text ------------------------------------------------------------------------------------------------
+# ---- text columns ---------------------------------------------------------------------------------------------------
 
 
 def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | None:
-    """Return cells of text as numbers, and a description of what was removed; None if some cell is no number.
+    """Convert text cells to numbers and describe the conversion; return None if some cell is not a number.
 
-    ``decimal`` is the decimal mark of the file; the other mark may set thousands apart. Percentages stay as they are
-    written, 12 % is 12: a column in which only some cells have a percent sign is not a column of numbers.
+    ``decimal`` is the decimal mark of the file; the other mark may separate thousands. 12 % is converted to 12. All
+    cells must have the same unit.
     """
     import pandas as pd
 
@@ -148,16 +160,16 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
         return None
     pattern = _pattern(decimal)
     texts = [cell.strip() if isinstance(cell, str) else _number_as_text(cell, decimal) for cell in cells]
-    for part in (texts[:MAX_SAMPLE_CELLS], texts[MAX_SAMPLE_CELLS:]):  # a few cells settle it for most columns of text
-        if not all(text.lower() in _UNKNOWN or pattern.fullmatch(text) for text in part):
+    for part in (texts[:MAX_SAMPLE_CELLS], texts[MAX_SAMPLE_CELLS:]):  # Most text columns fail within the sample.
+        if not all(text.lower() in _MISSING_CELLS or pattern.fullmatch(text) for text in part):
             return None
-    found = [None if text.lower() in _UNKNOWN else pattern.fullmatch(text) for text in texts]
-    units = {match["unit"] or match["before"] or match["first"] or "" for match in found if match}
+    matches = [None if text.lower() in _MISSING_CELLS else pattern.fullmatch(text) for text in texts]
+    units = {match["unit"] or match["before"] or match["first"] or "" for match in matches if match}
     units = {"%" if "%" in unit else unit.strip() for unit in units}
     if len(units) != 1:
         return None
-    values = np.array([np.nan if match is None else _value(match, decimal) for match in found] + [np.nan])
-    return values[codes], _describe_conversion(units.pop(), found, texts, decimal)
+    values = np.array([np.nan if match is None else _parse_match(match, decimal) for match in matches] + [np.nan])
+    return values[codes], _describe_conversion(units.pop(), matches, texts, decimal)
 
 
 def _number_as_text(number: float, decimal: str) -> str:
@@ -165,53 +177,53 @@ def _number_as_text(number: float, decimal: str) -> str:
     return text.replace(".", decimal)
 
 
-def _value(match: re.Match[str], decimal: str) -> float:
+def _parse_match(match: re.Match[str], decimal: str) -> float:
     text = match["number"].replace(match["apart"] or "\0", "")
     value = float(text.replace(",", ".") if decimal == "," else text)
     return -value if (match["sign"] or match["then"]) in ("-", "−", "–") else value
 
 
-def _describe_conversion(unit: str, found: list[re.Match[str] | None], texts: list[str], decimal: str) -> str:
+def _describe_conversion(unit: str, matches: list[re.Match[str] | None], texts: list[str], decimal: str) -> str:
     parts = []
     if unit:
         parts.append("without percent signs" if unit == "%" else f"without {unit}")
-    grouped = [match for match in found if match and match["apart"]]
+    grouped = [match for match in matches if match and match["apart"]]
     if grouped:
-        parts.append(f"{grouped[0].group()} has thousands set apart")
-    unknown = [text for text, match in zip(texts, found, strict=True) if match is None]
-    if unknown:
-        parts.append(f"'{unknown[0]}' means that a cell is missing")
+        parts.append(f"{grouped[0].group()} has thousands separators")
+    missing = [text for text, match in zip(texts, matches, strict=True) if match is None]
+    if missing:
+        parts.append(f"'{missing[0]}' is a missing value")
     comma = next((text for text in texts if "," in text), None)
-    return ", ".join(parts) or (f"{comma} has a decimal comma" if comma and decimal == "," else "written as text")
+    return ", ".join(parts) or (f"{comma} has a decimal comma" if comma and decimal == "," else "stored as text")
 
 
-def warn_of_text(columns: pd.DataFrame, name: str) -> None:
-    """Warn about columns of text that may have been meant as numbers; ``name`` is that of the file."""
-    found = {column: meant_as_number(columns[column]) for column in columns}
-    suspects = [f"{column!r} (such as {shown(cell)})" for column, cell in found.items() if cell is not None]
+def warn_about_text(columns: pd.DataFrame, name: str) -> None:
+    """Warn about text columns of the file ``name`` that probably contain numbers."""
+    cells = {column: find_nonnumeric_cell(columns[column]) for column in columns}
+    suspects = [f"{column!r} (such as {shown(cell)})" for column, cell in cells.items() if cell is not None]
     if suspects:
         more = f" and {len(suspects) - 5} more columns" if len(suspects) > 5 else ""
         warnings.warn(
-            f"{name}: read as text, though most of it looks like numbers: {', '.join(suspects[:5])}{more}",
+            f"{name}: columns read as text although most cells look like numbers: {', '.join(suspects[:5])}{more}",
             UserWarning,
             stacklevel=3,
         )
 
 
-def meant_as_number(column: pd.Series) -> str | None:
-    """Return a cell that keeps a column of text from being numbers, or None if the column is words, dates or codes.
+def find_nonnumeric_cell(column: pd.Series) -> str | None:
+    """Return a cell that prevents a text column from being numeric; None if the column contains words, dates or codes.
 
-    Most other cells must be numbers, or all must be numbers beside the same word: a unit, a currency, brackets.
+    Most other cells must be numbers, or all cells must be numbers with the same text beside them (unit, currency).
     """
     import pandas as pd
 
     texts = [str(cell).strip() for cell in pd.unique(column.dropna())[:MAX_SAMPLE_CELLS] if not isinstance(cell, bool)]
-    texts = [text for text in texts if text.lower() not in _UNKNOWN]
-    others = [text for text in texts if not _BARE.fullmatch(text)]
+    texts = [text for text in texts if text.lower() not in _MISSING_CELLS]
+    others = [text for text in texts if not _PLAIN_NUMBER.fullmatch(text)]
     if others and 2 * len(others) < len(texts):
         return others[0]
-    found = [_BESIDE.fullmatch(text) for text in texts]
-    if len(texts) < 2 or not all(found):
+    matches = [_NUMBER_WITH_TEXT.fullmatch(text) for text in texts]
+    if len(texts) < 2 or not all(matches):
         return None
-    words = [{match[side].strip(_SIGNS) for match in found if match} - {""} for side in ("before", "after")]
+    words = [{match[side].strip(_SIGNS) for match in matches if match} - {""} for side in ("before", "after")]
     return (others or texts)[0] if all(len(side) < 2 for side in words) else None

@@ -1,14 +1,13 @@
-"""Credal partitions as files: tables that people and other programs read, and compact archives.
+r"""Files of credal partitions: tables (CSV, TSV, Parquet) and compact archives (NPZ).
 
-A table (CSV, TSV, Parquet) has a row for each object: its name, the most plausible cluster (``label``), the same with
--1 for outliers (``label_with_outliers``), the set of clusters of largest mass (``assignment``), and a column of masses
-for each focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... as in `FocalSets.names`. An ``.npz`` archive holds the
-arrays. Nothing in either is code.
+A table has a row for each object with its name, the most plausible cluster (``label``), the same with -1 for outliers
+(``label_with_outliers``), the set of clusters with the largest mass (``assignment``), and a column of masses for each
+focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... as in `FocalSets.names`. An archive contains the arrays. Neither
+contains code.
 
-To be read back without doubt, a cluster name that is text but looks like a number, or holds one of the characters
-``, { } " \\``, is written as a JSON string (``{"a,b",c}``). The frame is the names in the order in which they first
-occur; when that is not the frame (a cluster that occurs in no set but the whole, an unusual order), one more column
-without content is headed ``frame={a,b,c}``.
+A cluster name that is text but looks like a number, or contains one of the characters ``, { } " \``, is written as a
+JSON string (``{"a,b",c}``). The frame is the list of names in the order in which they first occur in the headings;
+otherwise an empty column has the heading ``frame={a,b,c}``.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ import numpy as np
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import check, check_memory, integer, shown
 from dempster.belief import FocalSets
-from dempster.io.atomic import as_file, as_path, reading_file, writing_file
+from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.dialect import Dialect, sniff
-from dempster.io.tables import exact_floats, file_kind, natural_index, plain_value
+from dempster.io.tables import detect_format, exact_float_options, parse_index, parse_scalar
 from dempster.io.text import open_text, split_cells
 from dempster.partition import CredalPartition
 from dempster.partition.lazy import family_with_frame, top_masses
@@ -38,29 +37,33 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-PARTITION_KINDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
+PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")
-_POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names without a heading
-_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive; others are not read
+_POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names
+_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive
 _EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_SPARSE_KEY = b"dempster-sparse"  # marks Parquet files of `write_top_masses`
-_ROUNDING = 64  # masses that sum to one within this many units of rounding were normalised when they were written
+_SPARSE_KEY = b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
+_MAX_ROUNDING_UNITS = 64  # Masses that sum to one within this error were already normalized.
 
 
 def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
-    """Write a credal partition, whole or not at all; `read_partition` gives it back.
+    """Write a credal partition to a file, completely or not at all.
 
     Parameters
     ----------
     partition : CredalPartition
-        Clusters must be named by text or numbers.
+        Names of clusters must be text or numbers.
     path : path
-        ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. Text files keep every digit of the masses. Names of the objects
-        come back as integers, floats or text; text files turn any other kind (dates, tuples) into text. How the
-        partition was made (``metadata``) is kept by Parquet and ``.npz`` only, and so is single precision.
+        ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the masses exactly. Names of objects are read
+        back as integers, floats or text; text files convert other types (dates, tuples) to text. Only Parquet and
+        ``.npz`` store ``metadata`` and single precision.
+
+    See Also
+    --------
+    read_partition
 
     Examples
     --------
@@ -83,21 +86,21 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     """
     check_partition(partition)
     path = as_path(path)
-    kind = file_kind(path, PARTITION_KINDS)
+    kind = detect_format(path, PARTITION_FORMATS)
     if path.suffix.lower() == ".gz":
-        raise InvalidInputError(f"{path.name}: compressed partitions are written as .parquet or .npz")
+        raise InvalidInputError(f"{path.name}: use .parquet or .npz to write a compressed partition")
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
-    with writing_file(path) as temporary:
+    with write_atomically(path) as temporary:
         write(partition.to_numpy(), temporary)
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
-    """Read a credal partition that `write_partition` wrote. Nothing in the file is ever run.
+    """Read a credal partition written by `write_partition`; never execute anything from the file.
 
     Parameters
     ----------
     path : path
-        ``.csv`` and ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Further columns of a table are ignored.
+        ``.csv`` and ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Other columns of a table are ignored.
 
     Returns
     -------
@@ -108,16 +111,16 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     OSError
         The file cannot be opened.
     ValueError
-        It holds no partition, or masses that are negative or do not sum to one.
+        The file contains no partition, or masses are negative or do not sum to one.
     """
     path = as_file(path)
-    kind = file_kind(path, PARTITION_KINDS)
-    with reading_file(path):
+    kind = detect_format(path, PARTITION_FORMATS)
+    with wrap_read_errors(path):
         return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)
 
 
 def check_partition(partition: CredalPartition) -> None:
-    """Raise InvalidParameterError unless the argument is a partition."""
+    """Raise InvalidParameterError if the argument is not a credal partition."""
     if not isinstance(partition, CredalPartition):
         raise InvalidParameterError(
             "partition", message=f"partition must be a CredalPartition, got {type(partition).__name__}"
@@ -128,69 +131,68 @@ def check_partition(partition: CredalPartition) -> None:
 
 
 def encode_name(name: Hashable) -> str:
-    """A cluster name as text that `decode_name` turns into the same name."""
+    """Encode the name of a cluster as text that `decode_name` converts back."""
     value = name.item() if isinstance(name, np.generic) else name
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
-        raise InvalidInputError(f"cluster names must be text or numbers to be written to a file, got {shown(name)}")
+        raise InvalidInputError(f"cluster names must be text or numbers, got {shown(name)}")
     plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
     return value if plain else json.dumps(value)
 
 
 def decode_name(text: str) -> Any:
-    """The cluster name that was written as ``text``."""
+    """Decode the name of a cluster."""
     if text in ("True", "False"):
         return text == "True"
-    return json.loads(text) if text.startswith('"') else plain_value(text)
+    return json.loads(text) if text.startswith('"') else parse_scalar(text)
 
 
 def encode_cell(text: str) -> str:
-    """A name as a cell of a text file: spreadsheets take some first characters for those of a formula, unless there is
-    an apostrophe before."""
+    """Encode a name as a cell: an apostrophe prevents spreadsheets from reading it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def decode_cell(text: str) -> str:
-    """The name that was written as a cell."""
+    """Decode a name that `encode_cell` wrote."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:
-    """Headings of the columns of masses and, where they do not tell the frame, that of the further column."""
+    """Return the headings of the columns of masses, and that of the column for the frame if it is needed."""
     names = [encode_name(name) for name in frame]
     headings = focal_sets.names(names)
-    told = _names_in_order([_members(heading) for heading in headings])
-    return headings, None if told == names else f"{_FRAME}{{{','.join(names)}}}"
+    implied = _names_in_order([_members(heading) for heading in headings])
+    return headings, None if implied == names else f"{_FRAME}{{{','.join(names)}}}"
 
 
 def is_set_heading(text: str) -> bool:
-    """Whether a column heading names a set of clusters."""
+    """Return whether a column heading is a set of clusters."""
     return text in (_EMPTY, _WHOLE) or (text.startswith("{") and text.endswith("}"))
 
 
 def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
-    """Positions of the columns of masses, their sets, and the names of the clusters."""
-    where = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
-    if not where:
-        raise InvalidInputError("no column is named after a set of clusters, such as {0} or {0,1}")
-    sets = [_members(headings[i]) for i in where]
-    told = next((h.removeprefix(_FRAME) for h in headings if h.startswith(_FRAME)), None)
-    frame = _names_in_order(sets) if told is None else _members(told) or []
-    position = {name: k for k, name in enumerate(frame)}
-    if not frame or len(position) < len(frame):
-        raise InvalidInputError("the headings of the columns do not tell the names of the clusters")
-    rows = np.zeros((len(where), len(frame)), dtype=bool)
+    """Return the positions of the columns of masses, their sets, and the names of the clusters."""
+    positions = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
+    if not positions:
+        raise InvalidInputError("no column heading is a set of clusters, such as {0} or {0,1}")
+    sets = [_members(headings[i]) for i in positions]
+    written = next((h.removeprefix(_FRAME) for h in headings if h.startswith(_FRAME)), None)
+    frame = _names_in_order(sets) if written is None else _members(written) or []
+    order = {name: k for k, name in enumerate(frame)}
+    if not frame or len(order) < len(frame):
+        raise InvalidInputError("the column headings do not contain unique names of the clusters")
+    rows = np.zeros((len(positions), len(frame)), dtype=bool)
     for row, members in zip(rows, sets, strict=True):
-        unknown = [name for name in members or [] if name not in position]
+        unknown = [name for name in members or [] if name not in order]
         if unknown:
             raise InvalidInputError(f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}")
-        row[[position[name] for name in frame if members is None or name in members]] = True
-    return where, FocalSets(rows), tuple(decode_name(name) for name in frame)
+        row[[order[name] for name in frame if members is None or name in members]] = True
+    return positions, FocalSets(rows), tuple(decode_name(name) for name in frame)
 
 
 def _members(heading: str) -> list[str] | None:
-    """Written names of the clusters of a set, None for the whole frame."""
+    """Return the encoded names of the clusters of a set, None for the frame."""
     if heading == _WHOLE:
         return None
     if heading == _EMPTY:
@@ -213,8 +215,8 @@ def _to_table(partition: CredalPartition) -> pd.DataFrame:
     import pandas as pd
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
-    heading, names = _names_of_objects(partition)
-    clusters = np.array([*map(str, partition.frame), "-1"])  # the last stands for -1, outliers
+    heading, names = _object_names(partition)
+    clusters = np.array([*map(str, partition.frame), "-1"])  # The last one is for label -1, outliers.
     if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in partition.frame):
         clusters = np.array([*map(int, partition.frame), -1])
     first = {
@@ -230,8 +232,8 @@ def _to_table(partition: CredalPartition) -> pd.DataFrame:
     return table
 
 
-def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
-    """Heading and content of the first column."""
+def _object_names(partition: CredalPartition) -> tuple[str, Any]:
+    """Return the heading and the content of the first column."""
     if partition.index is None:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
@@ -240,21 +242,21 @@ def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = _filled([str(value) if isinstance(value, str) else _written(value) for value in partition.index])
+        values = _to_object_array([_to_text(value) for value in partition.index])
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
             raise InvalidInputError(
-                "index holds different names that are written alike, as 1 and '1': make all of them text"
+                "index contains different names with the same text, such as 1 and '1'; convert all of them to text"
             )
     return heading, values
 
 
-def _filled(values: list[str]) -> np.ndarray:
+def _to_object_array(values: list[str]) -> np.ndarray:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
 
 
-def _written(value: Any) -> str:
+def _to_text(value: Any) -> str:
     plain = value.item() if isinstance(value, np.generic) else value
     return repr(plain) if isinstance(plain, float) else str(plain)
 
@@ -262,17 +264,16 @@ def _written(value: Any) -> str:
 def _write_text(partition: CredalPartition, path: Path) -> None:
     table = _to_table(partition)
     names = table.iloc[:, 0]
-    # the end of a line for some readers, wherever it stands
-    returns = any("\r" in str(name) for name in partition.frame)
-    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    # Some readers take any carriage return for the end of a line.
+    has_returns = any("\r" in str(name) for name in partition.frame)
+    quoting: Any = csv.QUOTE_NONNUMERIC if has_returns else csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":
-        written = [encode_cell(name) for name in names]
-        table.isetitem(0, _filled(written))
-        # text that looks like numbers, or holds what some readers take for the end of a line: the quotation marks say
-        # that it is text
-        if not isinstance(natural_index(written), list) or any("\r" in name for name in written) or written != [*names]:
+        cells = [encode_cell(name) for name in names]
+        table.isetitem(0, _to_object_array(cells))
+        # Quotation marks distinguish text from numbers, and protect carriage returns.
+        if not isinstance(parse_index(cells), list) or any("\r" in name for name in cells) or cells != [*names]:
             quoting = csv.QUOTE_NONNUMERIC
     for j in (1, 2):
         if table.iloc[:, j].dtype.kind not in "iuf":
@@ -285,14 +286,14 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
 
 
 def _partition_dialect(path: Path) -> Dialect:
-    """How the columns are separated: the way in which the headings are those of a partition, ours first.
+    """Find the delimiter with which some heading is a set of clusters.
 
-    Other programs may have written the file again, with semicolons and decimal commas.
+    Another program may have saved the file with semicolons and decimal commas.
     """
-    ours = "\t" if ".tsv" in path.suffixes else ","
+    default = "\t" if ".tsv" in path.suffixes else ","
     with open_text(path) as file:
         line = file.readline()
-    for delimiter in dict.fromkeys((ours, ",", ";", "\t", "|")):
+    for delimiter in dict.fromkeys((default, ",", ";", "\t", "|")):
         cells = split_cells([line], delimiter)
         if cells and any(is_set_heading(cell.strip()) for cell in cells[0]):
             return sniff(path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None)
@@ -304,12 +305,14 @@ def _read_text(path: Path) -> CredalPartition:
 
     dialect = _partition_dialect(path)
     headings = [decode_cell(heading) for heading in dialect.first_line]
-    where, family, frame = decode_headings(headings)
-    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
+    positions, family, frame = decode_headings(headings)
+    has_names = _has_names(headings, positions)
     with open_text(path) as file:
         _, line = file.readline(), file.readline()
     if not line.strip():
-        return _partition(np.empty((0, len(family))), family, _index([], headings[0]) if named else None, frame)
+        return _make_partition(
+            np.empty((0, len(family))), family, _to_index([], headings[0]) if has_names else None, frame
+        )
     with open_text(path) as file:
         table = pd.read_csv(
             file,
@@ -317,17 +320,22 @@ def _read_text(path: Path) -> CredalPartition:
             decimal=dialect.decimal,
             header=0,
             names=list(range(len(headings))),
-            usecols=[0, *where] if named else where,
-            dtype={j: str if j == 0 and named else float for j in [0, *where]},
+            usecols=[0, *positions] if has_names else positions,
+            dtype={j: str if j == 0 and has_names else float for j in [0, *positions]},
             keep_default_na=False,
             na_values=[],
-            **exact_floats(),
+            **exact_float_options(),
         )
     index = None
-    if named:
+    if has_names:
         names = table[0].tolist()
-        index = _index([*map(decode_cell, names)] if line.startswith('"') else natural_index(names), headings[0])
-    return _partition(table[where].to_numpy(), family, index, frame)
+        index = _to_index([*map(decode_cell, names)] if line.startswith('"') else parse_index(names), headings[0])
+    return _make_partition(table[positions].to_numpy(), family, index, frame)
+
+
+def _has_names(headings: list[str], positions: list[int]) -> bool:
+    """Return whether the first column contains the names of the objects."""
+    return 0 not in positions and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
 
 
 def _write_parquet(partition: CredalPartition, path: Path) -> None:
@@ -344,18 +352,17 @@ def _read_parquet(path: Path) -> CredalPartition:
         return _read_sparse(path)
     table = pd.read_parquet(path)
     headings = [str(name) for name in table.columns]
-    where, family, frame = decode_headings(headings)
-    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
+    positions, family, frame = decode_headings(headings)
     index = None
-    if named:
+    if _has_names(headings, positions):
         names = table.iloc[:, 0]
-        index = _index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
-    masses = table.iloc[:, where].to_numpy()
-    return _partition(masses, family, index, frame, table.attrs.get("dempster"))
+        index = _to_index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
+    masses = table.iloc[:, positions].to_numpy()
+    return _make_partition(masses, family, index, frame, table.attrs.get("dempster"))
 
 
-def _index(names: Any, heading: str) -> Any:
-    """The index of the objects; plain positions are no names."""
+def _to_index(names: Any, heading: str) -> Any:
+    """Return the index of the objects; None if the names are positions."""
     import pandas as pd
 
     if heading == _POSITION and np.array_equal(np.asarray(names), np.arange(len(names))):
@@ -363,23 +370,23 @@ def _index(names: Any, heading: str) -> Any:
     return pd.Index(names, name=None if heading in (_OBJECT, _POSITION) else heading)
 
 
-# ---- the largest masses only ----------------------------------------------------------------------------------------
+# ---- largest masses -------------------------------------------------------------------------------------------------
 
 
 def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], top: int) -> None:
-    """Write the largest masses of each object only, whole or not at all; the rest of its mass is on the frame.
+    """Write the largest masses of each object, and move its other mass to the frame.
 
-    For very many clusters. No belief is larger than it was, no plausibility smaller; which small sets the rest was on
-    is lost. The columns ``label`` and ``assignment`` are those of all masses. `read_partition` reads the file.
+    Use this for partitions into very many clusters. Beliefs do not increase and plausibilities do not decrease. The
+    columns ``label`` and ``assignment`` are computed from all masses. `read_partition` reads the file.
 
     Parameters
     ----------
     partition : CredalPartition
-        Its clusters have no names of their own, and its objects are named by numbers, or not at all.
+        Its clusters must be numbered, and its objects must have integer names or none.
     path : path
         ``.parquet``.
     top : int
-        How many masses of each object are kept.
+        Number of masses of each object to write.
 
     Examples
     --------
@@ -400,12 +407,10 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     if path.suffix.lower() != ".parquet":
         raise InvalidParameterError("path", message=f"path must end in .parquet, got {shown(path.name)}")
     if partition.frame != tuple(range(partition.n_clusters)):
-        raise InvalidInputError("partition must have clusters without names of their own: these are not kept")
+        raise InvalidInputError("partition must have numbered clusters; names of clusters cannot be written")
     names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)
     if names.dtype.kind not in "iu":
-        raise InvalidInputError(
-            "partition must have objects named by whole numbers, or not at all: other names are not kept"
-        )
+        raise InvalidInputError("partition must have objects with integer names or none; other names cannot be written")
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
     derived = {
@@ -414,14 +419,14 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
         "label_with_outliers": partition.labels_with_outliers,
         "assignment": np.array(partition.focal_sets.names())[partition.best_set],
     }
-    with writing_file(path) as temporary:
+    with write_atomically(path) as temporary:
         _write_sparse(masses, family, derived, partition.metadata, temporary)
 
 
 def _write_sparse(
     masses: sparse.csr_array, family: FocalSets, derived: dict[str, np.ndarray], metadata: dict[str, Any], path: Path
 ) -> None:
-    """Write columns for people first, then positions of sets and their masses; the sets are in the file's metadata."""
+    """Write the derived columns, then positions of sets and their masses; the metadata of the file holds the sets."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -429,8 +434,8 @@ def _write_sparse(
     columns = {name: pa.array(values) for name, values in derived.items()}
     columns["sets"] = pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32)))
     columns["masses"] = pa.ListArray.from_arrays(ends, pa.array(masses.data))
-    about = {"n_clusters": family.n_clusters, "focal_sets": [list(map(int, each)) for each in family], **metadata}
-    table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(about, default=repr).encode()})
+    content = {"n_clusters": family.n_clusters, "focal_sets": [list(map(int, each)) for each in family], **metadata}
+    table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(content, default=repr).encode()})
     pq.write_table(table, path)
 
 
@@ -439,18 +444,18 @@ def _read_sparse(path: Path) -> CredalPartition:
     from scipy import sparse
 
     table = pq.read_table(path).combine_chunks()
-    about = json.loads(table.schema.metadata[_SPARSE_KEY])
-    family = FocalSets.from_sets(int(about.pop("n_clusters")), about.pop("focal_sets"))
+    metadata = json.loads(table.schema.metadata[_SPARSE_KEY])
+    family = FocalSets.from_sets(int(metadata.pop("n_clusters")), metadata.pop("focal_sets"))
     sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
-    places, ends = sets.flatten().to_numpy(), np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
+    columns, ends = sets.flatten().to_numpy(), np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
     data = values.flatten().to_numpy()
-    if len(data) != len(places) or (len(places) and (places.min() < 0 or places.max() >= len(family))):
-        raise InvalidInputError("the file is damaged: its masses do not go with its sets")
+    if len(data) != len(columns) or (len(columns) and (columns.min() < 0 or columns.max() >= len(family))):
+        raise InvalidInputError("the file is damaged: its masses do not match its sets")
     n_bytes = data.dtype.itemsize * len(sets) * len(family)
     check_memory(n_bytes, "the masses of the file", "write the partition in smaller parts")
-    masses = sparse.csr_array((data, places, ends), shape=(len(sets), len(family))).toarray()
-    index = _index(table.column(0).to_numpy(), _POSITION)
-    return _partition(masses, family, index, tuple(range(family.n_clusters)), about)
+    masses = sparse.csr_array((data, columns, ends), shape=(len(sets), len(family))).toarray()
+    index = _to_index(table.column(0).to_numpy(), _POSITION)
+    return _make_partition(masses, family, index, tuple(range(family.n_clusters)), metadata)
 
 
 # ---- archives -------------------------------------------------------------------------------------------------------
@@ -464,7 +469,7 @@ def _write_npz(partition: CredalPartition, path: Path) -> None:
         "metadata": np.array(json.dumps(_plain_metadata(partition))),
     }
     if partition.index is not None:
-        heading, names = _names_of_objects(partition)
+        heading, names = _object_names(partition)
         arrays["index"] = names.astype(str) if names.dtype == object else names
         arrays["index_name"] = np.array(heading)
     with open(path, "wb") as file:
@@ -472,7 +477,7 @@ def _write_npz(partition: CredalPartition, path: Path) -> None:
 
 
 def _check_sizes(archive: Any) -> None:
-    """Look at the headers before anything is unpacked: a small file may hold arrays that fill the memory."""
+    """Check the sizes of the arrays before unpacking, because a small file may contain arrays that fill the memory."""
     sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()}
     total = sum(sizes.get(key, 0) for key in _ARRAYS)
     check_memory(total, "the arrays of the archive", "write the partition in parts")
@@ -484,42 +489,42 @@ def _check_sizes(archive: Any) -> None:
             shapes[key] = read(file)[0]
     masses, membership = shapes["masses"], shapes["membership"]
     if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
-        raise InvalidInputError(f"the archive holds no partition: masses {masses} do not go with sets {membership}")
+        raise InvalidInputError(f"the archive contains no partition: masses {masses} do not match sets {membership}")
 
 
 def _read_npz(path: Path) -> CredalPartition:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = [key for key in ("masses", "membership", "frame") if key not in archive]
         if missing:
-            raise InvalidInputError(f"the archive holds no partition, it lacks {', '.join(missing)}")
+            raise InvalidInputError(f"the archive contains no partition; it lacks {', '.join(missing)}")
         _check_sizes(archive)
         arrays = {key: archive[key] for key in _ARRAYS if key in archive}
     index = None
     if "index" in arrays:
         names = arrays["index"]
-        index = _index(names.tolist() if names.dtype.kind == "U" else names, str(arrays.get("index_name", _OBJECT)))
+        index = _to_index(names.tolist() if names.dtype.kind == "U" else names, str(arrays.get("index_name", _OBJECT)))
     frame = tuple(decode_name(str(name)) for name in arrays["frame"])
     metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else None
-    return _partition(arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata)
+    return _make_partition(arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata)
 
 
-# ---- both -----------------------------------------------------------------------------------------------------------
+# ---- all formats ----------------------------------------------------------------------------------------------------
 
 
-def _partition(
+def _make_partition(
     masses: np.ndarray, family: FocalSets, index: Any, frame: tuple, metadata: dict | None = None
 ) -> CredalPartition:
-    """Check the masses, and keep every digit where they already are what they should be."""
+    """Validate the masses; do not normalize masses that sum to one up to rounding."""
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
     if masses.dtype != checked.masses.dtype or masses.size == 0:
         return checked
-    if masses.min() >= 0 and np.abs(masses - checked.masses).max() <= _ROUNDING * np.finfo(masses.dtype).eps:
+    if masses.min() >= 0 and np.abs(masses - checked.masses).max() <= _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps:
         return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
     return checked
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
-    """What JSON can hold; anything else in the words of its ``repr``."""
+    """Convert metadata for JSON; use the ``repr`` of other values."""
 
     def plain(value: Any) -> Any:
         return value.item() if isinstance(value, np.generic) else repr(value)

@@ -1,9 +1,9 @@
-"""Partitions of the R package evclust: its class ``credpart`` in files of ``saveRDS``, read and written without R.
+"""Read and write partitions of the R package evclust (class ``credpart``) in files of ``saveRDS``, without R.
 
-The format is R's serialization in XDR, "R Internals", section 1.8: every item is a word of flags, with the type in its
-lowest byte, then its content, then its attributes as a list of pairs. Code (functions, expressions) is refused, never
-run. The reader is our own because the package rdata parses such files five times more slowly, takes a second to import,
-and accepts damaged files: it returns what is left of vectors that are cut short and allocates what sequences claim.
+The format is R's serialization in XDR ("R Internals", section 1.8): every item is a word of flags, with the type in its
+lowest byte, then its content, then its attributes as a list of pairs. Code (functions, expressions) is rejected. The
+package rdata is not used because it parses such files five times more slowly, takes a second to import, and accepts
+damaged files: it returns truncated vectors and allocates sequences of any length.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
-from dempster.io.atomic import as_file, as_path, reading_file, writing_file
+from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.partitions import check_partition
 from dempster.partition import CredalPartition
 
-# Types of items, by R's own names.
+# Types of items, named as in R.
 _SYM, _PAIRS, _CHAR, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _STRING, _LIST, _RAW = 1, 2, 9, 10, 13, 14, 15, 16, 19, 24
 _NULL, _REFERENCE, _ALTERNATIVE, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE = 254, 255, 238, 253, 242, 241, 250
 _NAMESPACE, _ENVIRONMENT, _ATTRIBUTED_PAIRS = 249, 4, 239
@@ -34,8 +34,9 @@ _NOTHING = {_NULL, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE}
 _NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
 _IS_OBJECT, _HAS_ATTRIBUTES, _HAS_TAG = 1 << 8, 1 << 9, 1 << 10
 _UTF8, _LATIN1, _ASCII = 1 << 3, 1 << 2, 1 << 6
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # compression never shrinks a partition more than this
+_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # No partition compresses better than this.
 MAX_DEPTH = 200
+_DAMAGED = "the file is truncated or damaged; write it again"
 
 
 @dataclass
@@ -44,7 +45,7 @@ class RValue:
 
     Attributes
     ----------
-    values : array of numbers, list of text (None where it is missing), or list of RValue and None (R's NULL)
+    values : array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
     attributes : dict
         ``names``, ``dim``, ``class``, ..., each an RValue.
     """
@@ -56,18 +57,18 @@ class RValue:
         return len(self.values)
 
     def texts(self, attribute: str) -> list[str]:
-        """An attribute that is text; empty if there is none."""
-        found = self.attributes.get(attribute)
-        return [str(text) for text in found.values] if isinstance(found, RValue) else []
+        """Return a text attribute; empty if there is none."""
+        value = self.attributes.get(attribute)
+        return [str(text) for text in value.values] if isinstance(value, RValue) else []
 
     def get(self, name: str) -> RValue | None:
-        """An element of a list by its name; None if there is none."""
+        """Return an element of a list by its name; None if there is none."""
         names = self.texts("names")
-        found = self.values[names.index(name)] if isinstance(self.values, list) and name in names else None
-        return found if isinstance(found, RValue) else None
+        value = self.values[names.index(name)] if isinstance(self.values, list) and name in names else None
+        return value if isinstance(value, RValue) else None
 
     def matrix(self) -> np.ndarray:
-        """The numbers of a matrix; a vector is one column."""
+        """Return the numbers of a matrix; a vector is one column."""
         values = np.asarray(self.values)
         dim = self.attributes.get("dim")
         shape = (len(values), 1) if dim is None else tuple(int(n) for n in dim.values)
@@ -75,46 +76,46 @@ class RValue:
 
 
 def read_r(path: str | os.PathLike[str]) -> CredalPartition:
-    """Read a credal partition that R has written: ``saveRDS(clus, "clus.rds")``. Nothing in the file is run.
+    """Read a credal partition that R wrote by ``saveRDS(clus, "clus.rds")``; never execute anything from the file.
 
     Parameters
     ----------
     path : path
-        A file of ``saveRDS`` (compressed or not) with a ``credpart`` of the package evclust, or any list with the
-        matrices ``mass`` (n, f) and ``F`` (f, c).
+        A file of ``saveRDS`` (compressed or not) that contains a ``credpart`` of the package evclust, or any list with
+        the matrices ``mass`` (n, f) and ``F`` (f, c).
 
     Returns
     -------
     CredalPartition
-        Clusters are named by the columns of ``F`` if these have names, else 0, 1, ...: the first cluster of R is
-        cluster 0. Objects are named by the rows of ``mass``. ``metadata`` has the method and its criterion.
+        The names of the columns of ``F`` become the names of the clusters; without names, R's first cluster is cluster
+        0. The names of the rows of ``mass`` become the index. ``metadata`` contains the method and its criterion.
 
     Raises
     ------
     ValueError
-        It is no such file, or the masses are none.
+        The file contains no credal partition.
     """
     path = as_file(path)
-    with reading_file(path):
+    with wrap_read_errors(path):
         try:
-            return _from_r(read_rds(path))
+            return _to_partition(read_rds(path))
         except InvalidInputError:
             raise
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError) as error:
-            raise InvalidInputError("its content is damaged, or none of a credal partition") from error
+            raise InvalidInputError("the content is damaged, or is not a credal partition") from error
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
-    """Write a credal partition for R: ``clus <- readRDS("clus.rds")`` is a ``credpart`` of the package evclust.
+    """Write a credal partition that R reads by ``readRDS`` as a ``credpart`` of the package evclust.
 
-    It has what ``extractMass`` of that package makes of masses, so that ``plot``, ``summary``, ``pairwise_mass``, ...
-    take it. Objects and clusters are counted from 1 there.
+    The object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass``
+    work. Objects and clusters are numbered from 1.
 
     Parameters
     ----------
     partition : CredalPartition
-        The empty set is put first, and added without mass if it is not a focal set. Names of objects become names of
-        the rows of ``mass``, names of clusters (other than 0, 1, ...) those of the columns of ``F``.
+        The empty set becomes the first focal set; it is added if necessary. Names of objects become names of the rows
+        of ``mass``, names of clusters (other than 0, 1, ...) become names of the columns of ``F``.
     path : path
         Usually ``.rds``.
 
@@ -133,44 +134,44 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     bob: {0}: 0.25  {1}: 0.25  Ω: 0.5
     """
     check_partition(partition)
-    with writing_file(as_path(path)) as temporary:
+    with write_atomically(as_path(path)) as temporary:
         write_rds(_to_r(partition.to_numpy()), temporary)
 
 
 # ---- from R ---------------------------------------------------------------------------------------------------------
 
 
-def _from_r(found: RValue | None) -> CredalPartition:
-    mass, sets = (None, None) if found is None else (found.get("mass"), found.get("F"))
-    if found is None or mass is None or sets is None:
-        raise InvalidInputError("it holds no credal partition, a list with the matrices mass and F")
+def _to_partition(value: RValue | None) -> CredalPartition:
+    mass, sets = (None, None) if value is None else (value.get("mass"), value.get("F"))
+    if value is None or mass is None or sets is None:
+        raise InvalidInputError("the file must contain a credal partition, a list with the matrices mass and F")
     masses, membership = mass.matrix(), sets.matrix()
     if masses.dtype.kind != "f" or membership.dtype.kind not in "if" or not np.isin(membership, (0, 1)).all():
-        raise InvalidInputError("mass must hold numbers and F zeros and ones")
+        raise InvalidInputError("mass must contain numbers, and F zeros and ones")
     if masses.shape[1] != len(membership):
         raise InvalidInputError(f"mass has {masses.shape[1]} columns, but F {len(membership)} rows")
     clusters = _dimension_names(sets)[1]
     names = _dimension_names(mass)[0]
-    told = {"method": _first(found.get("method")), "objective": _first(found.get("crit"))}
+    metadata = {"method": _to_scalar(value.get("method")), "objective": _to_scalar(value.get("crit"))}
     return CredalPartition(
         masses,
         FocalSets(membership == 1),
         names or None,
         frame=clusters or None,
-        metadata={name: value for name, value in told.items() if value is not None},
+        metadata={name: entry for name, entry in metadata.items() if entry is not None},
     )
 
 
 def _dimension_names(matrix: RValue) -> tuple[list[str], list[str]]:
-    """Names of rows and columns, empty where there are none."""
-    given = matrix.attributes.get("dimnames")
-    parts = given.values if isinstance(given, RValue) else [None, None]
+    """Return the names of rows and columns; empty if there are none."""
+    names = matrix.attributes.get("dimnames")
+    parts = names.values if isinstance(names, RValue) else [None, None]
     rows, columns = ([] if part is None else [str(text) for text in part.values] for part in parts)
     return rows, columns
 
 
-def _first(value: RValue | None) -> Any:
-    """A number or text alone."""
+def _to_scalar(value: RValue | None) -> Any:
+    """Return the number or text of a vector of length 1, otherwise None."""
     if value is None or len(value) != 1:
         return None
     only = value.values[0]
@@ -181,13 +182,13 @@ def _first(value: RValue | None) -> Any:
 
 
 def _to_r(partition: CredalPartition) -> RValue:
-    """What the manual of evclust says of a ``credpart``, under the names it has there."""
+    """Return the components of a ``credpart`` as documented by evclust."""
     partition = _with_empty_set_first(partition)
     membership, c = partition.focal_sets.membership, partition.n_clusters
     masses = np.asarray(partition.masses, dtype=float)
     conflict = masses[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (1 / (1 - conflict))[:, None]  # an object that is an outlier for certain has no normalised masses
+        scale = (1 / (1 - conflict))[:, None]  # A certain outlier has no normalized masses.
         contour = np.asarray(partition.contour, dtype=float)
         belief = masses @ (membership & (partition.focal_sets.cardinality == 1)[:, None]).astype(float)
         sizes = np.maximum(partition.focal_sets.cardinality, 1)[:, None]
@@ -222,7 +223,7 @@ def _to_r(partition: CredalPartition) -> RValue:
 
 
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
-    """The order that evclust asks for; other sets stay where they are."""
+    """Move the empty set to the front, as evclust requires."""
     family, masses = partition.focal_sets, partition.masses
     empty = family.empty_index
     others = [k for k in range(len(family)) if k != empty]
@@ -241,12 +242,12 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
     names = list(partition.frame)
     if names == list(range(partition.n_clusters)):
         return None
-    written = [str(name) for name in names]
-    if len(set(written)) < len(written):
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
         raise InvalidInputError(
-            f"frame holds different names that are written alike, as 1 and '1': {names}; make all text"
+            f"frame contains different names with the same text, such as 1 and '1': {names}; convert all to text"
         )
-    return written
+    return texts
 
 
 def _matrix(values: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None) -> RValue:
@@ -254,18 +255,18 @@ def _matrix(values: np.ndarray, rows: list[str] | None = None, columns: list[str
     if rows or columns:
         named = [RValue(names) if names else None for names in (rows, columns)]
         attributes["dimnames"] = RValue(named)
-    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)  # column after column
+    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)  # R stores columns.
 
 
-def _positions(chosen: np.ndarray) -> RValue:
-    return RValue(np.flatnonzero(chosen).astype(np.int32) + 1)
+def _positions(mask: np.ndarray) -> RValue:
+    return RValue(np.flatnonzero(mask).astype(np.int32) + 1)
 
 
 def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
-    """Objects in the lower and upper approximation of each cluster."""
-    alone = sets.sum(axis=1) == 1
+    """Return the objects in the lower and upper approximation of each cluster."""
+    is_single = sets.sum(axis=1) == 1
     return {
-        f"lower.approx{suffix}": RValue([_positions(column & alone) for column in sets.T]),
+        f"lower.approx{suffix}": RValue([_positions(column & is_single) for column in sets.T]),
         f"upper.approx{suffix}": RValue([_positions(column) for column in sets.T]),
     }
 
@@ -274,25 +275,24 @@ def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
 
 
 def read_rds(path: Path) -> RValue | None:
-    """The object in a file of ``saveRDS``; ValueError if it is none, or holds code."""
-    data = _unpacked(path.read_bytes())
+    """Read the object in a file of ``saveRDS``; raise ValueError if the file is invalid or contains code."""
+    data = _decompress(path.read_bytes())
     if data[:4] in (b"RDX2", b"RDX3", b"RDA2", b"RDA3"):
-        raise InvalidInputError("this is a workspace (save); write the partition alone with saveRDS")
+        raise InvalidInputError("the file is a workspace of R's save; write the partition with saveRDS")
     if data[:2] in (b"A\n", b"B\n"):
-        raise InvalidInputError("it is written as text or in the order of one machine; write it with saveRDS(x, file)")
+        raise InvalidInputError("the file is in R's text or native binary format; write it with saveRDS(x, file)")
     if data[:2] != b"X\n":
-        raise InvalidInputError("this is not a file of R's saveRDS")
+        raise InvalidInputError("the file was not written by R's saveRDS")
     reader = _Reader(data)
     try:
-        reader.skip_head()
-        found = reader.item()
+        reader.skip_header()
+        value = reader.read_item()
     except (struct.error, IndexError) as error:
-        raise InvalidInputError("it is cut short or damaged: write it again") from error
-    return found if isinstance(found, RValue) or found is None else RValue(found)
+        raise InvalidInputError(_DAMAGED) from error
+    return value if isinstance(value, RValue) or value is None else RValue(value)
 
 
-def _unpacked(data: bytes) -> bytes:
-    """Files are compressed by gzip unless R was told otherwise."""
+def _decompress(data: bytes) -> bytes:
     kinds = {
         b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
         b"BZ": bz2.BZ2Decompressor,
@@ -301,135 +301,137 @@ def _unpacked(data: bytes) -> bytes:
     make: Any = kinds.get(data[:2])
     if make is None:
         return data
-    most = max(_MAX_SAFE_BYTES, _MAX_RATIO * len(data))
+    max_bytes = max(_MAX_SAFE_BYTES, _MAX_RATIO * len(data))
     decompressor = make()
     try:
-        out = decompressor.decompress(data, most)
+        out = decompressor.decompress(data, max_bytes)
     except (zlib.error, OSError, EOFError, lzma.LZMAError) as error:
-        raise InvalidInputError("it is cut short or damaged: write it again") from error
+        raise InvalidInputError(_DAMAGED) from error
     if not decompressor.eof:
-        if len(out) >= most:
+        if len(out) >= max_bytes:
             raise InvalidInputError(
-                f"its {len(data):,} bytes decompress to more than {most >> 20:,} MB; refusing to read the file"
+                f"more than {max_bytes >> 20:,} MB of content are implausible for a file of {len(data):,} bytes"
             )
-        raise InvalidInputError("it is cut short or damaged: write it again")
+        raise InvalidInputError(_DAMAGED)
     return out
 
 
 class _Reader:
+    """Reader of R's serialization format."""
+
     def __init__(self, data: bytes):
         self._data, self._at, self._depth = data, 2, 0
-        self._known: list[Any] = []
+        self._references: list[Any] = []
 
-    def skip_head(self) -> None:
-        version, _, _ = self._integer(), self._integer(), self._integer()
+    def skip_header(self) -> None:
+        version, _, _ = self._read_integer(), self._read_integer(), self._read_integer()
         if version not in (2, 3):
             raise InvalidInputError(
-                f"version {version} of R's format is not known; write it with saveRDS(x, file, version=3)"
+                f"version {version} of R's format is not supported; write it with saveRDS(x, file, version=3)"
             )
         if version == 3:
-            self._bytes(self._integer())  # the encoding of the machine; every text says its own
+            self._read_bytes(self._read_integer())  # The native encoding is not needed: every text has its encoding.
 
-    def _integer(self) -> int:
+    def _read_integer(self) -> int:
         (value,) = struct.unpack_from(">i", self._data, self._at)
         self._at += 4
         return int(value)
 
-    def _bytes(self, n: int) -> bytes:
+    def _read_bytes(self, n: int) -> bytes:
         if n < 0 or self._at + n > len(self._data):
             raise IndexError
         self._at += n
         return self._data[self._at - n : self._at]
 
-    def _length(self) -> int:
-        n = self._integer()
-        return n if n != -1 else (self._integer() << 32) + (self._integer() & 0xFFFFFFFF)
+    def _read_length(self) -> int:
+        n = self._read_integer()
+        return n if n != -1 else (self._read_integer() << 32) + (self._read_integer() & 0xFFFFFFFF)
 
-    def item(self) -> Any:
-        """The next item: an RValue, a text, or None."""
+    def read_item(self) -> Any:
+        """Read the next item: an RValue, a text, or None."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise InvalidInputError("its lists are nested too deeply")
-        flags = self._integer()
-        found = self._of_kind(flags & 0xFF, flags)
+            raise InvalidInputError(f"lists must be nested at most {MAX_DEPTH} times")
+        flags = self._read_integer()
+        item = self._read_kind(flags & 0xFF, flags)
         self._depth -= 1
-        return found
+        return item
 
-    def _of_kind(self, kind: int, flags: int) -> Any:
+    def _read_kind(self, kind: int, flags: int) -> Any:
         if kind in _NOTHING:
             return None
         if kind == _CHAR:
-            return self._text(flags)
+            return self._read_text(flags)
         if kind in (_SYM, _NAMESPACE, _REFERENCE):
-            return self._named(kind, flags)
+            return self._read_reference(kind, flags)
         if kind in (_PAIRS, _ATTRIBUTED_PAIRS):
-            return self._pairs(flags, kind == _ATTRIBUTED_PAIRS)
+            return self._read_pairs(flags, kind == _ATTRIBUTED_PAIRS)
         if kind == _ALTERNATIVE:
-            return self._alternative()
+            return self._read_alternative()
         if kind in _NUMBERS:
             dtype = np.dtype(_NUMBERS[kind])
-            n = self._length()
-            values: Any = np.frombuffer(self._bytes(n * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
+            n = self._read_length()
+            values: Any = np.frombuffer(self._read_bytes(n * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
         elif kind in (_STRING, _LIST):
-            n = self._length()
-            if n > len(self._data):  # every element takes a word at least
+            n = self._read_length()
+            if n > len(self._data):  # Every element needs at least one word.
                 raise IndexError
-            values = [self.item() for _ in range(n)]
+            values = [self.read_item() for _ in range(n)]
         else:
             raise InvalidInputError(
-                "it holds functions, environments or objects of other systems, which are not read; in R: "
+                "the file contains functions, environments or other objects that cannot be read; use in R: "
                 "saveRDS(clus[c('mass', 'F', 'method')], file)"
             )
-        return RValue(values, self._attributes(flags))
+        return RValue(values, self._read_attributes(flags))
 
-    def _attributes(self, flags: int) -> dict[str, Any]:
+    def _read_attributes(self, flags: int) -> dict[str, Any]:
         if not flags & _HAS_ATTRIBUTES:
             return {}
-        found = self.item()
-        return dict(found) if isinstance(found, list) else {}
+        pairs = self.read_item()
+        return dict(pairs) if isinstance(pairs, list) else {}
 
-    def _text(self, flags: int) -> str | None:
-        n = self._integer()
+    def _read_text(self, flags: int) -> str | None:
+        n = self._read_integer()
         if n == -1:
             return None
         encoding = "latin-1" if (flags >> 12) & _LATIN1 else "utf-8"
-        return self._bytes(n).decode(encoding, errors="replace")
+        return self._read_bytes(n).decode(encoding, errors="replace")
 
-    def _named(self, kind: int, flags: int) -> Any:
-        """Symbols and namespaces are kept by their number, to be referred to."""
+    def _read_reference(self, kind: int, flags: int) -> Any:
+        """Read a symbol or namespace, or a reference to an earlier one by its number."""
         if kind == _REFERENCE:
-            number = flags >> 8 or self._integer()
-            return self._known[number - 1]
+            number = flags >> 8 or self._read_integer()
+            return self._references[number - 1]
         if kind == _SYM:
-            self._known.append(self.item())
+            self._references.append(self.read_item())
         else:
-            self._integer()
-            self._known.append([self.item() for _ in range(self._integer())])
-        return self._known[-1]
+            self._read_integer()
+            self._references.append([self.read_item() for _ in range(self._read_integer())])
+        return self._references[-1]
 
-    def _pairs(self, flags: int, attributed: bool) -> list[tuple[str, Any]]:
-        """A list of pairs, such as attributes: names and values."""
-        found = []
+    def _read_pairs(self, flags: int, attributed: bool) -> list[tuple[str, Any]]:
+        """Read a list of pairs of names and values, such as attributes."""
+        pairs = []
         while True:
             if flags & _HAS_ATTRIBUTES or attributed:
-                self.item()
-            name = self.item() if flags & _HAS_TAG else ""
-            found.append((str(name), self.item()))
-            flags = self._integer()
+                self.read_item()
+            name = self.read_item() if flags & _HAS_TAG else ""
+            pairs.append((str(name), self.read_item()))
+            flags = self._read_integer()
             attributed = flags & 0xFF == _ATTRIBUTED_PAIRS
             if flags & 0xFF not in (_PAIRS, _ATTRIBUTED_PAIRS):
-                rest = self._of_kind(flags & 0xFF, flags)  # nothing, or the second of two
-                return found if rest is None else [*found, ("", rest)]
+                rest = self._read_kind(flags & 0xFF, flags)
+                return pairs if rest is None else [*pairs, ("", rest)]
 
-    def _alternative(self) -> RValue:
-        """Vectors in a compact form: sequences, numbers to be shown as text, vectors with what is known of them."""
-        info, state, attributes = self.item(), self.item(), self.item()
+    def _read_alternative(self) -> RValue:
+        """Read a vector in a compact form (ALTREP): a sequence, numbers as text, or a wrapped vector."""
+        info, state, attributes = self.read_item(), self.read_item(), self.read_item()
         kind = str(info[0][1])
         more = dict(attributes) if isinstance(attributes, list) else {}
         if kind in ("compact_intseq", "compact_realseq"):
             n, first, step = (float(x) for x in state.values)
             if not 0 <= n <= len(self._data) * _MAX_RATIO:
-                raise InvalidInputError("it holds a sequence that is too long")
+                raise InvalidInputError("the file contains a sequence that is too long")
             dtype = np.int32 if kind == "compact_intseq" else float
             return RValue((first + step * np.arange(int(n))).astype(dtype), more)
         if kind == "deferred_string":
@@ -438,15 +440,15 @@ class _Reader:
         if kind.startswith("wrap_"):
             inner = state.values[0] if isinstance(state, RValue) else state[0][1]
             return RValue(inner.values, more or inner.attributes)
-        raise InvalidInputError(f"it holds a vector of the kind {kind}, which is not known")
+        raise InvalidInputError(f"the file contains a vector of the type {kind}, which is not supported")
 
 
 # ---- R's format: writing --------------------------------------------------------------------------------------------
 
 
 def write_rds(value: RValue, path: Path) -> None:
-    """Write an object as ``saveRDS(x, file, version = 2)`` does, which R reads since 1.4."""
-    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]  # the format, R 4.0.0 and the oldest reader, 2.3.0
+    """Write an object like ``saveRDS(x, file, version = 2)``, which R reads since 1.4."""
+    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]  # format 2, written by R 4.0.0, for R 2.3.0
     _write_item(value, parts)
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         for part in parts:

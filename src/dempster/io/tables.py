@@ -1,4 +1,4 @@
-"""Read a table from the usual kinds of file."""
+"""Read tables from text files, spreadsheets, Parquet, Feather and NPY files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.io.atomic import as_file, reading_file
+from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
-from dempster.io.numbers import choose_decimal, parse_numbers, warn_of_text
+from dempster.io.numbers import choose_decimal, parse_numbers, warn_about_text
 from dempster.io.text import BLANKS, open_text, text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-TABLE_KINDS = {
+TABLE_FORMATS = {
     ".csv": "text",
     ".tsv": "text",
     ".txt": "text",
@@ -33,10 +33,10 @@ TABLE_KINDS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
-_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
-_UNNAMED = "Unnamed: 0"  # the name that pandas gives to a first column without a heading
-_MAY_DELIMIT = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
-_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
+_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets
+_UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
+_DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
+_COMMENT = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -49,43 +49,41 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table; the extension tells the kind of file.
+    r"""Read a table; the extension selects the format.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``: the delimiter, a decimal comma and a missing header line are
-        recognised, and so are UTF-16 and Windows-1252), ``.parquet``, ``.feather``, ``.npy`` (a numeric array of two
-        dimensions), or ``.xlsx`` (the first sheet that is not hidden). Text such as ``12 %``, ``1 234`` or ``?`` among
-        numbers is read as 12, 1234 and missing, if a whole column is written so. A warning names columns of text that
-        look like numbers, such as ``CHF 5.50``.
+        ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy`` (a numeric 2-D array), or
+        ``.xlsx`` (the first visible sheet). Delimiter, decimal comma, header line and encoding (UTF-8, UTF-16 or
+        Windows-1252) of a text file are detected. A text column is converted to numbers if all its cells are numbers
+        with the same unit, thousands separators or missing values, such as ``12 %``, ``1 234`` or ``?``. A warning
+        names other text columns that look like numbers, such as ``CHF 5.50``.
     columns : sequence of str, optional
-        The columns to keep, in this order; all by default. Columns without a name are called ``x1``, ``x2``, ...
+        The columns to read, in this order; all by default. Columns without a name are named ``x1``, ``x2``, ...
     index_col : str, optional
-        The column that names the rows. Text stays as it is written (``007`` does not become 7). By default a first
-        column without a heading, if its cells differ.
+        The column with the names of the rows, which are not converted (``007`` remains text). By default the first
+        column if it has no heading and its cells are unique.
     header : bool, optional
-        Whether the first line of a text file or sheet names the columns. By default it does unless it is all numbers
-        and words for missing values (``NA``); if only some are numbers, this must be said. So it must if all are whole
-        numbers but an empty first cell, except 0, 1, 2, ..., which are names, as pandas writes them.
+        Whether the first line of a text file or sheet contains column names. By default it does unless it contains
+        only numbers and missing values. It must be given if only some cells are numbers.
     delimiter, decimal : str, optional
-        Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``,
-        also of numbers that are text in a sheet. Where the file can be read in two ways, an error asks for one of
-        these.
+        Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text file. They must be
+        given if the file is ambiguous. ``decimal`` also applies to numbers stored as text in a sheet.
 
     Returns
     -------
     pandas.DataFrame
-        Column names are text. ``attrs["header"]`` is False when a text file had no header line, ``attrs["encoding"]``
-        tells one that is not UTF-8, ``attrs["unnamed_index"]`` is True where a column without a heading names the rows,
-        and ``attrs["converted"]`` tells what was taken off the cells of columns to read them as numbers.
+        Column names are text. ``attrs["header"]`` is False if a text file has no header line, ``attrs["encoding"]``
+        contains an encoding other than UTF-8, ``attrs["unnamed_index"]`` is True if a column without a heading names
+        the rows, and ``attrs["converted"]`` describes the conversion of text columns to numbers.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It is not a table of the kind its extension says, or lacks a column asked for.
+        The content does not match the extension, or a requested column does not exist.
 
     Examples
     --------
@@ -94,14 +92,14 @@ def read_table(
     >>> from dempster.io import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "flowers.csv"
-    ...     _ = path.write_text("name;length;width\\nrose;1,5;2\\ntulip;3,25;4\\n")
+    ...     _ = path.write_text("name;length;width\nrose;1,5;2\ntulip;3,25;4\n")
     ...     read_table(path, index_col="name").to_dict("index")
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
     table = read_quietly(path, columns, index_col, header, delimiter, decimal)
-    if file_kind(path, TABLE_KINDS) in ("text", "excel"):
-        warn_of_text(table[_text_columns(table)], path.name)
+    if detect_format(path, TABLE_FORMATS) in ("text", "excel"):
+        warn_about_text(table[_text_columns(table)], path.name)
     return table
 
 
@@ -113,70 +111,69 @@ def read_quietly(
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> pd.DataFrame:
-    """What `read_table` reads, for those who look only, or will say themselves what is wrong with it."""
-    check_reading(index_col, header, delimiter, decimal)
-    index_col = None if index_col is None else index_col.strip()  # as names of columns are read
-    wanted = None if columns is None else _listed_columns(columns)
-    kind = file_kind(path, TABLE_KINDS)
-    with reading_file(path):
-        if kind == "text":
+    """Read a table like `read_table`, without warnings."""
+    check_read_options(index_col, header, delimiter, decimal)
+    index_col = None if index_col is None else index_col.strip()  # Column names are stripped too.
+    names = None if columns is None else _validate_columns(columns)
+    file_format = detect_format(path, TABLE_FORMATS)
+    with wrap_read_errors(path):
+        if file_format == "text":
             table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal)
-        elif kind == "npy":
+        elif file_format == "npy":
             table = _read_npy(path)
-        elif kind == "excel":
+        elif file_format == "excel":
             table = _read_excel(path, index_col, header, decimal)
         else:
-            table = _read_columnar(path, kind)
+            table = _read_columnar(path, file_format)
     if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
-        table = _selected(table, None, _UNNAMED, path)
+        table = _select(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
-    return _selected(table, wanted, index_col, path)
+    return _select(table, names, index_col, path)
 
 
-def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
-    """Check the arguments that tell how a file is read."""
+def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
+    """Validate the options of the readers."""
     for value, name, allowed in (
         (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
         (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
         (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
     ):
         rule.check(value, name, allowed)
-    if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
+    if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
         raise InvalidParameterError("delimiter", "a single character, no letter, digit, quote or dot", delimiter)
     if delimiter is not None and delimiter == decimal:
         raise InvalidParameterError("delimiter", "another character than decimal", delimiter)
 
 
-def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
-    """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
-    007 is not 7 and NA is not missing."""
+def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
+    """Read columns of a table, by position, as names: 007 does not become 7, and NA is not a missing value."""
     header = table.attrs.get("header")
     names = [table.columns[j] for j in columns]
     return [[str(name) for name in read_quietly(path, index_col=name, header=header).index] for name in names]
 
 
-def _listed_columns(columns: Any) -> list[str]:
+def _validate_columns(columns: Any) -> list[str]:
     names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
     names = [name.strip() if isinstance(name, str) else name for name in names]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidParameterError("columns", "different names of columns, at least one", names)
+        raise InvalidParameterError("columns", "unique names of columns, at least one", names)
     return names
 
 
-def file_kind(path: Path, kinds: dict[str, str]) -> str:
-    """The kind of a file by its extension; a ValueError names the known ones."""
+def detect_format(path: Path, formats: dict[str, str]) -> str:
+    """Return the format of a file by its extension; raise if ``formats`` does not contain it."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    zipped = bool(suffixes) and suffixes[-1] == ".gz"
-    kind = kinds.get(suffixes[-2 if zipped and len(suffixes) > 1 else -1]) if suffixes else None
-    if kind is None or (zipped and kind != "text"):
-        got = "".join(suffixes) if zipped else path.suffix
-        raise InvalidInputError(f"{path.name}: the extension must be one of {', '.join(kinds)}, got {got or 'none'}")
-    return kind
+    is_compressed = bool(suffixes) and suffixes[-1] == ".gz"
+    file_format = formats.get(suffixes[-2 if is_compressed and len(suffixes) > 1 else -1]) if suffixes else None
+    if file_format is None or (is_compressed and file_format != "text"):
+        got = "".join(suffixes) if is_compressed else path.suffix
+        raise InvalidInputError(f"{path.name}: the extension must be one of {', '.join(formats)}, got {got or 'none'}")
+    return file_format
 
 
-def plain_value(text: str) -> Any:
-    """Return an integer or a float if the text is exactly how Python writes one, else the text itself."""
+def parse_scalar(text: str) -> Any:
+    """Return an integer or a float if Python writes the number exactly like the text, otherwise the text."""
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
@@ -186,28 +183,28 @@ def plain_value(text: str) -> Any:
     return number if repr(number) == text else text
 
 
-def natural_index(values: Sequence[str]) -> Any:
-    """Return names of rows as integers or floats if all are written exactly as Python writes those, else as text."""
-    found = [plain_value(value) for value in values]
+def parse_index(values: Sequence[str]) -> Any:
+    """Return names of rows as integers or floats if `parse_scalar` converts all to one type, otherwise as text."""
+    scalars = [parse_scalar(value) for value in values]
     for kind, array in ((int, np.int64), (float, np.float64)):
-        if found and all(type(value) is kind for value in found):
+        if scalars and all(type(value) is kind for value in scalars):
             try:
-                return np.array(found, dtype=array)
+                return np.array(scalars, dtype=array)
             except OverflowError:
                 break
     return list(values)
 
 
-def exact_floats() -> dict[str, Any]:
-    """Arguments that make ``pandas.read_csv`` read back the very floats that were written."""
+def exact_float_options() -> dict[str, Any]:
+    """Return the options of ``pandas.read_csv`` that read floats exactly."""
     import pandas as pd
 
     major, minor = (int(part) for part in pd.__version__.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # from 3.1 on it always does
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # the default since 3.1
 
 
 def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str | None) -> pd.DataFrame:
-    """Read a text file; ``decimal`` is the decimal mark that the user set, if any."""
+    """Read a text file; ``decimal`` is the option of the user."""
     import pandas as pd
 
     both = dialect.row_names and dialect.trailing
@@ -215,10 +212,10 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     if both:
         layout = {"index_col": 0, "names": range(len(dialect.first_line) + 2)}
 
-    def read(**more: Any) -> pd.DataFrame:
+    def read(**options: Any) -> pd.DataFrame:
         try:
             with open_text(path) as file:
-                found = pd.read_csv(
+                table = pd.read_csv(
                     file,
                     sep=r"\s+" if dialect.delimiter == BLANKS else dialect.delimiter,
                     decimal=dialect.decimal,
@@ -226,53 +223,53 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
                     skipinitialspace=True,
                     low_memory=False,
                     **layout,
-                    **more,
+                    **options,
                 )
         except pd.errors.ParserError as error:
             raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
         if both:
-            found = found.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
-        names = _distinct(found.columns) if dialect.has_header else _numbered_names(found.shape[1])
-        return found.set_axis(pd.Index(names), axis=1)
+            table = table.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
+        names = _make_unique(table.columns) if dialect.has_header else _numbered_names(table.shape[1])
+        return table.set_axis(pd.Index(names), axis=1)
 
-    table = read(**exact_floats())
-    # pandas takes further cells as levels of an index; only one, the name of the row, is meant.
+    table = read(**exact_float_options())
+    # pandas puts surplus cells into the index; only the name of the row is expected there.
     has_index = table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names)
     if has_index and len(table):
-        raise InvalidInputError(explain_uneven_lines(path, dialect) or "some lines have more cells than the first")
+        raise InvalidInputError(explain_uneven_lines(path, dialect) or "some lines have more cells than the first one")
     if decimal is None and dialect.decimal == "." and not _has_decimals(table):
-        # The first lines may hold whole numbers only, or decimal commas in quotation marks.
+        # The first lines may contain integers only, or quoted decimal commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
-    if table.shape[1] and table.iloc[:, -1].hasnans:  # where cells of too short a line are missing
+    if table.shape[1] and table.iloc[:, -1].hasnans:  # A line may be too short.
         uneven = explain_uneven_lines(path, dialect) if dialect.delimiter == BLANKS else None
         if uneven is not None:
             raise InvalidInputError(uneven)
-        _refuse_remarks(table, dialect.row_names)
+        _check_comments(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
-        # Names of rows stay as they are written: pandas would turn 007 into 7 and NA into nothing.
-        written = read(dtype=str, keep_default_na=False)
+        # Row names are read as text: pandas would convert 007 to 7 and NA to a missing value.
+        texts = read(dtype=str, keep_default_na=False)
         if dialect.row_names:
-            table.index = pd.Index(natural_index(list(written.index)))
-        if names in table.columns and (not unnamed or written[names].is_unique):
-            table[names] = written[names]
+            table.index = pd.Index(parse_index(list(texts.index)))
+        if names in table.columns and (not unnamed or texts[names].is_unique):
+            table[names] = texts[names]
     table.attrs["header"] = dialect.has_header
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
         table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
-    return _with_numbers(table, index_col, dialect.decimal)
+    return _convert_numbers(table, index_col, dialect.decimal)
 
 
-def _refuse_remarks(table: pd.DataFrame, row_names: bool) -> None:
-    """Refuse lines of one cell that are rules or begin with #, where all others have several."""
+def _check_comments(table: pd.DataFrame, row_names: bool) -> None:
+    """Raise if a line with a single cell is a comment or a horizontal rule."""
     rest = table if row_names else table.iloc[:, 1:]
     alone = rest.isna().all(axis=1).to_numpy() if rest.shape[1] else np.zeros(len(table), dtype=bool)
     for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
-        if isinstance(cell, str) and _REMARK.fullmatch(cell):
-            raise InvalidInputError(f"the line {rule.shown(cell)} has no further cells: remove lines of remarks")
+        if isinstance(cell, str) and _COMMENT.fullmatch(cell):
+            raise InvalidInputError(f"the line {rule.shown(cell)} has only one cell; remove comment lines")
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
@@ -280,23 +277,23 @@ def _text_columns(table: pd.DataFrame) -> Any:
 
 
 def _has_decimals(table: pd.DataFrame) -> bool:
-    """Whether a column was read as numbers with decimals; whole numbers are floats where some are missing."""
+    """Return whether some column contains fractions; integers with missing values are floats, too."""
     floats = table.select_dtypes("float")
     return any(not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats)
 
 
 def _text_cells(table: pd.DataFrame) -> list[list[str]]:
-    """Return the different cells of each column that was not read as numbers."""
+    """Return the unique cells of each text column."""
     return [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
 
 
-def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
-    """Columns of numbers that are written as text, as numbers; other cells without blanks behind them."""
+def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
+    """Convert text columns to numbers where possible; strip trailing spaces of other text cells."""
     converted = {}
     for name in (name for name in _text_columns(table) if name not in (index_col, _UNNAMED)):
-        found = parse_numbers(table[name], decimal)
-        if found is not None:
-            table[name], converted[name] = found
+        numbers = parse_numbers(table[name], decimal)
+        if numbers is not None:
+            table[name], converted[name] = numbers
         elif any(isinstance(cell, str) and cell.endswith(" ") for cell in table[name].unique()):
             table[name] = table[name].map(lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell)
     if converted:
@@ -310,7 +307,7 @@ def _read_npy(path: Path) -> pd.DataFrame:
     array = np.load(path, allow_pickle=False)
     if not isinstance(array, np.ndarray):
         array.close()
-        raise InvalidInputError("this is an archive of several arrays, not one .npy array")
+        raise InvalidInputError("the file is an archive of several arrays; save one array as .npy")
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}"
@@ -319,7 +316,7 @@ def _read_npy(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
-    """Read the first visible sheet, without rows and columns that are empty."""
+    """Read the first visible sheet without empty rows and columns."""
     import openpyxl
     import pandas as pd
 
@@ -327,11 +324,11 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     sheet = next((each.title for each in book.worksheets if each.sheet_state == "visible"), None)
     book.close()
     if sheet is None:
-        raise InvalidInputError("it has no sheet with cells that can be seen")
-    # Cells stay as they are, 007 and a column called NA too.
-    as_they_are: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
-    table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **as_they_are)
-    _refuse_formulas(path, sheet, table.isna().to_numpy())
+        raise InvalidInputError("the file has no visible sheet")
+    # Cells are not converted, so that 007 and a column named NA remain.
+    options: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+    table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
+    _check_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
     rows = [
         ["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in table.head(100).itertuples(index=False)
@@ -340,31 +337,30 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     if header is None and rows:
         header = has_header(first, rows[1:])
     if len(table) <= bool(header):
-        raise InvalidInputError("its first sheet is empty")
+        raise InvalidInputError("the first visible sheet is empty")
     names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
-    table = table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_distinct(names), axis=1)
+    table = table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_make_unique(names), axis=1)
     table = table.mask(table.isin(_MISSING)).infer_objects()
     table.attrs["header"] = bool(header)
-    return _with_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
+    return _convert_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
 
 
-def _refuse_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
-    """Refuse formulas that a program wrote without their values: they would be read as empty cells.
+def _check_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
+    """Raise if a formula has no stored value, because it would be read as an empty cell.
 
-    ``empty`` tells which cells seem empty. openpyxl gives a formula without a value the type of a number.
+    ``empty`` marks the cells that were read as empty. openpyxl gives a formula without a value the type of a number.
     """
     import openpyxl
 
     if not empty.any() or not _has_formulas(path):
         return
-    written, found = (openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True))
+    formulas, values = (openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True))
     for row, column in np.argwhere(empty) + 1:
-        place = {"row": int(row), "column": int(column)}
-        cell = written.cell(**place)
-        if cell.data_type == "f" and found.cell(**place).data_type == "n":
+        cell = formulas.cell(int(row), int(column))
+        if cell.data_type == "f" and values.cell(int(row), int(column)).data_type == "n":
             raise InvalidInputError(
-                f"its cell {cell.coordinate} holds a formula, {str(cell.value)[:40]}, without its value: open it in a "
-                "spreadsheet and save it again"
+                f"cell {cell.coordinate} contains a formula without a value, {str(cell.value)[:40]}; open the file in "
+                "a spreadsheet program and save it again"
             )
 
 
@@ -378,52 +374,53 @@ def _numbered_names(n: int) -> list[str]:
     return [f"x{j + 1}" for j in range(n)]
 
 
-def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
+def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
     import pandas as pd
 
-    table = pd.read_parquet(path) if kind == "parquet" else pd.read_feather(path)
+    table = pd.read_parquet(path) if file_format == "parquet" else pd.read_feather(path)
     table.attrs = {}
-    table.columns = pd.Index(_distinct(table.columns))
+    table.columns = pd.Index(_make_unique(table.columns))
     for name in _text_columns(table):
-        if pd.api.types.infer_dtype(table[name]) == "decimal":  # which databases call numeric
+        if pd.api.types.infer_dtype(table[name]) == "decimal":  # the type NUMERIC of databases
             table[name] = table[name].astype(float)
     return table
 
 
-def _distinct(names: Iterable[Any]) -> list[str]:
-    """Names without blanks around them; one that occurs again gets a number, as pandas does it: a, a.1."""
-    found: dict[str, None] = {}
-    for name in (str(given).strip() for given in names):
-        again, number = name, 0
-        while again in found:
+def _make_unique(names: Iterable[Any]) -> list[str]:
+    """Strip names and number repeated ones as pandas does: a, a.1."""
+    unique: dict[str, None] = {}
+    for name in (str(one).strip() for one in names):
+        candidate, number = name, 0
+        while candidate in unique:
             number += 1
-            again = f"{name}.{number}"
-        found[again] = None
-    return list(found)
+            candidate = f"{name}.{number}"
+        unique[candidate] = None
+    return list(unique)
 
 
-def _selected(table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
+def _select(table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     attrs = dict(table.attrs)
     if index_col is not None and (index_col != table.index.name or index_col in table.columns):
-        _check_known([index_col], table, "index_col", path)
+        _check_names([index_col], table, "index_col", path)
         names = table.pop(index_col)
         values: Any = list(names) if names.dtype.kind not in "iufMm" else names.to_numpy()
         if all(isinstance(value, str) for value in values):
-            values = natural_index(values)
+            values = parse_index(values)
         table.index = pd.Index(values, name=index_col)
     if columns is not None:
-        _check_known(columns, table, "columns", path)
+        _check_names(columns, table, "columns", path)
         table = table[columns]
     table.attrs.update(attrs)
     return table
 
 
-def _check_known(names: Sequence[str], table: pd.DataFrame, argument: str, path: Path) -> None:
+def _check_names(names: Sequence[str], table: pd.DataFrame, argument: str, path: Path) -> None:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
-        known = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
+        available = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
         raise InvalidParameterError(
-            argument, message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}"
+            argument,
+            message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {available}",
         )

@@ -1,4 +1,4 @@
-"""Text files: their encoding, whether they are compressed, and their lines as rows of cells."""
+"""Text files: encoding, compression, and splitting of lines into cells."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import IO
 
 from dempster._errors import InvalidInputError
 
-BLANKS = " "  # as a delimiter: runs of blanks and tabs
+BLANKS = " "  # delimiter that stands for any number of spaces and tabs
 MAX_LINE_CHARACTERS = 1 << 24
 _SAMPLE_BYTES = 1 << 22
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # compression never shrinks a table more than this
-_CELL_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
+_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # No table compresses better than this.
+_BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
-_OPENED_CELL = re.compile(r'(?:^|[,;\t| \r\n])"')
-_LETTERS_BEYOND_ASCII = re.compile(r"[^\W\d_\x00-\x7f]+")
+_OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
+_NON_ASCII_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]+")
 _WESTERN_UTF_8 = re.compile(rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\x80-\xbf]{2}")
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
     """Open a file as text (see `text_encoding`), decompressed if its name ends in .gz.
 
-    Line ends stay as they are. If the first line ends with a carriage return alone, which pandas does not understand
-    everywhere, all lines end with a line feed instead.
+    Line ends are not changed, except that single carriage returns, which pandas does not always support, are
+    converted to line feeds.
     """
     encoding = text_encoding(path)
     compressed = Path(path).suffix.lower() == ".gz"
@@ -45,21 +45,21 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
         try:
             has_carriage_returns = file.readline(_SAMPLE_BYTES).endswith("\r")
         except (UnicodeError, OSError, EOFError, zlib.error):
-            has_carriage_returns = False  # the reader of the whole file explains what is wrong
+            has_carriage_returns = False  # Reading the whole file raises a clearer error.
     return open_with(None if has_carriage_returns else "")
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:
-    """Return UTF-8 (with or without byte order mark), UTF-16 if the file has its mark, or Windows-1252.
+    """Detect UTF-8 (with or without byte order mark), UTF-16 (with byte order mark) or Windows-1252.
 
-    Spreadsheets write Windows-1252 in western countries; it is taken if the file is not UTF-8 and is plausible so.
+    Western spreadsheets write Windows-1252. It is selected if the file is not valid UTF-8 and `_is_western`.
     """
     opener = gzip.open if Path(path).suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         try:
             head = file.read(_SAMPLE_BYTES)
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            return "utf-8-sig"  # the reader of the whole file explains what is wrong
+            return "utf-8-sig"  # Reading the whole file raises a clearer error.
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -70,32 +70,32 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
 
 
 def _is_western(head: bytes) -> bool:
-    """Whether bytes are plausible Windows-1252: no control characters, and letters beyond ASCII stand mostly alone."""
+    """Return whether bytes are plausible Windows-1252: no control characters, and few runs of non-ASCII letters."""
     try:
         text = head.decode("cp1252")
     except UnicodeDecodeError:
         return False
     n_strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
-    runs = [len(run) for run in _LETTERS_BEYOND_ASCII.findall(text)]
+    runs = [len(run) for run in _NON_ASCII_LETTERS.findall(text)]
     return n_strange == 0 and _WESTERN_UTF_8.search(head) is None and 2 * sum(n for n in runs if n > 2) <= sum(runs)
 
 
 def _check_compression_ratio(path: Path) -> None:
-    """Refuse files that would fill the memory: the last four bytes tell the size of the content."""
+    """Raise if a file would fill the memory; the last four bytes contain the size of the content."""
     n_bytes = path.stat().st_size
     with open(path, "rb") as file:
         file.seek(max(0, n_bytes - 4))
         size = int.from_bytes(file.read(4), "little")
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
         raise InvalidInputError(
-            f"its {n_bytes:,} bytes decompress to {size / (1 << 30):.1f} GB of text: this is not a table"
+            f"the decompressed size of {size / (1 << 30):.1f} GB is implausible for a file of {n_bytes:,} bytes"
         )
 
 
 def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
     """Return the cells of each line that is not empty, without quotation marks.
 
-    Blanks of typographers, which stand inside numbers, are no delimiters.
+    Non-breaking and thin spaces, which occur inside numbers, are not delimiters.
     """
     if delimiter != BLANKS:
         limit = csv.field_size_limit(MAX_LINE_CHARACTERS)
@@ -105,7 +105,7 @@ def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
             csv.field_size_limit(limit)
         return [row for row in rows if row and row != [""]]
     rows = [[]]
-    for cell in _CELL_BETWEEN_BLANKS.findall("".join(lines)):
+    for cell in _BLANK_SEPARATED_CELL.findall("".join(lines)):
         if cell in ("\n", "\r", "\r\n"):
             rows.append([])
         else:
@@ -114,5 +114,5 @@ def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 
 
 def has_open_quote(text: str) -> bool:
-    """Whether the text ends inside a cell in quotation marks."""
-    return _OPENED_CELL.search(_QUOTED_CELL.sub("", text)) is not None
+    """Return whether the text ends inside a quoted cell."""
+    return _OPENING_QUOTE.search(_QUOTED_CELL.sub("", text)) is not None

@@ -170,13 +170,13 @@ class _Expert:
         """Read answers from a table of two objects and a word; lines without a word are open questions."""
         from dempster.constraints.files import positions_of
         from dempster.io.atomic import as_file
-        from dempster.io.tables import cells_as_names, read_quietly
+        from dempster.io.tables import read_names, read_quietly
 
         index = range(len(self.partition)) if self.partition.index is None else self.partition.index
         table = read_quietly(as_file(path))
         if table.shape[1] < 3:
             raise UserError(f"{path.name} must have three columns: two objects and an answer")
-        both = [positions_of(names, index, path.name) for names in cells_as_names(path, table, (0, 1))]
+        both = [positions_of(names, index, path.name) for names in read_names(path, table, (0, 1))]
         self.pairs = np.column_stack(both)
         self.answers = [_parse_answer(word, path) for word in table.iloc[:, 2]]
         self.contradictions = self.constraints().contradictions()

@@ -14,7 +14,7 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
 from dempster._validation import as_reals, check_flags, hashable, listed, read_fields
-from dempster.io.numbers import meant_as_number
+from dempster.io.numbers import find_nonnumeric_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -388,7 +388,7 @@ def _describe(column: pd.Series) -> tuple[str, str]:
     if 0 < len(text) <= len(filled) / 2:
         counts = f"{format_count(len(text), 'cell')} of {len(filled):,}"
         return "nearly numeric", f"({counts} not a number, such as '{text.iloc[0]}')"
-    cell = meant_as_number(column)
+    cell = find_nonnumeric_cell(column)
     if cell is not None:
         return "like numbers", f"(text that looks like numbers, such as '{cell}')"
     return "text", f"(text, {format_count(filled.nunique(), 'different value')})"

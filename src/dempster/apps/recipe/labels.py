@@ -16,7 +16,7 @@ from dempster._validation import as_labels, reading_labels
 from dempster.apps.recipe.attributes import check_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
-from dempster.io.tables import cells_as_names, read_quietly
+from dempster.io.tables import read_names, read_quietly
 from dempster.io.text import open_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
         return _restore_integers(pd.Series(found.iloc[:, 0].to_numpy(), index=table.index))
     names = list(map(str, found.index))
     if found.shape[1] == 2:
-        names = cells_as_names(path, found, [0])[0]
+        names = read_names(path, found, [0])[0]
     elif found.shape[1] != 1:
         raise InvalidInputError(
             f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}"

@@ -260,9 +260,9 @@ def further_outputs(options: Mapping[str, Any]) -> dict[str, Path]:
 
 def check_partition_kind(path: Path | None, option: str = "--output") -> None:
     """Refuse names of partitions with other extensions, and kinds that cannot be written here."""
-    from dempster.io.partitions import PARTITION_KINDS
+    from dempster.io.partitions import PARTITION_FORMATS
 
-    check_extension(option, path, tuple(PARTITION_KINDS))
+    check_extension(option, path, tuple(PARTITION_FORMATS))
     if path is not None and path.suffix.lower() == ".parquet":
         try:
             import pyarrow  # noqa: F401
