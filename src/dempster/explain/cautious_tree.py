@@ -580,7 +580,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                 "CautiousTree requires y to be passed, but the target y is None: it must be a partition"
             )
         found = resolve_input(y, "y")
-        found.refuse_dissimilarities(given)
+        found.reject_dissimilarities(given)
         credal = found.align_partition(X, n)
         weights = object_weights(ordered_like(sample_weight, object_index(X)), n)
         validate_data(self, X, skip_check_array=True)

@@ -1,13 +1,14 @@
 """Find the smallest change that would make an object certain, by predictions of the model.
 
-Along straight lines from the object (one attribute at a time, from end to end of its range, and all of them, towards
-objects that are certain) the model is asked at evenly spaced points; between the last point that is not certain of a
-cluster and the first that is, it is asked again, closer and closer. Categories are tried one by one, and then those of
-a certain object are taken over one after the other.
+For numbers, the model predicts masses at evenly spaced points on straight lines from the object: one attribute at a
+time over its range, and all attributes towards certain objects. The first crossing into a certain region is refined on
+finer grids. For tables with categories, each value of one attribute is tried, and then the values of a certain object
+replace those of the object one after the other.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,18 +19,19 @@ from dempster._validation import is_missing
 from dempster.explain.inputs import Cells, ObjectTable
 from dempster.explain.object_explanation import Change
 
-_POINTS = 32  # asked about along a line
-_FINER, _ROUNDS = 16, 3  # as many points between two of them, and again
-_MAX_ATTRIBUTES = 40  # moved one by one; of more, those that do most
-_FARTHER = 1.25  # a change with fewer digits may be as much larger
-_MAX_LEVELS = 40  # of one attribute that are tried, where not all attributes are numbers
+_N_LINE_POINTS = 32
+_N_REFINED_POINTS, _N_REFINEMENTS = 16, 3
+_MAX_SINGLE_ATTRIBUTES = 40  # attributes that are changed alone: those with the strongest contributions
+_MAX_ROUNDING_FACTOR = 1.25  # a change rounded to fewer digits may be larger by this factor
+_MAX_LEVELS = 40  # values of an attribute that are tried if some attributes are categorical
 
-Certain = Callable[[Cells], np.ndarray]
+CertainClusters = Callable[[Cells], np.ndarray]
+"""Function that returns the cluster to which each object with these cells certainly belongs, -1 for none."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A certain object of a cluster: the position of the cluster, its name, the name of the object and its cells."""
+    """A certain object of a cluster, given by the position and name of the cluster, and its own name and cells."""
 
     cluster: int
     cluster_name: Hashable
@@ -37,27 +39,16 @@ class Target:
     cells: Cells
 
 
-def smallest_changes(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], pulls: np.ndarray, certain_of: Certain
+def find_smallest_changes(
+    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
-    """Return for each cluster the smallest change of one attribute and the smallest move of all, smallest first.
+    """Return for each cluster the smallest change of one attribute and the smallest change of all, smallest first.
 
-    Parameters
-    ----------
-    table : ObjectTable
-        What is usual.
-    cells : Cells
-        The object.
-    targets : a certain object of each cluster
-    pulls : (p,) array
-        How much each attribute does: of many, only the first are moved one by one.
-    certain_of : function of cells that gives the cluster that the model is certain of, -1 for none
+    ``cells`` are those of the object, and ``strengths`` (p,) rank the attributes.
     """
-    found = _along_lines(table, cells, targets, pulls, certain_of) if table.all_numbers else []
-    if not table.all_numbers:
-        found = _by_levels(table, cells, targets, pulls, certain_of)
+    search = _search_lines if table.is_numeric else _search_levels
     best: dict[tuple[Hashable, bool], Change] = {}
-    for change in sorted(found, key=lambda change: change.size):
+    for change in sorted(search(table, cells, targets, strengths, certain_of), key=lambda change: change.size):
         best.setdefault((change.cluster, change.towards is None), change)
     return sorted(best.values(), key=lambda change: change.size)
 
@@ -65,74 +56,72 @@ def smallest_changes(
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
 
-def _along_lines(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], pulls: np.ndarray, certain_of: Certain
+def _search_lines(
+    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
     start = np.array([cell[0] for cell in cells])
     movable = np.flatnonzero((table.deviations > 0) & ~np.isnan(start))
     if len(movable) == 0 or not targets:
         return []
-    single = movable[np.argsort(-np.abs(pulls[movable]), kind="stable")][:_MAX_ATTRIBUTES]
+    single = movable[np.argsort(-np.abs(strengths[movable]), kind="stable")][:_MAX_SINGLE_ATTRIBUTES]
     ends, labels = _line_ends(table, start, single, targets)
 
     def certain_at(lines: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        places = start + shares[:, None] * np.nan_to_num(ends[lines] - start, nan=0.0)
-        return certain_of(list(np.ascontiguousarray(places.T)))
+        points = start + shares[:, None] * np.nan_to_num(ends[lines] - start, nan=0.0)
+        return certain_of(list(np.ascontiguousarray(points.T)))
 
-    crossings = _crossings(certain_at, labels, list(dict.fromkeys(target.cluster for target in targets)))
-    named = {target.cluster: target.cluster_name for target in targets}
+    names = {target.cluster: target.cluster_name for target in targets}
+    crossings = _find_crossings(certain_at, labels, list(names))
     units = np.where(table.deviations > 0, table.deviations, 1)
     changes = []
     for line, cluster, share in crossings:
         end, target = start + share * np.nan_to_num(ends[line] - start, nan=0.0), labels[line]
-        moved = np.flatnonzero(np.abs(end - start) > 0)  # what is not known does not move
+        moved = np.flatnonzero(np.abs(end - start) > 0)  # missing values do not move
+        if len(moved) == 0:
+            continue
         size = float(np.linalg.norm(((end - start) / units)[moved]))
-        before, after = (tuple(float(v) for v in values[moved]) for values in (start, end))
-        names = tuple(table.names[d] for d in moved)
-        towards, part = (None, None) if target is None else (target.name, share)
-        if len(moved):
-            change = Change(named[cluster], names, before, after, size, towards, part)
-            if target is None:
-                change = _rounded(change, cluster, int(moved[0]), table, start, certain_of)
-            changes.append(change)
+        before, after = (tuple(values[moved].tolist()) for values in (start, end))
+        attributes = tuple(table.names[d] for d in moved)
+        if target is not None:
+            changes.append(Change(names[cluster], attributes, before, after, size, target.name, share))
+            continue
+        change = Change(names[cluster], attributes, before, after, size)
+        changes.append(_round_change(change, cluster, int(moved[0]), table, start, certain_of))
     return changes
 
 
-def _crossings(
+def _find_crossings(
     certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: list[Target | None], clusters: list[int]
 ) -> list[tuple[int, int, float]]:
-    """Find where along each line the model becomes certain of a cluster: line, cluster, share of the way.
+    """Return where on each line a point first certainly belongs to a cluster: line, cluster, share of the line.
 
-    On the way to an object only its own cluster counts.
+    On a line towards a certain object only the cluster of this object counts.
     """
-    shares = np.arange(1, _POINTS + 1) / _POINTS
-    known = certain_at(np.repeat(np.arange(len(labels)), _POINTS), np.tile(shares, len(labels)))
-    known = known.reshape(len(labels), _POINTS)
-    found = []
+    shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
+    certain = certain_at(np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels)))
+    certain = certain.reshape(len(labels), _N_LINE_POINTS)
+    crossings = []
     for line, label in enumerate(labels):
         for cluster in clusters if label is None else [label.cluster]:
-            there = known[line] == cluster
-            if there.any():
-                found.append((line, cluster, shares[there.argmax()]))
-    if not found:
+            is_certain = certain[line] == cluster
+            if is_certain.any():
+                crossings.append((line, cluster, shares[is_certain.argmax()]))
+    if not crossings:
         return []
-    which, goal = (np.array([one[k] for one in found]) for k in (0, 1))
-    upper, step = np.array([one[2] for one in found]), 1 / _POINTS
-    for _ in range(_ROUNDS):
-        step /= _FINER
-        between = upper[:, None] - step * np.arange(_FINER)[::-1]
-        there = certain_at(np.repeat(which, _FINER), between.ravel()).reshape(-1, _FINER) == goal[:, None]
-        upper = between[np.arange(len(which)), there.argmax(axis=1)]
-    return [(int(line), int(cluster), float(share)) for line, cluster, share in zip(which, goal, upper, strict=True)]
+    lines, goals = (np.array([crossing[k] for crossing in crossings]) for k in (0, 1))
+    upper, step = np.array([crossing[2] for crossing in crossings]), 1 / _N_LINE_POINTS
+    for _ in range(_N_REFINEMENTS):
+        step /= _N_REFINED_POINTS
+        grid = upper[:, None] - step * np.arange(_N_REFINED_POINTS)[::-1]
+        is_certain = certain_at(np.repeat(lines, _N_REFINED_POINTS), grid.ravel()).reshape(grid.shape) == goals[:, None]
+        upper = grid[np.arange(len(lines)), is_certain.argmax(axis=1)]
+    return list(zip(lines.tolist(), goals.tolist(), upper.tolist(), strict=True))
 
 
 def _line_ends(
     table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
 ) -> tuple[np.ndarray, list[Target | None]]:
-    """Return the ends of the lines, and the object there if all attributes move.
-
-    The lines lead to the ends of the range of each attribute, and to the certain objects.
-    """
+    """Return the ends of the lines, and the target of each line, None if only one attribute moves along it."""
     ends: list[np.ndarray] = []
     labels: list[Target | None] = []
     for d in single:
@@ -146,52 +135,49 @@ def _line_ends(
     return np.array(ends), labels
 
 
-def _rounded(
-    change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: Certain
+def _round_change(
+    change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: CertainClusters
 ) -> Change:
-    """Round the value of a single attribute to few digits, a little farther.
-
-    The model must be certain there, and the value must lie in the range of the column.
-    """
+    """Round the new value of a single attribute away from the old one to few digits, if the object stays certain."""
     move = change.after[0] - start[d]
     column = table.columns[d]
     low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
     digits = -int(np.floor(np.log10(abs(move))))
-    values = [_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
-    values = [v for v in values if low <= v <= high and abs(v - start[d]) <= _FARTHER * abs(move)]
+    values = [_round_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
+    values = [v for v in values if low <= v <= high and abs(v - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)]
     if not values:
         return change
-    places = np.tile(start, (len(values), 1))
-    places[:, d] = values
-    certain = certain_of(list(np.ascontiguousarray(places.T))) == cluster
+    points = np.tile(start, (len(values), 1))
+    points[:, d] = values
+    certain = certain_of(list(np.ascontiguousarray(points.T))) == cluster
     if not certain.any():
         return change
     value = values[int(certain.argmax())]
     return replace(change, after=(value,), size=float(abs(value - start[d]) / table.deviations[d]))
 
 
-def _away(value: float, sign: float, digits: int) -> float:
+def _round_away(value: float, sign: float, digits: int) -> float:
     """Round a number up, or down if the sign is negative."""
     step = 10.0**-digits
     return float(round(sign * np.ceil(sign * value / step) * step, max(digits, 0)))
 
 
-# ---- categories, and tables of both ---------------------------------------------------------------------------------
+# ---- tables with categories -----------------------------------------------------------------------------------------
 
 
-def _by_levels(
-    table: ObjectTable, cells: Cells, targets: Sequence[Target], pulls: np.ndarray, certain_of: Certain
+def _search_levels(
+    table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
-    order = np.argsort(-np.abs(pulls), kind="stable")
+    order = np.argsort(-np.abs(strengths), kind="stable")
     trials: list[tuple[dict[int, Any], Target | None]] = []
-    for d in order[:_MAX_ATTRIBUTES]:
+    for d in order[:_MAX_SINGLE_ATTRIBUTES]:
         trials += [({int(d): level}, None) for level in _levels(table, int(d)) if level != cells[d][0]]
     for target in targets:
-        taken: dict[int, Any] = {}
+        replaced: dict[int, Any] = {}
         for d in order:
             if target.cells[d][0] != cells[d][0]:
-                taken = {**taken, int(d): target.cells[d][0]}
-                trials.append((taken, target))
+                replaced = {**replaced, int(d): target.cells[d][0]}
+                trials.append((replaced, target))
     if not trials:
         return []
     columns = [np.repeat(cell, len(trials)) for cell in cells]
@@ -203,7 +189,7 @@ def _by_levels(
     for (changed, towards), cluster in zip(trials, certain, strict=True):
         for target in targets:
             if cluster == target.cluster and (towards is None or towards is target):
-                changes.append(_change_of_levels(table, cells, changed, target, towards))
+                changes.append(_build_change(table, cells, changed, target, towards))
     return changes
 
 
@@ -211,26 +197,21 @@ def _levels(table: ObjectTable, d: int) -> list[Any]:
     """Return values of an attribute to try: the most frequent categories, or quantiles of numbers."""
     column = table.columns[d]
     if table.is_number[d]:
-        known = column[~np.isnan(column)]
-        return (
-            np.unique(np.quantile(known, np.linspace(0, 1, _MAX_LEVELS), method="nearest")).tolist()
-            if len(known)
-            else []
-        )
-    counts: dict[Any, int] = {}
-    for cell in column:
-        if not is_missing(cell):
-            counts[cell] = counts.get(cell, 0) + 1
-    return sorted(counts, key=lambda level: -counts[level])[:_MAX_LEVELS]
+        present = column[~np.isnan(column)]
+        if len(present) == 0:
+            return []
+        return np.unique(np.quantile(present, np.linspace(0, 1, _MAX_LEVELS), method="nearest")).tolist()
+    counts = Counter(cell for cell in column if not is_missing(cell))
+    return [level for level, _ in counts.most_common(_MAX_LEVELS)]
 
 
-def _change_of_levels(
+def _build_change(
     table: ObjectTable, cells: Cells, changed: dict[int, Any], target: Target, towards: Target | None
 ) -> Change:
     size = 0.0
     for d, value in changed.items():
-        number = table.is_number[d] and table.deviations[d] > 0 and not np.isnan(value - cells[d][0])
-        size += abs(value - cells[d][0]) / table.deviations[d] if number else 1.0
+        is_distance = table.is_number[d] and table.deviations[d] > 0 and not np.isnan(value - cells[d][0])
+        size += abs(value - cells[d][0]) / table.deviations[d] if is_distance else 1.0
     names = tuple(table.names[d] for d in changed)
     before, after = tuple(cells[d][0] for d in changed), tuple(changed.values())
     return Change(target.cluster_name, names, before, after, float(size), None if towards is None else towards.name)

@@ -1,28 +1,26 @@
-"""Resolve what is explained: an estimator, a partition or labels, and the table of its objects.
+"""Resolve the input of an explanation: an estimator, a partition or labels, and the table of its objects.
 
-Everything in `dempster.explain`, the report, the program and the studio takes the same things in the same ways; this
-module finds out what was given.
+`dempster.explain` and the applications accept the same kinds of input, and this module resolves them.
 
-- `resolve_input`: the estimator (or pipeline), the model that clustered, the partition, and whether the table holds
-  dissimilarities or an image
-- `ExplainedInput.align_table`, `ExplainedInput.align_partition`: table and partition in the same order, by the names of
-  the objects where both have some; `row_names` finds them
-- `find_object`: one object by its position, name or pixel
-- `join_attributes`, `read_attributes`: columns of any table, also of several views
-- `ObjectTable`, `select_rows`: cells of any table, and tables of the same kind with other cells
+- `resolve_input` returns the estimator (or pipeline), its last step, the partition, and whether the table holds
+  dissimilarities or an image.
+- `ExplainedInput.align_table` and `ExplainedInput.align_partition` put table and partition in the same order, by the
+  names of the objects if both have names. `row_names` returns these names.
+- `find_object` finds one object by its position, name or pixel.
+- `join_attributes` and `read_attributes` read the columns of any table, or of several views.
+- `select_rows` and `ObjectTable` select rows, and build tables of the same type with other cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import to_host, with_shape
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -50,7 +48,7 @@ from dempster.partition.credal_partition import as_credal_partition
 
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
-    """A result of clustering, whatever it was given as.
+    """A clustering result, resolved from an estimator, a partition or labels.
 
     Attributes
     ----------
@@ -60,7 +58,7 @@ class ExplainedInput:
     is_pairwise : bool
         Whether the table that belongs to it holds dissimilarities.
     is_blockwise : bool
-        Whether the partition came in blocks, so that its table is not at hand.
+        Whether the model was fitted to blocks, so that its table is not in memory.
     """
 
     estimator: Any
@@ -71,38 +69,24 @@ class ExplainedInput:
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
-        """Shape of the image whose pixels were clustered."""
+        """Shape of the image whose pixels were clustered, None for other data."""
         return getattr(self.model, "image_shape_", None)
 
     def align_partition(self, X: TableLike, n_rows: int) -> CredalPartition:
         """Return the partition in the order of the rows of X."""
-        partition = self.partition
-        if len(partition) != n_rows:
-            raise InvalidInputError(
-                f"X must have a row for each of the {len(partition)} objects of the partition, got {n_rows} rows; the "
-                "partition of other objects is estimator.predict_mass(X)"
-            )
-        order = order_of_names(partition.index, row_names(X))
-        return partition if order is None else partition[order]
-
-    def refuse_dissimilarities(self, X: TableLike) -> None:
-        """Raise an error for the dissimilarities that an estimator was fitted to, where attributes are needed."""
-        n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
-        if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
-            raise InvalidInputError(
-                "X must hold attributes of the objects, any that are known, but it has the shape of the "
-                f"dissimilarities that {type(self.estimator).__name__} was fitted to"
-            )
+        self._check_rows(n_rows, "X")
+        order = order_of_names(self.partition.index, row_names(X))
+        return self.partition if order is None else self.partition[order]
 
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
         """Return a table with its rows in the order of the objects of the partition.
 
-        ``of_fit`` says that the model was fitted to it, so that it may hold dissimilarities or an image.
+        ``of_fit`` means that the model was fitted to this table, which then may hold dissimilarities or an image.
         """
         if hasattr(table, "collect"):
-            table = table.collect()  # a lazy table of polars
+            table = table.collect()  # polars LazyFrame
         elif hasattr(table, "compute"):
-            table = table.compute()  # a table of Dask
+            table = table.compute()  # Dask DataFrame
         is_pairwise = self.is_pairwise and of_fit
         views = Views.of(table)
         if views is None and not hasattr(table, "shape"):
@@ -113,136 +97,146 @@ class ExplainedInput:
             raise InvalidInputError(
                 f"{name} must have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
             )
-        n, n_rows = len(self.partition), int(table.shape[0]) if views is None else len(views)
-        if n_rows != n:
-            raise InvalidInputError(
-                f"{name} must have a row for each of the {n:,} objects of the partition, got {n_rows:,}; the partition "
-                f"of other objects is estimator.predict_mass({name})"
-            )
+        self._check_rows(int(table.shape[0]) if views is None else len(views), name)
         order = order_of_names(row_names(table), self.partition.index)
         if views is not None:
-            rows = np.arange(n) if order is None else order
+            rows = np.arange(len(self.partition)) if order is None else order
             return views.square_parts(rows) if is_pairwise else views.rows(rows)
         if order is None:
             return table
         return table.iloc[order, order] if is_pairwise else table.iloc[order]
 
+    def _check_rows(self, n_rows: int, name: str) -> None:
+        if n_rows != len(self.partition):
+            raise InvalidInputError(
+                f"{name} must have a row for each of the {len(self.partition):,} objects of the partition, got "
+                f"{n_rows:,} rows; the partition of other objects is estimator.predict_mass({name})"
+            )
+
+    def reject_dissimilarities(self, X: TableLike) -> None:
+        """Raise an error if X holds the dissimilarities of the fit although attributes are needed."""
+        n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
+        if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
+            raise InvalidInputError(
+                "X must hold attributes of the objects, but it has the shape of the dissimilarities that "
+                f"{type(self.estimator).__name__} was fitted to"
+            )
+
 
 def resolve_input(
-    given: Any, name: str = "partition", *, metric: str | None = None, needs_partition: bool = True
+    subject: Any, name: str = "partition", *, metric: str | None = None, needs_partition: bool = True
 ) -> ExplainedInput:
-    """Find out what was given: a fitted estimator or pipeline, a partition, or labels.
+    """Resolve a fitted estimator or pipeline, a partition, or labels.
 
     Parameters
     ----------
-    given : fitted estimator (or pipeline) with ``credal_partition_`` or ``labels_``, partition, or array-like of labels
+    subject : fitted estimator (or pipeline) with ``credal_partition_`` or ``labels_``, partition, or array-like of labels
     name : str
-        Name of the argument, for errors.
+        Name of the argument, for error messages.
     metric : {"precomputed"} or None
-        For a partition or labels: its table holds dissimilarities.
+        "precomputed" if the table of a partition or of labels holds dissimilarities.
     needs_partition : bool
-        If not, a fitted classifier will do, whose ``partition`` is None.
+        If False, a fitted classifier is accepted too; its ``partition`` is None.
     """
     check(metric, "metric", choice(None) | choice("precomputed"))
     estimator = model = None
-    found = given
-    if hasattr(given, "fit") and not isinstance(given, type):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(given)
-        estimator = model = given
-        while hasattr(model, "steps"):  # the last step of a pipeline has clustered
+    result = subject
+    if hasattr(subject, "fit") and not isinstance(subject, type):
+        check_is_fitted(subject)
+        estimator = model = subject
+        while hasattr(model, "steps"):
             model = model.steps[-1][1]
-        found = getattr(model, "credal_partition_", None)
-        if found is None:
-            found = getattr(model, "labels_", None)
-        if found is None and (needs_partition or not hasattr(model, "classes_")):
+        result = getattr(model, "credal_partition_", None)
+        if result is None:
+            result = getattr(model, "labels_", None)
+        if result is None and (needs_partition or not hasattr(model, "classes_")):
             raise InvalidInputError(
                 f"{name} must be a CredalPartition, a fitted estimator that has one, or labels, got "
                 f"{type(model).__name__} without credal_partition_ or labels_"
             )
-    elif not hasattr(given, "focal_sets"):
-        found = _read_labels(given, name)
+    elif not hasattr(subject, "focal_sets"):
+        result = _read_labels(subject, name)
     is_pairwise = metric == "precomputed"
     if estimator is not None:
         is_pairwise = hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.pairwise)
-    is_blockwise = isinstance(found, LazyCredalPartition)
+    is_blockwise = isinstance(result, LazyCredalPartition)
     if is_blockwise:
-        found = found.compute()
-    partition: Any = None if found is None else as_credal_partition(found, name)
+        result = result.compute()
+    partition: Any = None if result is None else as_credal_partition(result, name)
     return ExplainedInput(estimator, model, partition, is_pairwise, is_blockwise)
 
 
-def _read_labels(given: Any, name: str) -> Any:
-    with reading_labels(given, name):
-        labels = np.asarray(given)
+def _read_labels(values: Any, name: str) -> Any:
+    with reading_labels(values, name):
+        labels = np.asarray(values)
     if labels.ndim != 1:
         raise InvalidInputError(
             f"{name} must be a CredalPartition, a fitted estimator that has one, or a sequence of labels, got "
-            f"{type(given).__name__} of shape {labels.shape}; masses need their sets: "
+            f"{type(values).__name__} of shape {labels.shape}; construct a partition from masses by "
             "CredalPartition(masses, focal_sets)"
         )
-    return given if hasattr(given, "iloc") else labels  # a column has names
+    return values if hasattr(values, "iloc") else labels  # a pandas Series keeps its index
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
 def row_names(*tables: TableLike) -> Index:
-    """Return the names of the rows of the first table, or of several views, that has some."""
+    """Return the row names of the first table (or list of views) that has row names, None if none has."""
     for table in tables:
         views = None if table is None else Views.of(table)
-        found = object_index(table) if views is None else views.index
-        if found is not None:
-            return found
+        index = object_index(table) if views is None else views.index
+        if index is not None:
+            return index
     return None
 
 
 def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
-    """Return some rows of a table of any kind, or of several views."""
-    where = np.asarray(positions, dtype=np.intp)
+    """Return some rows of a table of any type, or of several views."""
+    rows = np.asarray(positions, dtype=np.intp)
     views = Views.of(X)
     if views is not None:
-        return views.rows(where)
+        return views.rows(rows)
     if hasattr(X, "iloc"):
-        return X.iloc[where]
+        return X.iloc[rows]
     if hasattr(X, "columns"):
         with reading_table(X, "X"):
-            return X[where.tolist()]
+            return X[rows.tolist()]
     if hasattr(X, "tocsr"):
-        return X.tocsr()[where]
-    return to_array(X)[where]
+        return X.tocsr()[rows]
+    return to_array(X)[rows]
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None, argument: str = "i") -> int:
-    """Return the position of an object among n objects, -1 for a row of attributes of a new one.
+    """Return the position of one of n objects, -1 if ``i`` is a row of attributes of a new object.
 
-    ``i`` is a name if there are some, a position, or the tuple of coordinates of a pixel of an image.
+    ``i`` is a name if the objects have names, a position, or the coordinates of a pixel of an image (a tuple).
     """
     if isinstance(i, bool | np.bool_) or i is None:
         raise InvalidParameterError(argument, "the position or name of an object, or a row of attributes", i)
-    known = None if names is None else list(names)
-    if known is not None and isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in known:
-        if known.count(i) > 1:
+    labels = [] if names is None else list(names)
+    if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
+        if labels.count(i) > 1:
             raise InvalidInputError(
-                f"{argument} must name one object; {i!r} is the name of {known.count(i)}: give its position"
+                f"{argument} must name one object, but {labels.count(i)} objects are called {i!r}; give its position"
             )
-        return known.index(i)
+        return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
         if len(i) != len(image_shape) or not all(0 <= k < size for k, size in zip(i, image_shape, strict=True)):
             raise InvalidParameterError(argument, f"a pixel of an image of shape {image_shape}", i)
         return int(np.ravel_multi_index(i, image_shape))
     if is_integer(i):
-        if known is not None and any(isinstance(name, int | float | np.number) for name in known):
+        if any(isinstance(name, int | float | np.number) for name in labels):
             raise InvalidInputError(
-                f"{argument} must be a name of an object, since some names are numbers; none is called {i!r}"
+                f"{argument} must be a name of an object, since some names are numbers; no object is called {i!r}"
             )
         if not 0 <= i < n:
             raise InvalidParameterError(argument, f"a position from 0 to {n - 1}", i)
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, argument).ndim):
         raise InvalidInputError(
-            f"{argument} must be the position or name of an object, or a row of attributes; none is called {shown(i)}"
+            f"{argument} must be the position or name of an object, or a row of attributes; no object is called "
+            f"{shown(i)}"
         )
     return -1
 
@@ -251,65 +245,68 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
 
 
 def join_attributes(X: TableLike) -> Any:
-    """Return the attributes of several views as one table, anything else as it is."""
+    """Return the attributes of several views as one table; other input is returned unchanged."""
     return joined_views(with_shape(X))
 
 
-def read_attributes(X: TableLike, *, dates: bool = False) -> list[Column]:
-    """Return the columns of a table of any kind; those of an array are called attribute 1, attribute 2, ..."""
-    from scipy.sparse import issparse
+def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> list[Column]:
+    """Return the columns of a table of any type.
 
-    if issparse(X):
-        raise InvalidInputError("X must be a dense table, got a sparse matrix; use X.toarray(), or fewer columns")
-    with reading_table(X, "X"):
+    The columns of an array are called attribute 1, attribute 2, and so on. Dates are accepted if ``dates`` is True.
+    """
+    if hasattr(X, "tocsr"):
+        raise InvalidInputError(f"{name} must be a dense table, got a sparse matrix; use {name}.toarray()")
+    with reading_table(X, name):
         if hasattr(X, "collect"):
-            X = X.collect()  # a lazy table of polars
+            X = X.collect()  # polars LazyFrame
         if hasattr(X, "to_frame") and not hasattr(X, "columns"):
-            X = X.to_frame()  # a series
+            X = X.to_frame()  # pandas or polars Series
         if hasattr(X, "columns"):
-            names = [str(name) for name in X.columns]
-            if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            names = [str(label) for label in X.columns]
+            if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
                 raise InvalidInputError(
-                    f"X must have different names of columns, got {', '.join(map(repr, twice))} more than once"
+                    f"{name} must have unique column names, got {', '.join(map(repr, twice))} more than once"
                 )
         else:
             X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
             shape = np.shape(X)
             if len(shape) != 2:
                 raise InvalidInputError(
-                    f"X must have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
-                    "X.reshape(-1, 1) is one attribute"
+                    f"{name} must have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
+                    f"{name}.reshape(-1, 1) is one attribute"
                 )
             if np.iscomplexobj(X):
-                raise InvalidInputError("Complex data not supported: X must hold real numbers, text or categories")
+                raise InvalidInputError(
+                    f"Complex data not supported: {name} must hold real numbers, text or categories"
+                )
             names = numbered_attributes(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
                 raise InvalidInputError(
-                    f"X has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required."
+                    f"{name} has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required."
                 )
         columns = read_columns(X, dates=dates).values()
-        return [Column(name, column.series, column.described) for name, column in zip(names, columns, strict=True)]
+        return [Column(label, column.series, column.described) for label, column in zip(names, columns, strict=True)]
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 Cells = list[np.ndarray]
-"""The cells of some objects, a column for each attribute: numbers (NaN where missing) or objects."""
+"""Cells of some objects, one array for each attribute: numbers (NaN if missing) or Python objects."""
 
 
 class ObjectTable:
-    """The attributes of n objects, read column by column, and written again with other cells.
+    """The attributes of n objects by column, and tables of the same type with other cells.
 
     Parameters
     ----------
-    X : pandas or polars DataFrame, or array-like of shape (n, p) or, for pictures and the like, (n, ...)
+    X : pandas or polars DataFrame, or array-like of shape (n, p) or, for images and tensors, (n, ...)
     names : sequence of str, optional
-        Names of the attributes, instead of those of the columns.
+        Names of the attributes, instead of the column names.
     categorical : bool
-        Numbers are names of categories.
+        Treat numbers as categories.
     numeric : bool
-        Text that says a number is this number, as for a model that reads it so.
+        Parse text as numbers where possible, like a model that reads only numbers.
 
     Attributes
     ----------
@@ -329,46 +326,36 @@ class ObjectTable:
         argument: str = "X",
     ):
         with reading_table(X, argument):
-            X = X.collect() if hasattr(X, "collect") else X  # a lazy table of polars
-            self._kind: Any = type(X) if hasattr(X, "columns") else None
-        self._labels: list[Any] = [] if self._kind is None else list(X.columns)
+            X = X.collect() if hasattr(X, "collect") else X  # polars LazyFrame
+        self._frame_type: Any = type(X) if hasattr(X, "columns") else None
+        self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
         self.index: Index = object_index(X)
-        if self._kind is None:
-            array = to_array(X, argument)
-            if array.ndim < 2 or array.size == 0:
-                raise InvalidInputError(f"{argument} must hold objects in rows, got shape {array.shape}")
-            self._dtype, self._shape = array.dtype, array.shape[1:]
-            columns = list(array.reshape(len(array), -1).T)
-        else:
-            columns = [_frame_column(X, label) for label in self._labels]
-        with reading_table(X, argument):
-            columns = [_parse_numbers(column) for column in columns] if numeric else columns
-            self.columns: Cells = [_as_objects(column) if categorical else _as_cells(column) for column in columns]
+        if self._frame_type is None:
+            X = to_array(X, argument)
+            if X.ndim < 2 or X.size == 0:
+                raise InvalidInputError(f"{argument} must hold objects in rows, got shape {X.shape}")
+            self._dtype, self._shape = X.dtype, X.shape[1:]
+            X = X.reshape(len(X), -1)
+        columns = read_attributes(X, argument, dates=True)
+        self.columns: Cells = [_read_cells(column, categorical, numeric) for column in columns]
         self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
-        self.names = self._check_names(names)
-        for name, column in zip(self.names, self.columns, strict=True):
-            if column.dtype == float and np.isinf(column).any():
-                raise InvalidInputError(f"{argument} must hold finite numbers; {name} is infinite for some object")
-
-    def _check_names(self, names: Sequence[Any] | None) -> list[str]:
-        p = len(self.columns)
-        if names is None:
-            return [str(label) for label in self._labels] or numbered_attributes(p)
-        found = texts(names, "feature_names", "names of attributes")
-        if len(found) != p:
-            raise InvalidInputError(f"feature_names must hold {p} names, one for each attribute, got {len(found)}")
-        return found
+        self.names = [str(column.name) for column in columns]
+        if names is not None:
+            self.names = texts(names, "feature_names", "names of attributes")
+        if len(self.names) != len(columns):
+            raise InvalidInputError(f"feature_names must hold {len(columns)} names, got {len(self.names)}")
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        return len(self.columns[0])
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """(n, p) numbers; the attributes must all be numbers."""
+        """(n, p) numbers; all attributes must be numbers."""
         return np.column_stack(self.columns)
 
     @property
-    def all_numbers(self) -> bool:
+    def is_numeric(self) -> bool:
+        """Whether all attributes are numbers."""
         return bool(self.is_number.all())
 
     @cached_property
@@ -376,42 +363,40 @@ class ObjectTable:
         """(p,) standard deviations, 0 for constant attributes and for categories."""
         out = np.zeros(len(self.columns))
         for d in np.flatnonzero(self.is_number):
-            known = self.columns[d][~np.isnan(self.columns[d])]
-            spread = float(known.std()) if len(known) else 0.0
-            # rounding may leave a little of the spread of a constant column
-            out[d] = spread if spread > 1e-12 * float(np.abs(known).max(initial=0.0)) else 0.0
+            present = self.columns[d][~np.isnan(self.columns[d])]
+            deviation = float(present.std()) if len(present) else 0.0
+            # The standard deviation of a constant column may differ from 0 by rounding.
+            out[d] = deviation if deviation > 1e-12 * float(np.abs(present).max(initial=0.0)) else 0.0
         return out
 
     def row(self, i: int) -> Cells:
         """Return the cells of one object."""
         return [column[i : i + 1] for column in self.columns]
 
-    def read(self, row: Any) -> Cells:
+    def parse_row(self, row: Any) -> Cells:
         """Return the cells of a new object.
 
-        It is a sequence, a mapping or a series by the names of the attributes, or a table of one row.
+        ``row`` is a sequence, a mapping or series by the names of the attributes, or a table with one row.
         """
         p = len(self.columns)
         if hasattr(row, "columns"):
-            if len(row) != 1 or set(map(str, row.columns)) != set(map(str, self._labels or row.columns)):
+            if len(row) != 1:
                 raise InvalidInputError(f"i must be one row with the columns of X, got a table of shape {row.shape}")
-            cells = [_frame_column(row, label)[0] for label in (self._labels or list(row.columns))]
-        elif isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
+            row = {label: row[label].to_numpy()[0] for label in row.columns}
+            row = row if self._labels else list(row.values())
+        if isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
             by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
-            wanted = labels if set(by_name) == set(labels) else self.names
-            if set(by_name) != set(wanted) or len(by_name) != len(row):
-                got = ", ".join(str(name) for name, _ in row.items())
-                raise InvalidInputError(f"i must give the attributes {', '.join(self.names)}; got {got}")
-            cells = [by_name[name] for name in wanted]
+            names = labels if set(by_name) == set(labels) else self.names
+            if set(by_name) != set(names) or len(by_name) != len(row):
+                raise InvalidInputError(f"i must give the attributes {', '.join(self.names)}, got {', '.join(by_name)}")
+            cells = [by_name[name] for name in names]
         else:
             cells = list(to_array(row, "i").reshape(-1))
         if len(cells) != p:
-            raise InvalidInputError(
-                f"i must be a position, a name, or a row of {p} attributes, got {len(cells)} of them"
-            )
-        return [self._read_cell(d, cell) for d, cell in enumerate(cells)]
+            raise InvalidInputError(f"i must be a position, a name, or a row of {p} attributes, got {len(cells)}")
+        return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
-    def _read_cell(self, d: int, cell: Any) -> np.ndarray:
+    def _parse_cell(self, d: int, cell: Any) -> np.ndarray:
         out = np.empty(1, dtype=float if self.is_number[d] else object)
         try:
             out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
@@ -431,65 +416,38 @@ class ObjectTable:
             same &= np.asarray(equal, dtype=bool)
         return int(same.argmax()) if same.any() else -1
 
-    def like(self, cells: Cells) -> Any:
-        """Return a table of the kind this one was read from, with these cells."""
-        if self._kind is not None:
+    def to_table(self, cells: Cells) -> Any:
+        """Return the cells as a table of the same type as X."""
+        if self._frame_type is not None:
             columns = [column if column.dtype == float else column.tolist() for column in cells]
-            return self._kind(dict(zip(self._labels, columns, strict=True)))
+            return self._frame_type(dict(zip(self._labels, columns, strict=True)))
         if not all(column.dtype == float for column in cells):
             out = np.empty((len(cells[0]), len(cells)), dtype=object)
             for d, column in enumerate(cells):
                 out[:, d] = column
             return out.astype(self._dtype) if self._dtype.kind in "biufUS" else out
         numbers = np.column_stack(cells)
-        kept = self._dtype if self._dtype == np.float32 else np.dtype(float)
-        return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype=kept)
+        dtype = self._dtype if self._dtype == np.float32 else np.dtype(float)
+        return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype=dtype)
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
-    """Return anything that is no table as an array; numbers beside text stay numbers."""
+    """Return array-like data as an array; numbers beside text stay numbers."""
     with reading_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
         return np.asarray(X, dtype=object) if is_mixed else array
 
 
-def _frame_column(frame: Any, label: Any) -> np.ndarray:
-    series = frame[label]
-    if getattr(series, "ndim", 1) != 1:
-        raise InvalidInputError(f"X must have different names of columns, got {shown(label)} twice")
-    return np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
-
-
-def _parse_numbers(column: np.ndarray) -> np.ndarray:
-    """Return numbers for text that says them, other columns as they are."""
-    try:
-        return column.astype(float) if column.dtype.kind in "USO" else column
-    except (ValueError, TypeError, OverflowError):
-        return column
-
-
-def _as_cells(column: np.ndarray) -> np.ndarray:
-    """Return numbers where all cells are, otherwise objects; missing cells are NaN or None."""
-    if column.dtype.kind in "iuf":
-        return column.astype(float)
-    if column.dtype.kind == "c" or (column.dtype.kind == "O" and any(isinstance(cell, complex) for cell in column)):
-        raise InvalidInputError("Complex data not supported: all cells must be real numbers, text or categories")
-    if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
+def _read_cells(column: Column, categorical: bool, numeric: bool) -> np.ndarray:
+    if not categorical and column.is_numeric:
+        return column.numbers()
+    if not categorical and column.is_empty:
+        return np.full(len(column), np.nan)
+    cells = column.objects()
+    if numeric and not column.is_boolean:
         try:
-            return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
-        except OverflowError as error:
-            raise InvalidInputError(
-                "X must hold numbers in the range of floating-point numbers, got a larger one"
-            ) from error
-    return _as_objects(column)
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, Real | Decimal | np.number) and not isinstance(cell, bool | np.bool_ | np.timedelta64)
-
-
-def _as_objects(column: np.ndarray) -> np.ndarray:
-    out = np.empty(len(column), dtype=object)
-    out[:] = column.tolist()
-    return out
+            return cells.astype(float)
+        except (ValueError, TypeError, OverflowError):
+            pass
+    return cells

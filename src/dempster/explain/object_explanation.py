@@ -1,4 +1,4 @@
-"""Explanation of one object: numbers, sentences, a table and a picture."""
+"""Explanation of one object, as arrays, text, a table and a figure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_NAMED = 3  # attributes named on one side
-MIN_RELATIVE_STRENGTH = 0.25  # of the strongest object, below which one is not named
-MIN_SHARE = 0.08  # of all pulls, below which an attribute is not named
+MAX_NAMED = 3  # attributes, or objects, that a sentence names for each cluster
+MIN_RELATIVE_STRENGTH = 0.25  # objects with less evidence, relative to the strongest, are not named
+MIN_SHARE = 0.08  # attributes with a smaller share of the evidence are not named
 
 
 class Exemplar(NamedTuple):
-    """A certain object of a cluster, near the one that is explained: its cluster, name, position and distance."""
+    """A certain object of a cluster, near the explained object."""
 
     cluster: Hashable
     name: Hashable
@@ -33,7 +33,7 @@ class Exemplar(NamedTuple):
 
 
 class ComparedObject(NamedTuple):
-    """An object that the method compares with: its name, position, and how much it counts for each candidate."""
+    """An object that the method compares with, and its weight in the evidence for each candidate."""
 
     name: Hashable
     position: int
@@ -42,20 +42,20 @@ class ComparedObject(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What would make an object certain of a cluster.
+    """A change of attributes that would make an object a certain member of a cluster.
 
     Attributes
     ----------
     cluster : name of the cluster
     attributes : tuple of str
-        Those that change.
+        Attributes that change.
     before, after : tuple
         Their values.
     size : float
-        Length of the move in standard deviations of the attributes; of categories, how many change.
-    towards : name of the object towards which all attributes move, or None if a single one does
+        Length of the change in standard deviations of the attributes; for categories, the number of changes.
+    towards : name of the object towards which all attributes move, or None if a single attribute changes
     share : float or None
-        How much of the way to it.
+        Share of the distance to that object.
     """
 
     cluster: Hashable
@@ -69,48 +69,48 @@ class Change:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectExplanation:
-    """Why an object is where it is; made by `explain_object`.
+    """Explanation of the mass function of one object; returned by `explain_object`.
 
     Attributes
     ----------
     name : name of the object, its position, or None for a new one
     masses : CredalPartition
-        Of this object alone.
+        Masses of this object alone.
     clusters : tuple
-        Names of the candidates, the clusters in question, the most plausible first.
+        Names of the candidate clusters, the most plausible first.
     attributes : tuple of str
-        What the rows of the contributions are: attributes, or, where there are none, the objects compared with.
+        Names of the rows of the contributions: attributes or, if there are none, the objects compared with.
     by : {"attributes", "objects"}
     parts : (p, q) array
-        What each attribute adds to the evidence for each candidate.
+        Contribution of each attribute to the evidence for each candidate.
     evidence : (q,) array
-        How much speaks for each candidate: the sum of the parts, and of what belongs to no attribute (`base`).
+        Evidence for each candidate: the sum of the parts and of a term that does not depend on the attributes (`base`).
     quantity : str
-        What the evidence is, in words.
+        Description of the evidence.
     values : tuple or None
         Attributes of the object.
     typical : tuple of tuples or None
-        What is usual in each candidate: means of numbers, the most frequent category.
+        Mean, or most frequent category, of each attribute in each candidate.
     exemplars : tuple of Exemplar
         The nearest certain objects of each candidate.
     compared : tuple of ComparedObject
-        The objects that the method compares with, those that count most first; none where it has centers.
+        Objects that the method compares with, the largest weights first; empty if the method has centers.
     changes : tuple of Change
-        What would make the object certain, the smallest change first.
+        Changes that would make the object certain, the smallest first.
     movable : bool
-        Whether changes were looked for.
+        Whether changes were searched for.
 
     Examples
     --------
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.explain import explain_object
     >>> X = [[1.0, 5.0], [1.2, 5.6], [4.0, 5.4], [4.2, 5.8], [2.3, 5.5]]
-    >>> left, right, torn = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7]
-    >>> partition = CredalPartition([left, left, right, right, torn], FocalSets.full(2))
+    >>> left, right, ambiguous = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7]
+    >>> partition = CredalPartition([left, left, right, right, ambiguous], FocalSets.full(2))
     >>> why = explain_object(partition, X, 4, feature_names=["length", "width"])
     >>> print(why.to_text())
-    Object 4 is torn between clusters 0 and 1 (mass 0.70 on the two together).
-    It is pulled to cluster 0 by length (2.3), to cluster 1 by width (5.5).
+    Object 4 is ambiguous between clusters 0 and 1 (mass 0.70 on the two together).
+    Evidence for cluster 0: length (2.3); for cluster 1: width (5.5).
     The nearest certain object of cluster 0 is 1 and of cluster 1 is 2.
     >>> why.contributions.round(2)
     array([[ 0.49, -0.49],
@@ -134,61 +134,64 @@ class ObjectExplanation:
 
     @cached_property
     def contributions(self) -> np.ndarray:
-        """(p, q) how much each attribute pulls towards each candidate, compared with the mean of the candidates:
-        positive towards it, negative away from it. Columns add up to `explained`. With a single candidate there is
-        nothing to compare with, and these are the `parts`."""
-        return self.parts - self._middle(self.parts) + 0.0  # no -0
+        """(p, q) contribution of each attribute to the evidence for each candidate, minus the mean of the candidates.
+
+        Columns add up to `explained`. With a single candidate these are the `parts`.
+        """
+        return self._center(self.parts) + 0.0  # turns -0 into 0
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """(q,) what the attributes explain: the evidence for each candidate, compared with the mean of the candidates,
-        but for the `base`."""
-        return self._relative - self.base
+        """(q,) evidence from the attributes for each candidate, minus the mean of the candidates."""
+        return self._center(self.evidence) - self.base
 
     @cached_property
     def base(self) -> np.ndarray:
-        """(q,) what speaks for each candidate besides the attributes, compared with the mean of the candidates: the
-        weight of a Gaussian, how many neighbors there are, the plausibility where the clusters are balanced."""
-        others = self.evidence - self.parts.sum(axis=0)
-        # what is left of a sum that is complete is rounding
-        others = np.where(np.abs(others) <= 1e-9 * np.abs(self.parts).sum(axis=0), 0, others)
-        return others - self._middle(others)
+        """(q,) evidence that does not depend on the attributes, minus the mean of the candidates.
 
-    @property
-    def _relative(self) -> np.ndarray:
-        return self.evidence - self._middle(self.evidence)
+        Examples are the weight of a Gaussian, the number of neighbors, and the plausibility at the midpoint.
+        """
+        rest = self.evidence - self.parts.sum(axis=0)
+        rest = np.where(np.abs(rest) <= 1e-9 * np.abs(self.parts).sum(axis=0), 0, rest)  # rounding error
+        return self._center(rest)
 
-    def _middle(self, values: np.ndarray) -> Any:
-        return values.mean(axis=-1, keepdims=True) if len(self.clusters) > 1 else 0.0
+    def _center(self, values: np.ndarray) -> np.ndarray:
+        return values - (values.mean(axis=-1, keepdims=True) if len(self.clusters) > 1 else 0.0)
 
     @property
     def best_set(self) -> tuple[Hashable, ...]:
-        """Names of the clusters of the set of largest mass: one if the object is certain, none for an outlier."""
+        """Names of the clusters in the set with the largest mass: one if the object is certain, none for an outlier."""
         members = self.masses.focal_sets.membership[self.masses.best_set[0]]
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
     def between(self, first: Hashable | None = None, second: Hashable | None = None) -> np.ndarray:
-        """(p,) how much each attribute pulls towards one candidate rather than another: negative towards ``first``,
-        positive towards ``second``; the two most plausible ones by default."""
+        """Return the (p,) contributions of the attributes to the evidence for one candidate against another.
+
+        Negative values favor ``first``, positive ones ``second``; by default the two most plausible candidates.
+        """
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
         a = self._candidate(names[0] if first is None else first, "first")
         b = self._candidate(names[1] if second is None else second, "second")
         return self.parts[:, b] - self.parts[:, a]
 
     def _candidate(self, cluster: Hashable, argument: str) -> int:
-        places = [k for k, name in enumerate(self.clusters) if hashable.test(cluster) and same_label(name, cluster)]
-        if not places:
-            known = ", ".join(map(str, self.clusters))
-            raise InvalidParameterError(argument, f"one of the clusters in question ({known})", cluster)
-        return places[0]
+        for k, name in enumerate(self.clusters):
+            if hashable.test(cluster) and same_label(name, cluster):
+                return k
+        raise InvalidParameterError(argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster)
 
     def to_text(self) -> str:
-        """A few plain sentences."""
-        sentences = [_where(self), _why(self), _besides(self), _examples(self), *_what_if(self)]
+        """Return the explanation in a few sentences."""
+        sentences = [_answer_sentence(self), _evidence_sentence(self), _base_sentence(self), _exemplar_sentence(self)]
+        sentences += _change_sentences(self)
         return "\n".join(sentence for sentence in sentences if sentence)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each attribute: its value, what is usual in each candidate, how much it pulls towards each."""
+        """Return a table with a row for each attribute.
+
+        Columns are its value, its typical value in each candidate ("usual in"), and its contribution to the evidence
+        for each candidate ("towards").
+        """
         import pandas as pd
 
         columns: dict[str, Any] = {}
@@ -196,12 +199,12 @@ class ObjectExplanation:
             columns["value"] = list(self.values)
         if self.typical is not None:
             columns |= {f"usual in {k}": list(cells) for k, cells in zip(self.clusters, self.typical, strict=True)}
-        columns |= {f"towards {k}": pull for k, pull in zip(self.clusters, self.contributions.T, strict=True)}
+        columns |= {f"towards {k}": column for k, column in zip(self.clusters, self.contributions.T, strict=True)}
         heading = "attribute" if self.by == "attributes" else "object"
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
     def to_html(self) -> str:
-        """The sentences and the table, for a page."""
+        """Return the sentences and the table as HTML."""
         from html import escape
 
         sentences = "".join(f"<p>{escape(line)}</p>" for line in self.to_text().splitlines())
@@ -211,8 +214,8 @@ class ObjectExplanation:
         return self.to_html()
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the pulls (see `dempster.plot.ObjectExplanationDisplay`)."""
-        from dempster.plot.explanation import ObjectExplanationDisplay  # a view of this value, imported when looked at
+        """Plot the contributions (see `dempster.plot.ObjectExplanationDisplay`)."""
+        from dempster.plot.explanation import ObjectExplanationDisplay  # dempster.plot imports this package
 
         return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)
 
@@ -223,117 +226,110 @@ class ObjectExplanation:
 # ---- sentences ------------------------------------------------------------------------------------------------------
 
 
-def _format_object(name: Any) -> str:
-    """Name an object at the beginning of a sentence."""
-    return "The object" if name is None else f"Object {printable(name)}"
+def _answer_sentence(e: ObjectExplanation) -> str:
+    subject = "The object" if e.name is None else f"Object {printable(e.name)}"
+    mass = float(e.masses.masses[0, e.masses.best_set[0]])
+    size = len(e.best_set)
+    if size == 0:
+        return f"{subject} is an outlier (mass {mass:.2f} on the empty set)."
+    if size == 1:
+        return f"{subject} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
+    clusters = f"all {size} clusters" if size == e.masses.n_clusters > 3 else format_clusters(e.best_set)
+    together = "them together" if size > 2 else "the two together"
+    return f"{subject} is ambiguous between {clusters} (mass {mass:.2f} on {together})."
 
 
-def _where(e: ObjectExplanation) -> str:
-    who, mass = _format_object(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
-    if len(e.best_set) == 0:
-        return f"{who} is an outlier: mass {mass:.2f} says that it belongs to none of the clusters."
-    if len(e.best_set) == 1:
-        return f"{who} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
-    where = (
-        f"all {len(e.best_set)} clusters" if len(e.best_set) == e.masses.n_clusters > 3 else format_clusters(e.best_set)
-    )
-    together = "them together" if len(e.best_set) > 2 else "the two together"
-    return f"{who} is torn between {where} (mass {mass:.2f} on {together})."
-
-
-def _why(e: ObjectExplanation) -> str:
+def _evidence_sentence(e: ObjectExplanation) -> str:
+    distance = _distance_sentence(e) if len(e.best_set) == 0 else ""
     if len(e.clusters) == 1:
-        return _far(e) if len(e.best_set) == 0 else ""
+        return distance
     first, second = e.clusters[:2]
-    pull = e.between(first, second)
-    size = np.abs(pull).sum()
+    difference = e.between(first, second)
+    size = np.abs(difference).sum()
     if not size > 0:
-        return f"Nothing about it tells {format_clusters((first, second))} apart."
+        return f"It does not differ in its evidence for {format_clusters((first, second))}."
     if e.by == "objects":
-        return _near_and_far(e)
-    order = np.argsort(-np.abs(pull), kind="stable")
-    named = [d for d in order if abs(pull[d]) >= MIN_SHARE * size] or [int(order[0])]
-    sides = []
-    for cluster in (first, second) if pull[order[0]] < 0 else (second, first):  # the strongest first
+        return _neighbor_sentences(e)
+    order = np.argsort(-np.abs(difference), kind="stable")
+    strong = [d for d in order if abs(difference[d]) >= MIN_SHARE * size] or [int(order[0])]
+    parts = []
+    for cluster in (first, second) if difference[order[0]] < 0 else (second, first):  # the strongest evidence first
         sign = -1 if cluster == first else 1
-        some = [d for d in named if np.sign(pull[d]) == sign][:MAX_NAMED]
-        if some:
-            sides.append(f"to {format_cluster(cluster)} by {join_words([_attribute(e, d) for d in some])}")
-    text = f"It is pulled {', '.join(sides)}."
-    return f"{_far(e)} {text}".strip() if len(e.best_set) == 0 else text
+        attributes = [d for d in strong if np.sign(difference[d]) == sign][:MAX_NAMED]
+        if attributes:
+            parts.append(f"for {format_cluster(cluster)}: {join_words([_attribute_text(e, d) for d in attributes])}")
+    return f"{distance} Evidence {'; '.join(parts)}.".strip()
 
 
-def _near_and_far(e: ObjectExplanation) -> str:
-    """Name the objects that speak for and against each of the two clusters in question."""
+def _neighbor_sentences(e: ObjectExplanation) -> str:
+    """Name the objects that are evidence for and against each of the first two candidates."""
     sentences = []
-    least = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
+    threshold = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
     for k, cluster in enumerate(e.clusters[:2]):
         for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
-            strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])  # others only
-            some = [j for j in np.argsort(-strength, kind="stable")[:MAX_NAMED] if strength[j] > least]
-            if some:
-                who = join_words([printable(e.attributes[j]) for j in some])
-                sentences.append(f"It is {where} {who}, which speaks {verdict} {format_cluster(cluster)}.")
+            strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])
+            strongest = [j for j in np.argsort(-strength, kind="stable")[:MAX_NAMED] if strength[j] > threshold]
+            if strongest:
+                names = join_words([printable(e.attributes[j]) for j in strongest])
+                sentences.append(f"It is {where} {names}, which is evidence {verdict} {format_cluster(cluster)}.")
     return " ".join(sentences)
 
 
-def _attribute(e: ObjectExplanation, d: int) -> str:
+def _attribute_text(e: ObjectExplanation, d: int) -> str:
     value = "" if e.values is None else f" ({format_cell(e.values[d])})"
     return f"{printable(e.attributes[d])}{value}"
 
 
-def _far(e: ObjectExplanation) -> str:
+def _distance_sentence(e: ObjectExplanation) -> str:
     """Name the attributes in which an outlier is farthest from the nearest cluster."""
     nearest = e.parts[:, int(np.argmax(e.evidence))]
     if e.by != "attributes" or not (nearest < 0).any():
         return ""
     order = np.argsort(nearest, kind="stable")
     far = [d for d in order if nearest[d] <= 2 * MIN_SHARE * nearest[nearest < 0].sum()][:MAX_NAMED] or [order[0]]
-    return f"Even from the nearest cluster it is far, most in {join_words([_attribute(e, d) for d in far])}."
+    return f"It is far even from the nearest cluster, mainly in {join_words([_attribute_text(e, d) for d in far])}."
 
 
-def _besides(e: ObjectExplanation) -> str:
+def _base_sentence(e: ObjectExplanation) -> str:
     if len(e.clusters) == 1:
         return ""
-    others, pull = float(e.base[1] - e.base[0]), np.abs(e.between()).sum()
-    if abs(others) <= 0.25 * pull:
+    difference = float(e.base[1] - e.base[0])
+    if abs(difference) <= 0.25 * np.abs(e.between()).sum():
         return ""
-    return f"Besides, more speaks for {format_cluster(e.clusters[int(others > 0)])} whatever the attributes."
+    return f"Independently of the attributes, the model favors {format_cluster(e.clusters[int(difference > 0)])}."
 
 
-def _examples(e: ObjectExplanation) -> str:
+def _exemplar_sentence(e: ObjectExplanation) -> str:
     nearest: dict[Any, Any] = {}
     for exemplar in e.exemplars:
         nearest.setdefault(exemplar.cluster, exemplar.name)
-    shown = [(k, nearest[k]) for k in e.clusters[:3] if k in nearest]
-    if not shown:
-        return "No other object is certain of these clusters."
-    parts = [f"of {format_cluster(k)} is {printable(name)}" for k, name in shown]
+    parts = [f"of {format_cluster(k)} is {printable(nearest[k])}" for k in e.clusters[:3] if k in nearest]
+    if not parts:
+        return "These clusters have no other certain object."
     return f"The nearest certain object {join_words(parts)}."
 
 
-def _what_if(e: ObjectExplanation) -> list[str]:
+def _change_sentences(e: ObjectExplanation) -> list[str]:
     if not e.movable:
         return []
-    lines = []
+    sentences = []
     for cluster in e.clusters[:3]:
         if e.best_set == (cluster,):
             continue
-        single, whole = (
-            next((c for c in e.changes if c.cluster == cluster and (c.towards is None) == alone), None)
-            for alone in (True, False)
+        single, joint = (
+            next((c for c in e.changes if c.cluster == cluster and (c.towards is None) == is_single), None)
+            for is_single in (True, False)
         )
-        if single is None and whole is None:
-            lines.append(f"Nothing that was tried makes it certain of {format_cluster(cluster)}.")
-            continue
-        # one attribute is easier to say; all of them only if that is a much smaller move
-        told = whole if single is None or (whole is not None and whole.size < single.size / 2) else single
-        assert told is not None
-        lines.append(f"It would be certain of {format_cluster(cluster)} if {_condition(told)}.")
-    return lines
+        # A change of one attribute is easier to understand, unless a change of all is much smaller.
+        change = joint if single is None or (joint is not None and joint.size < single.size / 2) else single
+        if change is None:
+            sentences.append(f"No change was found that makes it a certain object of {format_cluster(cluster)}.")
+        else:
+            sentences.append(f"It would be a certain object of {format_cluster(cluster)} if {_condition_text(change)}.")
+    return sentences
 
 
-def _condition(change: Change) -> str:
+def _condition_text(change: Change) -> str:
     if change.towards is not None and change.share is not None:
         return f"it moved {max(change.share, 0.01):.0%} of the way to object {printable(change.towards)}"
     parts = [

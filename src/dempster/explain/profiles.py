@@ -428,7 +428,7 @@ def profile(
     for name, value in given.items():
         rules.check(value, name, _RULES[name])
     found = resolve_input(partition)
-    found.refuse_dissimilarities(X)
+    found.reject_dissimilarities(X)
     X = join_attributes(X)
     columns = read_attributes(X, dates=True)
     credal = found.align_partition(X, len(columns[0]))
