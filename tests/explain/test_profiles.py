@@ -1,4 +1,4 @@
-"""What clusters are: means, effect sizes and tests against SciPy and plain loops, on any table."""
+"""Profiles of clusters compared with SciPy and with loops."""
 
 import warnings
 
@@ -14,7 +14,7 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import Profile, profile
-from dempster.explain.profiles import group_weights, groups_of, tell_apart
+from dempster.explain.profiles import find_groups, group_weights, rank_attributes
 from dempster.io import read_partition, write_partition
 
 
@@ -26,7 +26,7 @@ def iris():
 
 @pytest.fixture(scope="module")
 def mixed(iris):
-    """Iris with columns of every kind, and cells missing."""
+    """Iris with columns of every kind and missing values."""
     X, partition = iris
     rng = np.random.default_rng(0)
     table = X.copy()
@@ -54,10 +54,10 @@ def column(found, statistic, label):
 
 
 @pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
-def test_every_object_is_in_the_group_of_its_answer(rule):
+def test_groups_follow_the_decision_rule(rule):
     partition = random_partition(200, 4)
     answers = partition.assignment(rule, keep_outliers=False)
-    groups = groups_of(partition, rule)
+    groups = find_groups(partition, rule)
     assert [group.clusters for group in groups[:4]] == [(0,), (1,), (2,), (3,)]
     np.testing.assert_array_equal(np.sort(np.concatenate([group.rows for group in groups])), np.arange(200))
     for group in groups:
@@ -70,13 +70,11 @@ def test_every_object_is_in_the_group_of_its_answer(rule):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_names_of_groups(iris):
+def test_group_names(iris):
     X, partition = iris
     named = CredalPartition(partition, frame=["round", "small", "large"])
-    assert profile(named, X).to_frame().index.tolist() == [
-        *("round", "small", "large"),
-        *("between round and large", "outliers"),
-    ]
+    expected = ["round", "small", "large", "between round and large", "outliers"]
+    assert profile(named, X).to_frame().index.tolist() == expected
     many = CredalPartition.from_rough(np.eye(12, dtype=bool)[np.arange(20) % 12] | (np.arange(20) > 15)[:, None])
     names = profile(many, np.arange(20.0)[:, None]).to_frame().index
     assert names[-1] == "between all 12 clusters"
@@ -96,9 +94,9 @@ def test_typical_objects_have_the_largest_mass(iris):
     assert [group.typical for group in sure.groups] == [[3], [8]]  # nearest to the mean
 
 
-def test_weights_of_groups():
+def test_group_weights():
     partition = random_partition(60, 3)
-    groups = groups_of(partition, "max_mass")
+    groups = find_groups(partition, "max_mass")
     certain, possible, pignistic = (
         group_weights(partition, groups, weights, "max_mass").toarray()
         for weights in ("certain", "possible", "pignistic")
@@ -113,9 +111,9 @@ def test_weights_of_groups():
 
 
 def naive(x, w):
-    """Mean, standard deviation and rest, standardized difference and Cliff's delta, by loops over objects."""
-    known = ~np.isnan(x)
-    x, w = x[known], w[known]
+    """Return the statistics of one group by loops over objects."""
+    present = ~np.isnan(x)
+    x, w = x[present], w[present]
     rest = 1 - w
     mean, other = (w @ x) / w.sum(), (rest @ x) / rest.sum()
     variance = w @ (x - mean) ** 2 / (w.sum() - 1)
@@ -134,7 +132,7 @@ def naive(x, w):
 
 
 @pytest.mark.parametrize("weights", ["certain", "possible", "pignistic"])
-def test_statistics_of_numbers_by_loops(weights):
+def test_statistics_agree_with_loops(weights):
     rng = np.random.default_rng(1)
     partition = random_partition(60, 2, sharpness=1)
     X = np.column_stack([1e6 + np.round(rng.normal(size=60), 1), rng.normal(size=60)])
@@ -149,7 +147,7 @@ def test_statistics_of_numbers_by_loops(weights):
                 assert found.statistics[name][g, q] == pytest.approx(value, rel=1e-6), name
 
 
-def test_quartiles_are_those_of_numpy():
+def test_quartiles_agree_with_numpy():
     rng = np.random.default_rng(2)
     partition, X = random_partition(80, 3), np.round(rng.normal(size=(80, 1)), 1)
     found = profile(partition, X)
@@ -161,7 +159,7 @@ def test_quartiles_are_those_of_numpy():
             )
 
 
-def test_shares_of_categories_and_missing_cells(mixed):
+def test_shares_of_categories_and_missing_values(mixed):
     table, partition = mixed
     found = profile(partition, table)
     for g, group in enumerate(found.groups):
@@ -179,12 +177,11 @@ def test_shares_of_categories_and_missing_cells(mixed):
     assert found.attributes.loc["species", "missing"] == table["species"].isna().sum()
     labels = [feature.label for feature in found.features]
     assert labels.count("tall") == 1
-    assert [label for label in labels if label.startswith("species")] == [
-        *("species = setosa", "species = versicolor", "species = virginica"),
-    ]
+    expected = [f"species = {name}" for name in ("setosa", "versicolor", "virginica")]
+    assert [label for label in labels if label.startswith("species")] == expected
 
 
-def test_dates_are_shown_as_dates(mixed):
+def test_dates(mixed):
     table, partition = mixed
     found = profile(partition, table[["picked"]])
     means = found.to_frame()["picked"]
@@ -195,7 +192,7 @@ def test_dates_are_shown_as_dates(mixed):
     np.testing.assert_allclose(profile(partition, aware).statistics["mean"], found.statistics["mean"])
 
 
-def test_rare_categories_are_put_together(iris):
+def test_rare_categories_are_merged(iris):
     _, partition = iris
     table = pd.DataFrame({"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")})
     found = profile(partition, table, max_categories=4)
@@ -209,7 +206,7 @@ def test_rare_categories_are_put_together(iris):
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 
-def test_p_values_are_those_of_scipy(mixed):
+def test_p_values_agree_with_scipy(mixed):
     table, partition = mixed
     found = profile(partition, table)
     for g, group in enumerate(found.groups):
@@ -225,14 +222,14 @@ def test_p_values_are_those_of_scipy(mixed):
         assert column(found, "p", "coin = heads")[g] == pytest.approx(p)
 
 
-def test_exact_for_few_objects_without_ties():
+def test_exact_test_for_few_objects():
     X = np.random.default_rng(3).normal(size=(12, 1))
     labels = np.repeat([0, 1], [4, 8])
     expected = stats.mannwhitneyu(X[:4, 0], X[4:, 0], method="exact").pvalue
     np.testing.assert_allclose(profile(labels, X).statistics["p"][:, 0], expected)
 
 
-def test_overall_tests_are_those_of_scipy(mixed):
+def test_tests_of_all_groups_agree_with_scipy(mixed):
     table, partition = mixed
     found = profile(partition, table)
     samples = [table["sepal width (cm)"].iloc[group.rows].dropna() for group in found.groups]
@@ -250,7 +247,7 @@ def test_overall_tests_are_those_of_scipy(mixed):
 
 
 @pytest.mark.parametrize("correction", ["bh", "by"])
-def test_p_values_are_corrected_for_their_number(iris, correction):
+def test_p_values_are_adjusted(iris, correction):
     X, partition = iris
     found = profile(partition, X, correction=correction)
     expected = stats.false_discovery_control(found.statistics["p"].ravel(), method=correction)
@@ -258,8 +255,8 @@ def test_p_values_are_corrected_for_their_number(iris, correction):
     assert (found.attributes["p_adjusted"] >= found.attributes["p"]).all()
 
 
-def test_a_column_of_noise_is_rarely_significant():
-    """Not clustered: p-values mean what they say; clustered: they are far too small."""
+def test_p_values_of_noise():
+    """p-values of a clustered column are too small, those of an independent column are uniform."""
     rng = np.random.default_rng(4)
     found = []
     for _ in range(40):
@@ -271,10 +268,10 @@ def test_a_column_of_noise_is_rarely_significant():
     assert (noise < 0.05).mean() < 0.2
 
 
-# ---- what tells two apart -------------------------------------------------------------------------------------------
+# ---- discriminating features ----------------------------------------------------------------------------------------
 
 
-def test_the_best_threshold_by_loops():
+def test_best_threshold_agrees_with_loops():
     rng = np.random.default_rng(5)
     X = np.round(rng.normal(size=(40, 1)) + np.repeat([0, 1], [15, 25])[:, None], 1)
     labels = np.repeat(["low", "high"], [15, 25])
@@ -289,7 +286,7 @@ def test_the_best_threshold_by_loops():
     assert row["rule"].startswith("low if attribute 1 <= ")
 
 
-def test_attributes_are_ranked_and_put_into_words(mixed):
+def test_discriminating_features(mixed):
     table, partition = mixed
     found = profile(partition, table).discriminating_features(0, 1)
     assert found["separation"].dropna().is_monotonic_decreasing
@@ -301,7 +298,7 @@ def test_attributes_are_ranked_and_put_into_words(mixed):
     np.testing.assert_allclose(mirrored.loc[found.index, "delta"], -found["delta"])
 
 
-def test_groups_between_clusters_can_be_told_apart(iris):
+def test_discriminating_features_of_ambiguous_groups(iris):
     X, partition = iris
     found = profile(partition, X)
     assert found.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
@@ -311,7 +308,7 @@ def test_groups_between_clusters_can_be_told_apart(iris):
         found.discriminating_features(0, "cluster 0")
 
 
-def test_an_empty_cluster_is_no_error():
+def test_empty_cluster():
     masses = np.eye(4)[[1, 1, 3, 0]]  # first, first, between, outlier
     found = profile(CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]])
     assert found.to_frame()["objects"].tolist() == [2, 0, 1, 1]
@@ -319,13 +316,13 @@ def test_an_empty_cluster_is_no_error():
     assert "cluster 1: no certain object, 1 more possible" in found.to_text()
     with pytest.raises(ValueError, match="'cluster 1' has no certain objects"):
         found.discriminating_features(0, 1)
-    assert len(tell_apart([found.features[0].attribute], found.groups[0], found.groups[2], "bh")) == 1
+    assert len(rank_attributes([found.features[0].attribute], found.groups[0], found.groups[2], "bh")) == 1
 
 
 # ---- which columns were clustered -----------------------------------------------------------------------------------
 
 
-def test_clustered_columns_are_known_from_the_estimator(iris):
+def test_clustered_columns(iris):
     X, partition = iris
     table = X.assign(other=1.0)
     model = ECM(3, random_state=0).fit(X)
@@ -337,18 +334,17 @@ def test_clustered_columns_are_known_from_the_estimator(iris):
     assert profile(pipeline, table).attributes["clustered"].tolist() == [True] * 4 + [False]
 
 
-def test_double_dipping_is_said(iris):
+def test_note_on_double_dipping(iris):
     X, partition = iris
     assert "double dipping" in profile(partition, X, clustered=True).to_text()
-    assert "is not known" in profile(partition, X).to_text()
+    assert "pass clustered=" in profile(partition, X).to_text()
     assert "p-values of" not in profile(partition, X, clustered=False).to_text()
-    assert "double dipping" in profile(partition, X, clustered=True).to_html()
 
 
-# ---- tables, words, files -------------------------------------------------------------------------------------------
+# ---- tables, text, files -------------------------------------------------------------------------------------------
 
 
-def test_tables(mixed):
+def test_to_frame(mixed):
     table, partition = mixed
     found = profile(partition, table)
     assert len(found) == len(found.to_frame()) == 5
@@ -362,12 +358,12 @@ def test_tables(mixed):
         found.to_frame("mode")
 
 
-def test_words_tell_what_is_particular(iris):
+def test_to_text(iris):
     X, partition = iris
     text = profile(partition, X).to_text()
     assert "cluster 1: 50 objects; typical: " in text
     assert "petal length (cm): 1.462 ± 0.17, rest 4.906 ± 0.83; lower in 100% of pairs (p < 0.001)" in text
-    assert "a part of its range" in text  # the cluster in the middle
+    assert "narrower range" in text
     assert repr(profile(partition, X)) == text
     assert len(profile(partition, X).to_text(1).splitlines()) < len(text.splitlines())
     with pytest.raises(ValueError, match="n_features must be an integer of at least 0"):
@@ -386,7 +382,7 @@ def test_html_escapes_names(iris):
     assert profile(evil, X.set_axis(evil.index))._repr_html_().startswith("<div")
 
 
-def test_the_partition_of_a_file_and_rows_in_another_order(iris, tmp_path):
+def test_rows_are_matched_by_name(iris, tmp_path):
     X, partition = iris
     names = [f"flower {i}" for i in range(150)]
     write_partition(CredalPartition(partition, index=names), tmp_path / "flowers.csv")
@@ -399,7 +395,7 @@ def test_the_partition_of_a_file_and_rows_in_another_order(iris, tmp_path):
         profile(CredalPartition(partition, index=names), X.set_axis([f"x{i}" for i in range(150)]))
 
 
-def test_any_kind_of_table(mixed):
+def test_polars_lists_and_series(mixed):
     table, partition = mixed
     expected = profile(partition, table)
     found = profile(partition, pl.from_pandas(table))
@@ -425,7 +421,7 @@ def test_any_kind_of_table(mixed):
     ],
     ids=["constant", "nothing", "one cluster", "one object", "only outliers", "huge", "empty cells"],
 )
-def test_hardly_any_information_is_no_error(X, partition):
+def test_degenerate_data(X, partition):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = profile(partition, X)
@@ -437,7 +433,7 @@ def test_hardly_any_information_is_no_error(X, partition):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
         ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
@@ -451,6 +447,6 @@ def test_hardly_any_information_is_no_error(X, partition):
         ({"X": np.zeros((0, 2))}, "X has 0 sample\\(s\\)"),
     ],
 )
-def test_bad_input_is_refused(options, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
         profile([0, 1], **{"X": [[0.0], [1.0]], **options})

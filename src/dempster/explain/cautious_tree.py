@@ -66,10 +66,10 @@ class SplitColumn:
 
     def shown(self, threshold: float) -> str:
         """Format a threshold in the units of the column."""
-        return str(self.origin + math.floor(threshold)) if self.origin else threshold_text(threshold)
+        return str(self.origin + math.floor(threshold)) if self.origin else exact_text(threshold)
 
 
-def threshold_text(threshold: float) -> str:
+def exact_text(threshold: float) -> str:
     """Format a threshold as short as possible without changing the number."""
     short = f"{threshold + 0.0:.12g}"
     return short if float(short) == threshold else repr(float(threshold))

@@ -1,7 +1,7 @@
-"""Compare groups of objects with the rest, attribute by attribute: means, effect sizes, tests.
+"""Compare groups of objects with the remaining objects, attribute by attribute: means, effect sizes, tests.
 
-Everything is a sum over objects of weights (g, n) times something of a column, so that a column of any length costs a
-few products. Tests are those of Mann and Whitney, Kruskal and Wallis, the chi-square test, and Fisher's exact test.
+Statistics are products of the (g, n) weights of the groups with functions of a column. The tests are the Mann-Whitney,
+Kruskal-Wallis and chi-square tests, and Fisher's exact test.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ import numpy as np
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
-_OTHERS = "other"
-_FEW, _EXACT_UP_TO = 8, 100  # objects of the smaller and of both groups, up to which Mann-Whitney's test is exact
-_EXPECTED = 5  # smallest expected count for which the chi-square distribution will do
+MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # objects of the smaller and of both groups in an exact Mann-Whitney test
+MIN_EXPECTED_COUNT = 5  # of the chi-square test; Fisher's exact test is used below
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(eq=False)
 class Attribute:
-    """A column of a table.
+    """A column of a table, encoded as numbers.
 
     Attributes
     ----------
     name : str
     kind : {"number", "date", "boolean", "category"}
     values : (n,) array
-        Numbers (dates as days since 1970), or positions among the categories; NaN for missing cells.
+        Numbers (dates as days since 1970), or positions in ``categories``; NaN if missing.
     categories : list of str
     clustered : bool or None
-        Whether the clusters were made of it; None if nobody knows.
+        Whether the column was used for clustering; None if unknown.
     """
 
     name: str
@@ -54,16 +53,16 @@ class Attribute:
     def n_missing(self) -> int:
         return int((~self.present).sum())
 
-    def text(self, value: float) -> str:
-        """Format a value, or a mean of values."""
+    def format(self, value: float) -> str:
+        """Format a value or a mean of values; means of categories are shares."""
         if np.isnan(value):
             return "-"
         if self.kind == "date":
-            return str(self.moment(value).astype("datetime64[D]"))
+            return str(self.to_date(value).astype("datetime64[D]"))
         return format_number(value) if self.kind == "number" else f"{value:.0%}"
 
-    def moment(self, value: float) -> np.datetime64:
-        """Return the date of a number of days."""
+    def to_date(self, value: float) -> np.datetime64:
+        """Return the date of a number of days since 1970."""
         if np.isnan(value):
             return np.datetime64("NaT")
         return np.datetime64(0, "us") + np.timedelta64(round(value * 86_400e6), "us")
@@ -71,7 +70,7 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """What has a mean: a number, or whether the cells are of a category (then the mean is a share)."""
+    """A number, or the indicator of a category, whose mean is a share."""
 
     attribute: Attribute
     category: int = -1
@@ -85,20 +84,15 @@ class Feature:
 
     @property
     def values(self) -> np.ndarray:
-        """(n,) numbers, or 1 where the cell is of the category and 0 where it is not."""
+        """(n,) numbers, or 1 if the cell has the category and 0 otherwise; NaN if missing."""
         attribute = self.attribute
         if attribute.is_number:
             return attribute.values
         return np.where(attribute.present, attribute.values == self.category, np.nan)
 
 
-def attributes_of(table: list[Column], max_categories: int) -> list[Attribute]:
-    """Read columns; the rarest of more than ``max_categories`` categories are put together."""
-    return [_attribute(column, max_categories) for column in table]
-
-
-def features_of(attributes: list[Attribute]) -> list[Feature]:
-    """Return numbers as they are, Booleans by their share of True, categories one by one."""
+def list_features(attributes: list[Attribute]) -> list[Feature]:
+    """Return one feature for each number and Boolean, and one for each category of the other attributes."""
     features = []
     for attribute in attributes:
         if attribute.is_number:
@@ -110,18 +104,17 @@ def features_of(attributes: list[Attribute]) -> list[Feature]:
     return features
 
 
-def _attribute(column: Column, max_categories: int) -> Attribute:
+def encode_column(column: Column, max_categories: int) -> Attribute:
+    """Encode a column; the rarest of more than ``max_categories`` categories are merged into "other"."""
     name = str(column.name)
     if column.is_empty:
         return Attribute(name, "number", np.full(len(column), np.nan))
     if column.is_numeric or column.is_date:
         return Attribute(name, "date" if column.is_date else "number", column.numbers())
     if column.is_boolean:
-        both: Any = np.empty(2, dtype=object)
-        both[:] = [False, True]
-        return Attribute(name, "boolean", _positions(column, both), ["False", "True"])
+        return Attribute(name, "boolean", _encode(column, np.array([False, True], dtype=object)), ["False", "True"])
     categories = column.categories()
-    values = _positions(column, categories)
+    values = _encode(column, categories)
     names = [printable(category) for category in categories]
     if len(names) > max_categories:
         counts = np.bincount(values[~np.isnan(values)].astype(int), minlength=len(names))
@@ -130,28 +123,28 @@ def _attribute(column: Column, max_categories: int) -> Attribute:
         position[kept] = np.arange(len(kept))
         position[-1] = np.nan
         values = position[np.where(np.isnan(values), len(names), values).astype(int)]
-        names = [*(names[k] for k in kept), f"{_OTHERS} ({len(names) - len(kept)})"]
+        names = [*(names[k] for k in kept), f"other ({len(names) - len(kept)})"]
     return Attribute(name, "category", values, names)
 
 
-def _positions(column: Column, categories: np.ndarray) -> np.ndarray:
+def _encode(column: Column, categories: np.ndarray) -> np.ndarray:
     codes = column.codes(categories, missing=-1, unseen=-1)
     return np.where(codes < 0, np.nan, codes)
 
 
 class Ranked:
-    """A column of numbers, sorted once for all that needs its order; NaN for missing cells.
+    """A sorted column of numbers, without missing values.
 
     Attributes
     ----------
     rows : array of int
-        Positions of the cells that are not missing, by increasing value.
+        Positions of the values that are not missing, by increasing value.
     values : array
-        Their values.
+        Sorted values.
     ranks : array
-        Their ranks from 1, the mean for equal values.
+        Ranks from 1; equal values have their mean rank.
     ties : array
-        How often each different value occurs.
+        Number of occurrences of each distinct value.
     """
 
     def __init__(self, values: np.ndarray):
@@ -174,7 +167,7 @@ class Ranked:
         for g in range(weights.shape[0]):
             members = slice(weights.indptr[g], weights.indptr[g + 1])
             places, weight = place[weights.indices[members]], weights.data[members]
-            if len(places) * 4 > self.n_objects:  # spread out rather than sorted
+            if len(places) * 4 > self.n_objects:  # scattering is faster than sorting
                 spread = np.zeros(len(self.rows) + 1)
                 spread[places] = weight
                 places = np.flatnonzero(spread[:-1] > 0)
@@ -189,16 +182,15 @@ class Ranked:
 
 
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
-    """Compare each group, a row of the sparse (g, n) weights, with the rest.
+    """Compare each group, a row of the sparse (g, n) weights, with the remaining objects.
 
-    Returns present and missing weight, mean and standard deviation (of the rest too), quartiles (of numbers),
-    standardized difference from the rest, and Cliff's delta.
-
-    For categories the mean is a share and delta the difference of the shares in the group and in the rest.
+    Return the present and missing weight, the mean and standard deviation of the group and of the rest, quartiles (for
+    numbers), the standardized difference, and Cliff's delta. For categories the mean is a share, and delta the
+    difference of the shares.
     """
     values, is_number = feature.values, feature.attribute.is_number
     present = ~np.isnan(values)
-    # squares lose digits far from zero; shares need none of it
+    # Centering and scaling keep digits in the squares of large numbers.
     center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
     scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
@@ -206,8 +198,8 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
     all_sums = np.array([present.sum(), scaled.sum(), (scaled**2).sum()])
     group, rest = _moments(sums), _moments(all_sums - sums)
     n_group, n_rest = sums[:, 0], all_sums[0] - sums[:, 0]
-    nothing = np.full(len(sums), np.nan)
-    quartiles = ranked.quantiles(weights, _QUARTILES).T if is_number else [nothing] * 3
+    undefined = np.full(len(sums), np.nan)
+    quartiles = ranked.quantiles(weights, _QUARTILES).T if is_number else [undefined] * 3
     return {
         "present": n_group,
         "missing": np.asarray(weights.sum(axis=1)).ravel() - n_group,
@@ -215,24 +207,24 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
         "std": np.sqrt(group[1]) * scale,
         "rest": rest[0] * scale + center,
         "rest_std": np.sqrt(rest[1]) * scale,
-        "difference": _standardized(group, rest, n_group, n_rest) if is_number else nothing,
+        "difference": _cohens_d(group, rest, n_group, n_rest) if is_number else undefined,
         "delta": _cliffs_delta(ranked, n_group, weights) if is_number else group[0] - rest[0],
         **dict(zip(("q25", "median", "q75"), quartiles, strict=True)),
     }
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances from sums of weights, values and squares; NaN where there is nothing."""
+    """Return means and variances from sums of weights, values and squares; NaN for empty groups."""
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
         mean = sums[:, 1] / weight
         spread = np.maximum(sums[:, 2] / weight - mean**2, 0)
-        spread[spread < 1e-14] = 0  # rounding
+        spread[spread < 1e-14] = 0  # rounding error
         return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
 
 
-def _standardized(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
-    """Return Cohen's d: the difference of the means over the pooled standard deviation (which may be zero)."""
+def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
+    """Return the difference of the means divided by the pooled standard deviation, which may be zero."""
     squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
     apart = group[0] - rest[0]
     freedom = n_group + n_rest - 2
@@ -244,8 +236,8 @@ def _standardized(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
     """Return P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
 
-    With r_i the midranks and w_i the weights of a group, sum_i w_i (r_i - 1/2) counts what lies below its objects,
-    among all; what lies below among the group itself is (sum_i w_i)^2 / 2, by symmetry.
+    With r_i the midranks and w_i the weights of a group, sum_i w_i (r_i - 1/2) counts the pairs in which an object of
+    the group is larger than another object. The pairs within the group contribute (sum_i w_i)^2 / 2 by symmetry.
     """
     ranks = np.zeros(ranked.n_objects)
     ranks[ranked.rows] = ranked.ranks - 0.5
@@ -258,10 +250,10 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return (g,) p-values of each group against all others, for disjoint groups given by a code for each object.
+    """Return the (g,) p-values of each group against all others, for disjoint groups given by a code for each object.
 
-    Exact where there are few objects and no ties, otherwise by the normal approximation with corrections for ties and
-    continuity: what `scipy.stats.mannwhitneyu` gives, with the ranks computed once.
+    The results are those of `scipy.stats.mannwhitneyu` with ranks computed once: exact for few objects without ties,
+    otherwise the normal approximation with corrections for ties and continuity.
     """
     from scipy.stats import mannwhitneyu, norm
 
@@ -272,23 +264,23 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
         return out
     sums = np.bincount(codes, weights=ranked.ranks, minlength=n_groups)
     others = n - sizes
-    above = np.abs(sums - sizes * (sizes + 1) / 2 - sizes * others / 2)
+    deviation = np.abs(sums - sizes * (sizes + 1) / 2 - sizes * others / 2)
     variance = sizes * others / 12 * (n + 1 - (ranked.ties**3 - ranked.ties).sum() / (n * (n - 1)))
     possible = (sizes > 0) & (others > 0)
     spread = np.sqrt(np.where(possible, np.maximum(variance, 0), 0))
-    z = np.divide(np.maximum(above - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0)
+    z = np.divide(np.maximum(deviation - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0)
     out[possible] = np.minimum(2 * norm.sf(z[possible]), 1)
-    if len(ranked.ties) == n <= _EXACT_UP_TO:
-        for g in np.flatnonzero(possible & (np.minimum(sizes, others) <= _FEW)):
+    if len(ranked.ties) == n <= MAX_EXACT_OBJECTS:
+        for g in np.flatnonzero(possible & (np.minimum(sizes, others) <= MAX_EXACT_SMALLER)):
             values = ranked.values[codes == g], ranked.values[codes != g]
             out[g] = mannwhitneyu(*values, method="exact").pvalue
     return out
 
 
-def category_test(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return (g,) p-values of the share of ones in each group against that in all others.
+def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the (g,) p-values of the share of ones in each group against that in all others.
 
-    By the chi-square test, or Fisher's exact test where fewer than five are expected somewhere.
+    The test is the chi-square test, or Fisher's exact test if an expected count is less than five.
     """
     from scipy.stats import chi2, fisher_exact
 
@@ -303,18 +295,18 @@ def category_test(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.nd
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
         if total in (0, n):
             out[g] = 1.0
-        elif expected.min() < _EXPECTED:
+        elif expected.min() < MIN_EXPECTED_COUNT:
             out[g] = fisher_exact(table)[1]
         else:
             out[g] = chi2.sf(((table - expected) ** 2 / expected).sum(), 1)
     return out
 
 
-def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
-    """Test whether an attribute differs between the groups: name, p-value and an effect size in [0, 1].
+def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
+    """Test whether an attribute differs between the groups; return the name, p-value and effect size in [0, 1].
 
-    Kruskal and Wallis for numbers, with the square root of H / (n - 1), the correlation of ranks and groups; chi-square
-    for categories, with Cramer's V.
+    Numbers have the Kruskal-Wallis test and the effect size sqrt(H / (n - 1)), categories the chi-square test and
+    Cramer's V.
     """
     from scipy.stats import chi2
     from scipy.stats.contingency import crosstab
@@ -322,11 +314,11 @@ def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None 
     if attribute.is_number:
         ranked = Ranked(attribute.values) if ranked is None else ranked
         return "Kruskal-Wallis", *_kruskal_wallis(ranked, codes[ranked.rows])
-    known, codes = attribute.values[attribute.present], codes[attribute.present]
-    name, n, k = "chi-square", len(known), len(np.unique(codes))
-    if k < 2 or len(np.unique(known)) < 2:
+    values, codes = attribute.values[attribute.present], codes[attribute.present]
+    name, n, k = "chi-square", len(values), len(np.unique(codes))
+    if k < 2 or len(np.unique(values)) < 2:
         return name, np.nan, 0.0 if k > 1 else np.nan
-    table = crosstab(codes, known).count
+    table = crosstab(codes, values).count
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
     statistic = float(((table - expected) ** 2 / expected).sum())
     shape = min(table.shape) - 1
@@ -335,7 +327,7 @@ def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None 
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
-    """Return the p-value and the square root of H / (n - 1), the share of the variance of ranks between groups."""
+    """Return the p-value and sqrt(H / (n - 1)); H / (n - 1) is the share of the variance of ranks between groups."""
     from scipy.stats import chi2
 
     n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
@@ -348,12 +340,12 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     return float(chi2.sf(share * (n - 1), k - 1)), float(np.sqrt(min(share, 1)))
 
 
-def adjusted(p: np.ndarray, correction: str) -> np.ndarray:
-    """Correct p-values for their number (false discovery rate); NaN stays NaN."""
+def adjust_p_values(p: np.ndarray, correction: str) -> np.ndarray:
+    """Adjust p-values for multiple tests (false discovery rate); NaN stays NaN."""
     from scipy.stats import false_discovery_control
 
     out = np.array(p, dtype=float)
-    known = ~np.isnan(out)
-    if known.any():
-        out[known] = false_discovery_control(out[known], method=correction)
+    is_tested = ~np.isnan(out)
+    if is_tested.any():
+        out[is_tested] = false_discovery_control(out[is_tested], method=correction)
     return out

@@ -130,7 +130,7 @@ def resolve_input(
 
     Parameters
     ----------
-    subject : fitted estimator (or pipeline) with ``credal_partition_`` or ``labels_``, partition, or array-like of labels
+    subject : fitted estimator (or pipeline), partition, or array-like of labels
     name : str
         Name of the argument, for error messages.
     metric : {"precomputed"} or None

@@ -66,9 +66,9 @@ def explain_object(
     ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, attribute by attribute; with an
                                          adaptive metric, terms of two attributes go to both in equal parts
     CatECM                               minus the number of attributes that differ from the center
-    WMVEC                                minus the squared distance to the center, attribute by attribute, each as much
+    WMVEC                                minus the squared distance to the center, attribute by attribute,
                                          weighted by its view; for matrices, to the medoids of each view
-    MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided as the attributes contribute to it
+    MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided by attribute
     EGMM, BootClus                       logarithm of weight times density, averaged over bootstrap fits for BootClus
     EVCLUS                               logarithm of the weighted mean similarity to the members of the cluster; if
                                          masses depend on conflicts alone, minus the misfit that the conflicts would

@@ -1,4 +1,4 @@
-"""Describe clusters: sizes, typical objects, and how their attributes differ from those of the rest."""
+"""Describe clusters by their sizes, typical objects, and the attributes that differ from the remaining objects."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, format_group, format_number, printable
 from dempster._types import TableLike
 from dempster._validation import is_missing, object_index, same_label, shown
-from dempster.explain.cautious_tree import round_between, threshold_text
+from dempster.explain.cautious_tree import exact_text, round_between
 from dempster.explain.comparisons import (
     Attribute,
     Feature,
     Ranked,
-    adjusted,
-    attributes_of,
-    category_test,
+    adjust_p_values,
     compare,
-    features_of,
+    compare_groups,
+    compare_shares,
+    encode_column,
+    list_features,
     mann_whitney,
-    overall_test,
 )
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_COLUMNS = ["kind", "clustered", "separation", "delta", "rule", "threshold", "p", "p_adjusted"]
+_DISCRIMINATING_COLUMNS = ["kind", "clustered", "separation", "delta", "rule", "threshold", "p", "p_adjusted"]
 _STATISTICS = (
     *("mean", "std", "q25", "median", "q75", "rest", "rest_std", "difference", "delta"),
     *("present", "missing", "p", "p_adjusted"),
@@ -46,30 +46,31 @@ _RULES = {
     "n_typical": rules.integer(0),
     "max_categories": rules.integer(2),
 }
-_SMALL = 0.147  # of Cliff's delta: below, a difference is negligible (Romano et al., 2006)
-_NARROW = 0.5  # by how much smaller a spread than that of the rest is worth a word
-_SHOWN_GROUPS = 40
+MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
+MIN_NARROWING = 0.5  # relative decrease of the standard deviation that is reported
+MAX_SHOWN_GROUPS = 40
 _DOUBLE_DIPPING = (
-    "p-values of clustered attributes are too small: the clusters were made so that these differ (double dipping)."
+    "p-values of clustered attributes are too small, because the clusters were chosen to differ in them (double "
+    "dipping)."
 )
-_UNKNOWN = "Which attributes were clustered is not known (see clustered=); p-values of those that were are too small."
+_UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
 
 
 @dataclass(eq=False)
 class Group:
-    """The objects of one answer.
+    """Objects that are assigned to the same set of clusters.
 
     Attributes
     ----------
     name : str
     clusters : tuple of int
-        The answer: one cluster, several for ambiguous objects, none for outliers.
+        The set: one cluster, several for ambiguous objects, none for outliers.
     rows : array of int
         Positions of the objects.
     n_possible : int or None
-        For a cluster, the objects that may belong to it; None for other groups.
+        Number of objects that may belong to a cluster; None for other groups.
     typical : list
-        Names (or positions) of the objects that stand for it best.
+        Names (or positions) of the most typical objects.
     """
 
     name: str
@@ -86,41 +87,35 @@ class Group:
         return len(self.rows)
 
 
-def groups_of(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return clusters in their order (empty ones too), ambiguous groups, the largest first, and outliers."""
+def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
+    """Return the clusters in their order (empty ones too), ambiguous groups, the largest first, and outliers."""
     from dempster.belief.focal_sets import unique_sets
 
     answers = partition.assignment(rule, keep_outliers=False)
     sets, which = unique_sets(answers)
     rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(sets)))[:-1])
-    members = {tuple(int(k) for k in np.flatnonzero(row)): places for row, places in zip(sets, rows, strict=True)}
+    members = {tuple(np.flatnonzero(row).tolist()): positions for row, positions in zip(sets, rows, strict=True)}
     single = [(k,) for k in range(partition.n_clusters)]
-    between = sorted((s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s))
-    ordered = [*single, *between, *([()] if () in members else [])]
+    ambiguous = sorted((s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s))
+    ordered = [*single, *ambiguous, *([()] if () in members else [])]
     possible = answers.sum(axis=0)
-    nobody = np.empty(0, dtype=np.intp)
-    groups = [
-        Group(
-            format_group(clusters, partition.frame),
-            clusters,
-            members.get(clusters, nobody),
-            int(possible[clusters[0]]) if len(clusters) == 1 else None,
-        )
-        for clusters in ordered
-    ]
-    taken: dict[str, int] = {}
-    for group in groups:  # large sets are called by their size
-        taken[group.name] = taken.get(group.name, 0) + 1
-        if taken[group.name] > 1:
-            group.name = f"{group.name} ({taken[group.name]})"
+    groups = []
+    counts: dict[str, int] = {}
+    for clusters in ordered:
+        name = format_group(clusters, partition.frame)
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1:  # large sets are named by their size, which is not unique
+            name = f"{name} ({counts[name]})"
+        rows_of_group = members.get(clusters, np.empty(0, dtype=np.intp))
+        groups.append(Group(name, clusters, rows_of_group, int(possible[clusters[0]]) if len(clusters) == 1 else None))
     return groups
 
 
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
-    """Return (g, n) sparse weights of the objects in each group.
+    """Return the (g, n) sparse weights of the objects in each group.
 
-    "certain": 1 in the group of its answer. "possible": 1 in every cluster it may belong to as well. "pignistic": its
-    pignistic probability in the clusters. Ambiguous groups and outliers are always those of the answers.
+    For a cluster, "certain" gives its certain objects the weight 1, "possible" all objects that may belong to it, and
+    "pignistic" all objects their pignistic probability. Other groups always have their objects with the weight 1.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -141,31 +136,31 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
 
 
 def add_typical(partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any) -> None:
-    """Name the objects with the largest mass on the set of their group; of equal ones those nearest to its mean."""
+    """Set the typical objects: those with the largest mass on the set of the group, ties by distance to its mean."""
     for group in groups:
         if not len(group):
             continue
         answer = np.zeros((1, partition.n_clusters), dtype=bool)
         answer[0, list(group.clusters)] = True
-        where = int(partition.focal_sets.find(answer)[0])
-        mass = np.round(partition.masses[group.rows, where], 9) if where >= 0 else np.zeros(len(group))
+        column = int(partition.focal_sets.find(answer)[0])
+        mass = np.round(partition.masses[group.rows, column], 9) if column >= 0 else np.zeros(len(group))
         best = group.rows[np.lexsort((group.rows, distance[group.rows], -mass))[:number]]
         group.typical = [int(i) if names is None else names[i] for i in best]
 
 
-def tell_apart(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
-    """Return a row for each attribute, the best first."""
+def rank_attributes(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
+    """Return a row for each attribute, the one that separates the groups best first."""
     import pandas as pd
 
-    rows = [_row(attribute, first, second) for attribute in attributes]
+    rows = [_compare_pair(attribute, first, second) for attribute in attributes]
     table = pd.DataFrame(rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
-    table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float), correction)
+    table["p_adjusted"] = adjust_p_values(table["p"].to_numpy(dtype=float), correction)
     strength = table["delta"].abs().fillna(0)
     order = np.lexsort((-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy()))
-    return table.iloc[order][_COLUMNS]
+    return table.iloc[order][_DISCRIMINATING_COLUMNS]
 
 
-def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
+def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
     a, b = (attribute.values[group.rows] for group in (first, second))
     a, b = a[~np.isnan(a)], b[~np.isnan(b)]
     row: dict[str, Any] = {"kind": attribute.kind, "clustered": attribute.clustered, "threshold": np.nan}
@@ -175,16 +170,16 @@ def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
     both, codes = np.concatenate([a, b]), np.repeat([0, 1], [len(a), len(b)])
     if attribute.is_number:
         row["p"] = mann_whitney(Ranked(both), codes, 2)[0]
-        row["delta"] = _delta(a, b)
+        row["delta"] = _cliffs_delta(a, b)
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
             low, high = (first, second) if first_is_low else (second, first)
-            shown = threshold_text(row["threshold"]) if attribute.kind == "number" else attribute.text(row["threshold"])
-            row["rule"] = f"{low.name} if {attribute.name} <= {shown}, otherwise {high.name}"
+            threshold = (exact_text if attribute.kind == "number" else attribute.format)(row["threshold"])
+            row["rule"] = f"{low.name} if {attribute.name} <= {threshold}, otherwise {high.name}"
         return row
     k = len(attribute.categories)
     shares = [np.bincount(x.astype(int), minlength=k) / len(x) for x in (a, b)]
-    row["p"] = overall_test(Attribute(attribute.name, "category", both), codes)[1]
+    row["p"] = compare_groups(Attribute(attribute.name, "category", both), codes)[1]
     row["separation"] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     if attribute.kind == "boolean":
         row["delta"] = float(shares[0][1] - shares[1][1])
@@ -194,7 +189,7 @@ def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
     return row
 
 
-def _delta(a: np.ndarray, b: np.ndarray) -> float:
+def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
     """Return Cliff's delta, P(a > b) - P(a < b)."""
     b = np.sort(b)
     below, above = np.searchsorted(b, a, side="left"), len(b) - np.searchsorted(b, a, side="right")
@@ -202,37 +197,34 @@ def _delta(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
-    """Return the largest difference of the shares up to a threshold, the threshold, and whether ``a`` is lower.
-
-    The difference is Youden's J, the distance of Kolmogorov and Smirnov.
-    """
+    """Return Youden's J (the Kolmogorov-Smirnov distance), its threshold, and whether ``a`` is lower."""
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
     shares = [np.searchsorted(np.sort(x), values[:-1], side="right") / len(x) for x in (a, b)]
-    apart = shares[0] - shares[1]
-    best = int(np.abs(apart).argmax())
+    differences = shares[0] - shares[1]
+    best = int(np.abs(differences).argmax())
     threshold = round_between(float(values[best]), float(values[best + 1]))
-    return float(abs(apart[best])), threshold, bool(apart[best] >= 0)
+    return float(abs(differences[best])), threshold, bool(differences[best] >= 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile:
-    """What the groups of a partition are; made by `profile`.
+    """Profiles of the groups of a partition; returned by `profile`.
 
     Attributes
     ----------
     groups : list of groups
-        Clusters, ambiguous groups and outliers, with ``name``, ``clusters``, ``rows`` (positions of the objects whose
-        answer it is), ``n_possible`` and ``typical``.
+        Clusters, ambiguous groups and outliers, with ``name``, ``clusters``, ``rows`` (positions of the objects),
+        ``n_possible`` and ``typical``.
     features : list of features
-        Numbers, and categories one by one, with ``label`` and ``attribute``.
+        Numbers and single categories, with ``label`` and ``attribute``.
     statistics : dict of str to (groups, features) array
         "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard deviation of
-        the rest), "difference" (standardized), "delta", "present", "missing", "p", "p_adjusted".
+        the remaining objects), "difference" (standardized), "delta", "present", "missing", "p", "p_adjusted".
     attributes : pandas.DataFrame
-        A row for each column of X: its kind, whether it was clustered, missing cells, and whether it differs between
-        the groups at all (test, effect, p, p_adjusted).
+        A row for each column of X: its kind, whether it was clustered, missing values, and a test of the differences
+        between all groups (test, effect, p, p_adjusted).
     partition : CredalPartition
 
     Examples
@@ -261,22 +253,24 @@ class Profile:
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """All statistics, a row for each group and feature: a tidy table to sort, filter and draw."""
+        """All statistics in long format, with a row for each group and feature."""
         import pandas as pd
 
-        names = [(g.name, f.attribute.name, _category(f)) for g in self.groups for f in self.features]
+        categories = [None if f.attribute.is_number else f.attribute.categories[f.category] for f in self.features]
+        features = [(f.attribute.name, category) for f, category in zip(self.features, categories, strict=True)]
+        names = [(group.name, *feature) for group in self.groups for feature in features]
         table = pd.DataFrame(names, columns=["group", "attribute", "category"])
         for name in _STATISTICS:
             table[name] = self.statistics[name].ravel()
         return table
 
     def to_frame(self, statistic: str = "mean") -> pd.DataFrame:
-        """A row for each group: objects, possible objects, typical ones, and a statistic of every feature.
+        """Return a table with a row for each group: its objects, and a statistic of every feature.
 
         Parameters
         ----------
         statistic : str, default="mean"
-            Any of `statistics`.
+            A key of `statistics`.
         """
         import pandas as pd
 
@@ -294,47 +288,49 @@ class Profile:
         return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
-        """Which attributes tell two groups apart, the best first.
+        """Return the attributes that separate two groups, the best first.
 
         Parameters
         ----------
         first, second : name of a cluster, or of a group as in `to_frame`
-            Their objects are those that are certain, whatever ``weights``.
+            Only the certain objects of a cluster are used, independently of ``weights``.
 
         Returns
         -------
         pandas.DataFrame
-            "separation", the largest difference of the shares of the two groups that a threshold (or a set of
-            categories) makes: 0 for none, 1 where it separates them; the "rule" that does it, and its "threshold";
-            "delta" (Cliff's), positive where the first is larger; p-values by Mann and Whitney or chi-square.
+            "separation" is the largest difference of the shares of the two groups below a threshold (or in a set of
+            categories), between 0 and 1 (perfect separation). "rule" and "threshold" describe it. "delta" is Cliff's
+            delta, positive if the first group is larger. p-values are from the Mann-Whitney or chi-square test.
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
             raise InvalidInputError(f"first and second must be different groups, got {shown(one.name)} twice")
         for group in (one, other):
             if not len(group):
-                raise InvalidInputError(f"{group.name!r} has no certain objects, so nothing tells it apart")
-        return tell_apart(list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction)
+                raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
+        return rank_attributes(list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction)
 
     def to_text(self, n_features: int = 5) -> str:
-        """What is particular about each group, in words.
+        """Return a text with the attributes in which each group differs most.
 
         Parameters
         ----------
         n_features : int, default=5
-            How many of the attributes that differ most are told, for each group.
+            Number of attributes for each group.
         """
         rules.check(n_features, "n_features", rules.integer(0))
         return _format_profile(self, int(n_features))
 
     def to_html(self) -> str:
-        """A table with a row for each group, shaded where a mean differs from that of the rest. Names are escaped."""
+        """Return an HTML table with a row for each group; shades show differences from the remaining objects."""
         return _format_html(self)
 
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
-        """Draw (see `dempster.plot.ProfileDisplay`): ``"heat"``, a map of effect sizes; ``"dots"``, medians and
-        quartiles of each group in the units of each attribute."""
-        from dempster.plot.explanation import ProfileDisplay  # a view of this value, imported when looked at
+        """Plot the profile (see `dempster.plot.ProfileDisplay`).
+
+        ``"heat"`` is a heat map of effect sizes. ``"dots"`` shows medians and quartiles in the units of each attribute.
+        """
+        from dempster.plot.explanation import ProfileDisplay  # dempster.plot imports this package
 
         return ProfileDisplay(profile=self).plot(axes=axes, kind=kind, **options)
 
@@ -349,13 +345,13 @@ class Profile:
 
     def _group(self, name: Any, argument: str) -> Group:
         for group in self.groups:
-            if group.is_cluster and _same(self.partition.frame[group.clusters[0]], name):
+            if group.is_cluster and _is_same_name(self.partition.frame[group.clusters[0]], name):
                 return group
         for group in self.groups:
-            if _same(group.name, name):
+            if _is_same_name(group.name, name):
                 return group
-        known = ", ".join(repr(group.name) for group in self.groups[:20])
-        raise InvalidParameterError(argument, f"the name of a cluster or group ({known})", name)
+        names = ", ".join(repr(group.name) for group in self.groups[:20])
+        raise InvalidParameterError(argument, f"the name of a cluster or group ({names})", name)
 
 
 def profile(
@@ -369,30 +365,29 @@ def profile(
     max_categories: int = 12,
     correction: str = "bh",
 ) -> Profile:
-    """Describe each cluster, each group of ambiguous objects, and the outliers, by any attributes of the objects.
+    """Describe each cluster, each group of ambiguous objects, and the outliers, by attributes of the objects.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, MassFunctions, or labels
-        Objects with names are matched with the rows of X by their names.
+        Objects are matched with the rows of X by name if both have names.
     X : array-like or table of n rows
-        Any attributes, those that were clustered or others: numbers, dates, Booleans, categories, with cells missing.
-        Several tables, a list or a dictionary, are taken side by side, their columns called "view: column".
+        Attributes, used for clustering or not: numbers, dates, Booleans or categories, possibly with missing values.
+        Several tables, a list or a dictionary, are joined; their columns are called "view: column".
     rule : {"max_mass", "interval_dominance"}, default="max_mass"
-        Which answer each object gives, as in `CredalPartition.assignment`.
+        Decision rule that assigns each object to a set, as in `CredalPartition.assignment`.
     weights : {"certain", "possible", "pignistic"}, default="certain"
-        What a cluster is described by: its certain objects; all that may belong to it; or all objects, each by its
-        pignistic probability. Ambiguous groups and outliers are described by their objects.
+        Objects that describe a cluster: its certain objects; all that may belong to it; or all objects, weighted by
+        their pignistic probability. Ambiguous groups and outliers are described by their objects.
     clustered : bool or sequence of names of columns, optional
-        Which columns the clusters were made of. By default those of the estimator; with a partition alone this is not
-        known.
+        Columns that were used for clustering. By default those of the estimator; unknown for a partition alone.
     n_typical : int, default=3
-        Typical objects of each group: those of largest mass on it, of equal ones the nearest to its mean.
+        Number of typical objects of each group: those with the largest mass on it, ties by distance to its mean.
     max_categories : int, default=12
-        Of a column of more categories the rarest are put together.
+        Columns with more categories have the rarest ones merged.
     correction : {"bh", "by"}, default="bh"
-        How p-values are corrected for their number: Benjamini and Hochberg, or Benjamini and Yekutieli for any
-        dependence (`scipy.stats.false_discovery_control`).
+        Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence
+        (`scipy.stats.false_discovery_control`).
 
     Returns
     -------
@@ -400,15 +395,14 @@ def profile(
 
     Notes
     -----
-    A group is compared with the rest, all other objects. Effect sizes are the standardized difference of the means
-    (Cohen's d) and Cliff's delta, the probability that an object of the group has the larger value less that it has
-    the smaller one, in [-1, 1]; for a category it is the difference of its shares, so that one scale serves all. They
-    follow ``weights``; tests compare objects by their answers, each in one group.
+    A group is compared with the rest, that is, all other objects. Effect sizes are the standardized difference of the
+    means (Cohen's d) and Cliff's delta in [-1, 1], the probability that an object of the group has a larger value than
+    one of the rest, minus the probability that it has a smaller value. For a category, delta is the difference of its
+    shares. Effect sizes depend on ``weights``; tests use each object once, in the group it is assigned to.
 
-    **p-values of attributes that were clustered mean little.** The clusters were made so that these attributes differ:
-    testing them on the same objects is double dipping, and p-values are small even where there are no clusters at all.
-    Take them as a ranking. Those of columns that were not clustered, and have nothing to do with those that were, are
-    what they say.
+    **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these attributes, so a test on
+    the same objects is double dipping: p-values are small even if there are no clusters. Use them only to rank
+    attributes. p-values of columns that are independent of the clustered ones are valid.
 
     Examples
     --------
@@ -423,26 +417,25 @@ def profile(
     >>> flowers.discriminating_features(0, 1)["rule"].iloc[0]
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
-    given: dict[str, Any] = {"rule": rule, "weights": weights, "correction": correction}
-    given |= {"n_typical": n_typical, "max_categories": max_categories}
-    for name, value in given.items():
-        rules.check(value, name, _RULES[name])
-    found = resolve_input(partition)
-    found.reject_dissimilarities(X)
+    values = (rule, weights, correction, n_typical, max_categories)
+    for (name, allowed), value in zip(_RULES.items(), values, strict=True):
+        rules.check(value, name, allowed)
+    resolved = resolve_input(partition)
+    resolved.reject_dissimilarities(X)
     X = join_attributes(X)
     columns = read_attributes(X, dates=True)
-    credal = found.align_partition(X, len(columns[0]))
-    attributes = attributes_of(columns, max_categories)
-    for attribute, used in zip(attributes, _clustered(partition, clustered, attributes), strict=True):
-        attribute.clustered = used
-    groups = groups_of(credal, rule)
+    credal = resolved.align_partition(X, len(columns[0]))
+    attributes = [encode_column(column, max_categories) for column in columns]
+    for attribute, is_clustered in zip(attributes, _are_clustered(partition, clustered, attributes), strict=True):
+        attribute.clustered = is_clustered
+    groups = find_groups(credal, rule)
     codes = np.empty(len(credal), dtype=np.intp)
     for g, group in enumerate(groups):
         codes[group.rows] = g
     shares = group_weights(credal, groups, weights, rule)
-    features = features_of(attributes)
+    features = list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
-    statistics["p_adjusted"] = adjusted(statistics["p"], correction)
+    statistics["p_adjusted"] = adjust_p_values(statistics["p"], correction)
     names = credal.index if credal.index is not None else object_index(X)
     add_typical(credal, groups, distance, int(n_typical), names)
     table = _attribute_table(attributes, tests, correction)
@@ -452,27 +445,24 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """Return (g, q) statistics, squared standardized distances of objects to the mean of their group, and tests.
-
-    The tests tell whether each attribute differs between the groups at all.
-    """
+    """Return (g, q) statistics, squared standardized distances to the mean of the group, and tests of all groups."""
     columns, distance = [], np.zeros(len(codes))
     tests: dict[Attribute, tuple[str, float, float]] = {}
     for feature in features:
         attribute, values = feature.attribute, feature.values
         ranked = Ranked(values)
-        found = compare(feature, weights, ranked)
+        statistics = compare(feature, weights, ranked)
         if attribute not in tests:
-            tests[attribute] = overall_test(attribute, codes, ranked)
+            tests[attribute] = compare_groups(attribute, codes, ranked)
         if attribute.is_number:
-            found["p"] = mann_whitney(ranked, codes, n_groups)
+            statistics["p"] = mann_whitney(ranked, codes, n_groups)
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
             spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
             if spread > 0:
-                distance += np.nan_to_num((values - found["mean"][codes]) / spread) ** 2
+                distance += np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
         else:
-            found["p"] = category_test(values, codes, n_groups)
-        columns.append(found)
+            statistics["p"] = compare_shares(values, codes, n_groups)
+        columns.append(statistics)
     names = [name for name in _STATISTICS if name != "p_adjusted"]
     return {name: np.column_stack([column[name] for column in columns]) for name in names}, distance, tests
 
@@ -491,115 +481,102 @@ def _attribute_table(
         "test": [name for name, _, _ in results],
         "effect": [effect for _, _, effect in results],
         "p": p,
-        "p_adjusted": adjusted(p, correction),
+        "p_adjusted": adjust_p_values(p, correction),
     }
     return pd.DataFrame(table, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
 
 
-def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
-    """Return whether each column was clustered, as given or from the estimator; None where it is not known."""
+def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
+    """Return whether each column was used for clustering, None if unknown."""
     names = [attribute.name for attribute in attributes]
     if isinstance(clustered, bool | np.bool_):
         return [bool(clustered)] * len(names)
     if clustered is None:
-        known = getattr(partition, "feature_names_in_", None)
-        if known is not None:
-            return [name in set(map(str, known)) for name in names]
+        features = getattr(partition, "feature_names_in_", None)
+        if features is not None:
+            return [name in set(map(str, features)) for name in names]
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
     what = "names of columns of X, or be True or False"
-    chosen = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
-    if unknown := [name for name in chosen if name not in names]:
+    selected = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
+    if unknown := [name for name in selected if name not in names]:
         raise InvalidInputError(
             f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}"
         )
-    return [name in chosen for name in names]
+    return [name in selected for name in names]
 
 
-def _same(ours: Any, given: Any) -> bool:
-    return rules.hashable.test(given) and not is_missing(given) and same_label(ours, given)
-
-
-def _category(feature: Feature) -> str | None:
-    return None if feature.attribute.is_number else feature.attribute.categories[feature.category]
+def _is_same_name(name: Any, other: Any) -> bool:
+    return rules.hashable.test(other) and not is_missing(other) and same_label(name, other)
 
 
 def _as_dates(feature: Feature, column: np.ndarray, statistic: str) -> Any:
     if feature.attribute.kind != "date" or statistic not in ("mean", "q25", "median", "q75", "rest"):
         return column
-    return np.array([feature.attribute.moment(value) for value in column])
+    return np.array([feature.attribute.to_date(value) for value in column])
 
 
 def _format_profile(profile: Profile, n_features: int) -> str:
-    """Format a paragraph for each group: its name, its size, and what differs most from the rest."""
+    """Format a paragraph for each group: its name, its size, and the attributes that differ most."""
     lines = [
         f"{format_count(len(profile.partition))}, {format_count(profile.partition.n_clusters, 'cluster')}, "
         f"{format_count(len(profile.attributes), 'attribute')}"
     ]
-    for g, group in enumerate(profile.groups[:_SHOWN_GROUPS]):
-        lines += ["", _head(group)]
+    for g, group in enumerate(profile.groups[:MAX_SHOWN_GROUPS]):
+        lines += ["", _format_heading(group)]
         if not profile.statistics["present"][g].any():
             continue
-        strength = _strength(profile, g)
-        best = [
-            int(q) for q in np.argsort(-strength, kind="stable")[: max(int(n_features), 0)] if strength[q] >= _SMALL
-        ]
-        lines += [f"    {_sentence(profile, g, q)}" for q in best] or ["    like the rest"]
-    if len(profile.groups) > _SHOWN_GROUPS:
-        lines += ["", f"{len(profile.groups) - _SHOWN_GROUPS} smaller groups are not shown"]
+        strength = _strengths(profile, g)
+        best = [int(q) for q in np.argsort(-strength, kind="stable")[:n_features] if strength[q] >= MIN_DELTA]
+        lines += [f"    {_format_feature(profile, g, q)}" for q in best] or ["    like the rest"]
+    if len(profile.groups) > MAX_SHOWN_GROUPS:
+        lines += ["", f"{len(profile.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown"]
     if note := _note(profile):
         lines += ["", note]
     return "\n".join(lines)
 
 
-def _head(group: Any) -> str:
-    name = printable(group.name)
-    if not len(group):
-        return f"{name}: no certain object{_possible(group)}"
-    typical = ", ".join(printable(i) for i in group.typical)
-    size = f"{format_count(len(group))}{_possible(group)}"
-    return f"{name}: {size}{f'; typical: {typical}' if typical else ''}"
-
-
-def _possible(group: Any) -> str:
+def _format_heading(group: Group) -> str:
     more = 0 if group.n_possible is None else group.n_possible - len(group)
-    return f", {more:,} more possible" if more else ""
+    heading = f"{printable(group.name)}: {format_count(len(group)) if len(group) else 'no certain object'}"
+    heading += f", {more:,} more possible" if more else ""
+    typical = ", ".join(printable(i) for i in group.typical)
+    return f"{heading}; typical: {typical}" if typical else heading
 
 
-def _strength(profile: Profile, g: int) -> np.ndarray:
-    """Rank features: the group lies elsewhere than the rest, or in a part of its range."""
+def _strengths(profile: Profile, g: int) -> np.ndarray:
+    """Return how much each feature differs from the rest in location, or in spread if it is much narrower."""
     at = {name: profile.statistics[name][g] for name in ("delta", "std", "rest_std")}
     with np.errstate(invalid="ignore", divide="ignore"):
         narrow = 1 - at["std"] / at["rest_std"]
     is_number = np.array([feature.attribute.is_number for feature in profile.features])
-    narrow = np.where(is_number & (narrow >= _NARROW), narrow, 0)
+    narrow = np.where(is_number & (narrow >= MIN_NARROWING), narrow, 0)
     return np.maximum(np.abs(np.nan_to_num(at["delta"])), narrow)
 
 
-def _sentence(profile: Profile, g: int, q: int) -> str:
-    """Format ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
+def _format_feature(profile: Profile, g: int, q: int) -> str:
+    """Return ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
     at = {name: float(profile.statistics[name][g, q]) for name in names}
-    mean, rest = _mean(feature, at["mean"], at["std"]), _mean(feature, at["rest"], at["rest_std"])
-    words, p = f"{feature.label}: {mean}, rest {rest}", f"({_p(at['p_adjusted'])})"
+    mean, rest = _format_mean(feature, at["mean"], at["std"]), _format_mean(feature, at["rest"], at["rest_std"])
+    text, p = f"{feature.label}: {mean}, rest {rest}", f"({_format_p(at['p_adjusted'])})"
     if not feature.attribute.is_number:
-        return f"{words} {p}"
-    if abs(at["delta"]) < _NARROW and at["std"] <= (1 - _NARROW) * at["rest_std"]:
-        return f"{words}; a part of its range"  # which no test of more or less is about
-    return f"{words}; {'higher' if at['delta'] > 0 else 'lower'} in {(1 + abs(at['delta'])) / 2:.0%} of pairs {p}"
+        return f"{text} {p}"
+    if abs(at["delta"]) < MIN_NARROWING and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
+        return f"{text}; narrower range"  # the p-value tests the location only
+    return f"{text}; {'higher' if at['delta'] > 0 else 'lower'} in {(1 + abs(at['delta'])) / 2:.0%} of pairs {p}"
 
 
-def _mean(feature: Feature, mean: float, std: float) -> str:
-    """Format a mean with its standard deviation, or a share."""
+def _format_mean(feature: Feature, mean: float, std: float) -> str:
     attribute = feature.attribute
-    words = attribute.text(mean)
+    text = attribute.format(mean)
     if not attribute.is_number or np.isnan(std):
-        return words
-    return f"{words} ± {format_number(std, 2)}{' days' * (attribute.kind == 'date')}"
+        return text
+    return f"{text} ± {format_number(std, 2)}{' days' * (attribute.kind == 'date')}"
 
 
-def _p(p: float) -> str:
+def _format_p(p: float) -> str:
     if np.isnan(p):
         return "not tested"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -613,21 +590,20 @@ def _note(profile: Profile) -> str:
 
 
 def _format_html(profile: Profile) -> str:
-    """Format the table as HTML; the stronger the shade, the more a group differs from the rest."""
+    """Format the table as HTML; a stronger shade means a larger difference from the rest."""
     names = ["group", "objects", "possible", "typical", *(feature.label for feature in profile.features)]
     marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in profile.features]
     head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
-    body = "".join(_html_row(profile, g) for g in range(min(len(profile.groups), _SHOWN_GROUPS)))
-    notes = [f"{len(profile.groups) - _SHOWN_GROUPS} smaller groups are not shown"] * (
-        len(profile.groups) > _SHOWN_GROUPS
-    )
+    body = "".join(_html_row(profile, g) for g in range(min(len(profile.groups), MAX_SHOWN_GROUPS)))
+    notes = []
+    if len(profile.groups) > MAX_SHOWN_GROUPS:
+        notes.append(f"{len(profile.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown")
     notes.append("Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares).")
     if note := _note(profile):
         notes.append(f"* clustered. {note}" if any(marks) else note)
-    below = "".join(f"<p>{html.escape(words)}</p>" for words in notes)
-    return (
-        f'<div style="overflow-x: auto"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>'
-    )
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div style="overflow-x: auto">{table}{below}</div>'
 
 
 def _html_row(profile: Profile, g: int) -> str:
@@ -637,17 +613,16 @@ def _html_row(profile: Profile, g: int) -> str:
     cells = [f"<td>{len(group):,}</td>", f"<td>{possible}</td>", f"<td>{html.escape(typical)}</td>"]
     for q, feature in enumerate(profile.features):
         mean, std, delta, p = (float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted"))
-        shown = feature.attribute.text(mean)
+        text = feature.attribute.format(mean)
         if feature.attribute.kind == "number" and not np.isnan(std):
-            shown += f" ± {format_number(std, 2)}"
-        cells.append(
-            f"<td{_shade(delta)} title={chr(34)}delta {delta:+.2f}, {html.escape(_p(p))}{chr(34)}>{shown}</td>"
-        )
+            text += f" ± {format_number(std, 2)}"
+        title = f"delta {delta:+.2f}, {html.escape(_format_p(p))}"
+        cells.append(f'<td{_shade(delta)} title="{title}">{text}</td>')
     return f"<tr><th>{html.escape(printable(group.name))}</th>{''.join(cells)}</tr>"
 
 
 def _shade(delta: float) -> str:
-    if np.isnan(delta) or abs(delta) < _SMALL:
+    if np.isnan(delta) or abs(delta) < MIN_DELTA:
         return ""
     color = "213, 94, 0" if delta > 0 else "0, 114, 178"
     return f' style="background: rgba({color}, {0.5 * abs(delta):.2f})"'

@@ -451,7 +451,7 @@ class ProfileDisplay:
         ax.set_title(name, fontsize="small", parse_math=False)
         ax.xaxis.set_major_locator(MaxNLocator(4))
         if feature.attribute.kind == "date":
-            ax.xaxis.set_major_formatter(lambda days, _: feature.attribute.text(days)[:7])
+            ax.xaxis.set_major_formatter(lambda days, _: feature.attribute.format(days)[:7])
         elif not feature.attribute.is_number:
             ax.set_xlim(-0.04, 1.04)
             ax.set_xticks([0, 0.5, 1])

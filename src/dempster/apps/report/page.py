@@ -405,7 +405,7 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
     rows = []
     for g, group in enumerate(profiles.profile.groups[: facts.counts.n_clusters]):
         cells = [
-            tag("td", feature.attribute.text(float(mean[g, q])), class_=f"number {_shade(float(delta[g, q]))}".strip())
+            tag("td", feature.attribute.format(float(mean[g, q])), class_=f"number {_shade(delta[g, q])}".strip())
             for q, feature in zip(columns, features, strict=True)
         ]
         rows.append(tag("tr", tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row"), cells))

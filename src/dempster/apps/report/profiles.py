@@ -80,7 +80,7 @@ class ClusterProfiles:
     def _describe_difference(self, g: int, q: int, delta: float) -> Difference:
         feature, at = self.profile.features[q], self.profile.statistics
         attribute = feature.attribute
-        value, rest = (attribute.text(float(at[name][g, q])) for name in ("mean", "rest"))
+        value, rest = (attribute.format(float(at[name][g, q])) for name in ("mean", "rest"))
         if not attribute.is_number:
             words = "more often" if delta > 0 else "less often"
         elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - _NARROW) * at["rest_std"][g, q]:
