@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.defaults.data import NOISE
 from dempster import CredalPartition
 from dempster.explain import doubt_scores, retention_curve
-from dempster.explain.scores import cluster_of_class
+from dempster.explain.scores import match_clusters
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
@@ -47,7 +47,7 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
     if certain.sum() > 2:
         measures["certain"] = adjusted_rand_score(y[certain], partition.labels[certain])
     if torn.any():
-        cluster = cluster_of_class(y[real], partition.labels[real])[y[torn]]
+        cluster = match_clusters(y[real], partition.labels[real])[y[torn]]
         known = cluster >= 0
         sets = partition.assignment()[torn]
         measures["held"] = float(np.mean(known & sets[np.arange(len(sets)), np.maximum(cluster, 0)]))

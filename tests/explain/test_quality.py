@@ -1,4 +1,4 @@
-"""One table: its numbers are those of the measures, its trivial columns are what they say."""
+"""Table of quality measures and baselines."""
 
 import numpy as np
 import pytest
@@ -16,60 +16,60 @@ MODEL = ECM(3, random_state=0)
 PARTITION = MODEL.fit(X).credal_partition_
 
 
-def test_numbers_are_those_of_the_measures():
+def test_measures():
     resamples = stability(MODEL, X, 3, random_state=0)
-    found = quality(PARTITION, X, y, stability=resamples, random_state=0)
+    result = quality(PARTITION, X, y, stability=resamples, random_state=0)
     silhouette, scores = credal_silhouette(PARTITION, X), set_scores(PARTITION, y)
-    assert found["silhouette"] == silhouette.mean
-    assert found["silhouette_certain"] == silhouette.certain_mean
-    assert found["silhouette_weighted"] == silhouette.weighted_mean
-    assert (found["held"], found["size"], found["u65"]) == (scores.held, scores.size, scores.u65)
-    assert found["ari_kept"] == retention_curve(PARTITION, y, shares=[0.8]).at(0.8)
-    assert found["stability"] == resamples.mean
-    assert found["nonspecificity"] == PARTITION.nonspecificity_index()
+    assert result["silhouette"] == silhouette.mean
+    assert result["silhouette_certain"] == silhouette.certain_mean
+    assert result["silhouette_weighted"] == silhouette.weighted_mean
+    assert (result["held"], result["size"], result["u65"]) == (scores.held, scores.size, scores.u65)
+    assert result["ari_kept"] == retention_curve(PARTITION, y, shares=[0.8]).at(0.8)
+    assert result["stability"] == resamples.mean
+    assert result["nonspecificity"] == PARTITION.nonspecificity_index()
 
 
-def test_trivial_columns():
+def test_baselines():
     table = quality(PARTITION, X, y, random_state=0).to_frame()
     alone, shuffled = table["labels alone"], table["shuffled"]
     assert alone["silhouette"] == pytest.approx(silhouette_score(X, PARTITION.labels))
     assert alone["ari"] == pytest.approx(adjusted_rand_score(y, PARTITION.labels))
     assert (alone["size"], alone["nonspecificity"], alone["outliers"]) == (1, 0, 0)
     assert alone["held"] == alone["u65"] == table.loc["accuracy", "partition"]
-    for key in ("nonspecificity", "ambiguous", "outliers", "size"):  # the same doubt
+    for key in ("nonspecificity", "ambiguous", "outliers", "size"):
         assert shuffled[key] == pytest.approx(table.loc[key, "partition"])
     assert abs(shuffled["ari"]) < 0.1
     assert shuffled["silhouette"] < 0.1 < table.loc["silhouette", "partition"]
     assert table.loc["ari_kept", "partition"] > alone["ari_kept"]
 
 
-def test_what_is_not_given_is_not_there(tmp_path):
+def test_without_table_or_classes(tmp_path):
     assert list(quality(PARTITION).partition) == ["nonspecificity", "ambiguous", "outliers"]
     io.write_partition(PARTITION, tmp_path / "p.csv")
     loaded = io.read_partition(tmp_path / "p.csv")
-    found = quality(loaded, y=y)
-    assert "silhouette" not in found.partition
-    assert found["held"] == set_scores(PARTITION, y).held
-    text = found.to_text()
-    assert "sets that hold the class" in text
-    assert text == str(found)
-    assert repr(found).startswith("Quality(nonspecificity=")
+    result = quality(loaded, y=y)
+    assert "silhouette" not in result.partition
+    assert result["held"] == set_scores(PARTITION, y).held
+    text = result.to_text()
+    assert "sets that contain the class" in text
+    assert text == str(result)
+    assert repr(result).startswith("Quality(nonspecificity=")
 
 
 def test_hard_labels_and_few_objects():
-    found = quality([0, 0, 1, 1], [[0.0], [1], [8], [9]], list("aabb"), random_state=0)
-    assert found["held"] == found["ari"] == 1
+    result = quality([0, 0, 1, 1], [[0.0], [1], [8], [9]], list("aabb"), random_state=0)
+    assert result["held"] == result["ari"] == 1
     assert quality([0], [[1.0]], ["a"])["held"] == 1
     noise = quality([0, 0, -1, 1, 1], [[0.0], [1], [50], [8], [9]])
     assert noise["outliers"] == 0.2
 
 
-def test_the_same_seed_gives_the_same_table():
+def test_seed():
     a, b = (quality(PARTITION, X, y, random_state=4).to_frame() for _ in range(2))
     np.testing.assert_array_equal(a["shuffled"], b["shuffled"])
 
 
-def test_clear_errors():
+def test_invalid_arguments():
     with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
         quality(PARTITION, stability=0.5)
     with pytest.raises(ValueError, match="y must hold the classes of 120 objects"):
@@ -81,13 +81,13 @@ def test_clear_errors():
 
 
 @pytest.mark.parametrize(
-    "ask", [doubt_scores, lambda p: credal_silhouette(p, X).values, lambda p: retention_curve(p, y).quality]
+    "measure", [doubt_scores, lambda p: credal_silhouette(p, X).values, lambda p: retention_curve(p, y).quality]
 )
-def test_a_fitted_estimator_stands_for_its_partition(ask):
+def test_fitted_estimators_instead_of_partitions(measure):
     model = ECM(3, random_state=0).fit(X)
-    np.testing.assert_array_equal(ask(model), ask(model.credal_partition_))
-    np.testing.assert_array_equal(ask(make_pipeline(model).fit(X)), ask(model.credal_partition_))
+    np.testing.assert_array_equal(measure(model), measure(model.credal_partition_))
+    np.testing.assert_array_equal(measure(make_pipeline(model).fit(X)), measure(model.credal_partition_))
     with pytest.raises(ValueError, match="not fitted"):
-        ask(ECM(3))
+        measure(ECM(3))
     with pytest.raises(TypeError, match="StandardScaler without credal_partition_"):
-        ask(StandardScaler().fit(X))
+        measure(StandardScaler().fit(X))

@@ -1,4 +1,4 @@
-"""Scores of set-valued answers, counted by hand and by loops."""
+"""Scores of set-valued predictions."""
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,7 @@ def rough(sets, c):
     return CredalPartition.from_rough([[k in s for k in range(c)] for s in sets])
 
 
-def test_by_hand():
-    """Clusters 0, 1, 2 stand for a, b, c; one pair is right, one wrong, one answer is everything, one is an outlier."""
+def test_example():
     sets = [(0,), (0,), (1,), (1,), (2,), (2,), (0, 1), (0, 1), (0, 1, 2), ()]
     y = list("aabbcc") + ["a", "c", "b", "a"]
     scores = set_scores(rough(sets, 3), y)
@@ -33,15 +32,15 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
-def test_by_loops(rule):
+def test_scores_agree_with_loops(rule):
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(4)
     partition = CredalPartition(random_masses(rng, 200, len(family)), family)
     y = rng.permutation(np.arange(200) % 4)
     scores = set_scores(partition, y, rule=rule)
     u65 = held = size = answered = 0.0
-    for chosen, truth in zip(partition.assignment(rule, keep_outliers=False), y, strict=True):
-        classes = {scores.class_of[k] for k in np.flatnonzero(chosen)}
+    for assigned, truth in zip(partition.assignment(rule, keep_outliers=False), y, strict=True):
+        classes = {scores.class_of[k] for k in np.flatnonzero(assigned)}
         if not classes:
             continue
         answered += 1
@@ -54,7 +53,7 @@ def test_by_loops(rule):
     assert len(set(scores.class_of.values())) == 4
 
 
-def test_certain_masses_are_their_labels():
+def test_hard_partition():
     y = np.repeat([0, 1, 2], 20)
     labels = np.where(np.arange(60) % 5 == 0, (y + 1) % 3, y)
     scores = set_scores(labels, y)
@@ -78,7 +77,7 @@ def test_fewer_clusters_than_classes():
     assert scores.accuracy == pytest.approx(0.8)  # b has no cluster
 
 
-def test_noise_is_right_to_be_an_outlier():
+def test_noise():
     partition = rough([(0,), (1,), (), (0, 1)], 2)
     scores = set_scores(partition, [0, 1, -1, -1], noise=-1)
     assert scores.u65 == pytest.approx(3 / 4)
@@ -87,8 +86,8 @@ def test_noise_is_right_to_be_an_outlier():
 
 
 def test_degenerate_partitions():
-    nobody = CredalPartition(np.tile([1.0, 0, 0, 0], (4, 1)), FocalSets.full(2))
-    scores = set_scores(nobody, [0, 0, 1, 1])
+    outliers = CredalPartition(np.tile([1.0, 0, 0, 0], (4, 1)), FocalSets.full(2))
+    scores = set_scores(outliers, [0, 0, 1, 1])
     assert (scores.outliers, scores.u65) == (1, 0)
     assert np.isnan(scores.held)
     assert "-" in scores.to_text()
@@ -96,28 +95,28 @@ def test_degenerate_partitions():
     assert set_scores([5], ["a"]).class_of == {5: "a"}
 
 
-def test_tables_text_and_names():
+def test_names_and_text():
     partition = CredalPartition.from_hard(["u", "u", "v"], index=["x", "y", "z"])
     y = pd.Series(["b", "a", "a"], index=["z", "x", "y"])
     scores = set_scores(partition, y)
     assert scores.accuracy == 1
     assert list(scores.to_frame().columns) == ["partition", "labels alone", "all classes", "largest class"]
-    assert "u stands for a, v stands for b" in str(scores)
+    assert "u = a, v = b" in str(scores)
     assert repr(scores).startswith("SetScores(held=1.000")
 
 
 @pytest.mark.parametrize(
-    ("y", "options", "words"),
+    ("y", "options", "message"),
     [
         ([0, 1], {}, "y must hold the classes of 4 objects, got shape \\(2,\\)"),
         ([0, 1, np.nan, 1], {}, "y must hold labels without missing values"),
         (["a", None, "b", "b"], {}, "y must hold labels without missing values"),
-        (np.array(["a", 1, "b", 2], dtype=object), {}, "y must hold classes of one kind"),
+        (np.array(["a", 1, "b", 2], dtype=object), {}, "y must hold only names or only numbers"),
         ([0, 0, 1, 1], {"rule": "belief"}, "rule must be 'max_mass' or 'interval_dominance'"),
         ([0, 0, 1, 1], {"matching": "best"}, "matching must be one of 'auto', 'one_to_one', 'majority', got 'best'"),
         ([-1, -1, -1, -1], {"noise": -1}, "all are noise"),
     ],
 )
-def test_clear_errors(y, options, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments(y, options, message):
+    with pytest.raises(ValueError, match=message):
         set_scores([0, 0, 1, 1], y, **options)

@@ -1,4 +1,4 @@
-"""Stability: what it counts, by loops over the resamples; what it cuts along; that threads change nothing."""
+"""Stability under resampling compared with loops."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ X, y = make_blobs(60, 2, centers=[[0, 0], [3, 0], [0, 12]], random_state=0)
 
 
 class Recorder(ClusterMixin, BaseEstimator):
-    """Cuts the line at a place that its seed moves; keeps what it was fitted to."""
+    """Split the first column at a random threshold, and record the arguments of fit."""
 
     seen: list = []
 
@@ -33,13 +33,12 @@ class Recorder(ClusterMixin, BaseEstimator):
     def fit(self, X, y=None, sample_weight=None, constraints=None, dissimilarities=None, depth=3):
         Recorder.seen.append((np.asarray(X), y, sample_weight, constraints, dissimilarities, depth, self.init))
         where = 1.2 * np.random.RandomState(self.random_state).rand() + 0.9
-        flip = np.random.RandomState(self.random_state).rand() < 0.5  # numbers of clusters mean nothing
+        flip = np.random.RandomState(self.random_state).rand() < 0.5
         self.labels_ = ((np.asarray(X)[:, 0] > where) ^ flip).astype(int)
         return self
 
 
-def test_counts_by_loops(monkeypatch):
-    """Every resample is fitted again here, and all is counted one by one."""
+def test_counts_agree_with_loops(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     points = np.random.default_rng(0).uniform(0, 3, size=(40, 1))
     found = stability(Recorder(random_state=0), points, 6, random_state=3, n_jobs=1)
@@ -76,7 +75,7 @@ def test_counts_by_loops(monkeypatch):
     assert found.objects[found.changing[0]] == found.objects.min()
 
 
-def test_what_is_certain_stays_and_what_is_torn_changes():
+def test_certain_objects_are_stable():
     found = stability(ECM(3, random_state=0), X, 8, random_state=0)
     assert found.clusters[found.partition.labels[y == 2][0]] == 1
     assert found.objects[y == 2].min() == 1
@@ -90,7 +89,7 @@ def test_what_is_certain_stays_and_what_is_torn_changes():
     assert np.isnan(perfect.doubt_correlation)
 
 
-def test_threads_and_bars_change_nothing(capsys):
+def test_threads_and_progress_bar(capsys):
     one, two = (
         stability(EVCLUS(3), X, 4, random_state=5, n_jobs=n_jobs, verbose=verbose)
         for n_jobs, verbose in ((1, 0), (2, 1))
@@ -100,12 +99,12 @@ def test_threads_and_bars_change_nothing(capsys):
     assert "EVCLUS, stability" in capsys.readouterr().err
 
 
-def test_what_belongs_to_objects_is_cut_along(monkeypatch):
+def test_fit_params_are_sampled(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     points = np.arange(20.0)[:, None]
     D = np.abs(points - points.T)
     init = CredalPartition.from_hard(np.arange(20) % 2)
-    known = Constraints([(i, i + 1) for i in range(19)])
+    constraints = Constraints([(i, i + 1) for i in range(19)])
     found = stability(
         Recorder(init=init),
         points,
@@ -114,7 +113,7 @@ def test_what_belongs_to_objects_is_cut_along(monkeypatch):
         random_state=0,
         sample_weight=np.arange(20.0),
         y=list(range(20)),
-        constraints=known,
+        constraints=constraints,
         dissimilarities=D,
         depth=7,
     )
@@ -129,16 +128,16 @@ def test_what_belongs_to_objects_is_cut_along(monkeypatch):
         assert constraints.n_objects == 20
         for i, j in constraints.must_link:
             assert abs(rows[i] - rows[j]) == 1
-    assert (found.drawn <= 3).all()  # an object counts once in a resample
+    assert (found.drawn <= 3).all()
 
 
-def test_methods_of_the_house_with_constraints_and_weights():
-    known = Constraints.from_labels(y, 20, random_state=0)
-    assert stability(CECM(3, n_init=1), X, 3, random_state=0, constraints=known).mean > 0.8
+def test_constraints_and_weights():
+    constraints = Constraints.from_labels(y, 20, random_state=0)
+    assert stability(CECM(3, n_init=1), X, 3, random_state=0, constraints=constraints).mean > 0.8
     assert stability(ECM(3), X, 3, random_state=0, sample_weight=np.ones(60)).mean > 0.8
 
 
-def test_dissimilarities_of_every_kind():
+def test_dissimilarities():
     D = np.linalg.norm(X[:, None] - X, axis=2)
     plain = stability(EVCLUS(3, metric="precomputed"), D, 3, random_state=0)
     named = stability(EVCLUS(3, metric="precomputed"), pd.DataFrame(D), 3, random_state=0)
@@ -155,10 +154,10 @@ def test_tables_pipelines_and_other_methods():
     assert list(found.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
     assert len(stability(KMeans(3, n_init=1), pl.DataFrame(X), 2, random_state=0)) == 60
     assert len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0)) == 60
-    noise = stability(DBSCAN(1.0), X, 3, random_state=0)  # its number of clusters varies
+    noise = stability(DBSCAN(1.0), X, 3, random_state=0)
     assert noise.jaccard.shape == (3, noise.partition.n_clusters)
     same, again = (stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0) for _ in range(2))
-    np.testing.assert_array_equal(same.objects, again.objects)  # steps without a seed get one
+    np.testing.assert_array_equal(same.objects, again.objects)
 
 
 def test_all_objects_and_sampled_pairs():
@@ -174,14 +173,14 @@ def test_text():
     text = found.to_text()
     assert text == str(found)
     assert "5 resamples" in text
-    assert "ever changed" in text
+    assert "rank correlation" in text
     assert repr(found).startswith("Stability(5 resamples of 60 objects, objects=")
     assert found.per_cluster()["recovered"].max() == 5
     assert len(found) == 60
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"n_resamples": 1}, "n_resamples must be an integer of at least 2 and at most 100,000, got 1"),
         ({"fraction": 0}, "fraction must be None or a number above 0 and at most 1, got 0"),
@@ -194,12 +193,12 @@ def test_text():
         ({"random_state": "a"}, "random_state must be"),
     ],
 )
-def test_clear_errors(change, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+def test_invalid_arguments(change, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         stability(**{"estimator": ECM(3), "X": X, "n_resamples": 2, **change})
 
 
-def test_a_fit_that_fails_says_which():
+def test_error_names_the_resample():
     with pytest.raises(ValueError, match="n_clusters") as caught:
         stability(KMeans(50), X, 2, fraction=0.5, random_state=0, n_jobs=1)
     assert caught.value.__notes__ == ["in resample 0: 30 of 60 objects"]

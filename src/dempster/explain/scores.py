@@ -1,12 +1,13 @@
-"""Compare a partition with known classes: sets as answers, the objects it is surest of, and how doubtful each is."""
+"""Compare a partition with known classes: scores of sets, retention curves, and doubt scores of objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
 
 
 _MATCHINGS = ("auto", "one_to_one", "majority")
-_WORDS = {
-    "held": "sets that hold the class",
+_LABELS = {
+    "held": "sets that contain the class",
     "size": "mean size of the sets",
     "u65": "utility u65",
     "u80": "utility u80",
     "discounted": "discounted accuracy",
     "accuracy": "accuracy of the labels",
-    "certain": "share of single answers",
-    "certain_accuracy": "accuracy of single answers",
+    "certain": "share of single clusters",
+    "certain_accuracy": "accuracy of single clusters",
     "outliers": "share of outliers",
 }
-_SHARES = np.arange(20, 101, 5) / 100  # below a fifth a few objects decide
+_SHARES = np.arange(20, 101, 5) / 100
 _ROUNDING = 1e-9
 _MEASURES = ("ari", "accuracy")
 
 
-def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
-    """Validate the (n,) classes of the objects of a partition and return them in their order."""
+def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
+    """Return the (n,) classes in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidInputError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
@@ -58,69 +59,58 @@ def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     return classes if order is None else classes[order]
 
 
-def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the different classes in order, and the (n,) positions of the objects' classes among them."""
+def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
+    """Return the sorted distinct classes, and the (n,) positions of the classes of the objects among them."""
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError(f"y must hold classes of one kind, names or numbers: {error}") from error
+        raise InvalidInputError(f"y must hold only names or only numbers: {error}") from error
     return names.tolist(), codes
 
 
-def shared_objects(a: np.ndarray, b: np.ndarray, n_a: int | None = None, n_b: int | None = None) -> np.ndarray:
-    """Count the objects of each pair of numbers, (n_a, n_b); objects with a negative number count nowhere."""
-    known = (a >= 0) & (b >= 0)
-    n_a = int(a.max(initial=-1)) + 1 if n_a is None else n_a
-    n_b = int(b.max(initial=-1)) + 1 if n_b is None else n_b
-    return np.bincount(a[known] * n_b + b[known], minlength=n_a * n_b).reshape(n_a, n_b)
+def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
+    """Return the (n_a, n_b) contingency table of two labelings; objects with a negative label are ignored."""
+    both = (a >= 0) & (b >= 0)
+    return np.bincount(a[both] * n_b + b[both], minlength=n_a * n_b).reshape(n_a, n_b)
 
 
-def one_to_one(shared: np.ndarray) -> np.ndarray:
-    """Match rows with columns so that as many objects as possible agree (Kuhn, 1955); -1 for none."""
+def match_one_to_one(counts: np.ndarray) -> np.ndarray:
+    """Return the column matched with each row of a contingency table, -1 for none; the sum of counts is maximal."""
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(shared, maximize=True)
-    partner = np.full(len(shared), -1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    partner = np.full(len(counts), -1)
     partner[rows] = columns
     return partner
 
 
-def cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the cluster that stands for each class, matched one to one, -1 for none; both are numbers from 0."""
-    return one_to_one(shared_objects(classes, labels))
-
-
-def class_of_cluster(shared: np.ndarray, rule: str) -> np.ndarray:
-    """Return the class that each cluster stands for, -1 for none, from the (clusters, classes) counts of objects.
-
-    ``"one_to_one"``: no two clusters for a class. ``"majority"``: the class of most of its objects, the first on ties.
-    """
-    if rule == "one_to_one":
-        return one_to_one(shared)
-    return np.where(shared.any(axis=1), shared.argmax(axis=1), -1)
+def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the cluster matched one to one with each class, -1 for none; both are numbers from 0."""
+    n_classes, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (classes, labels))
+    return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
 
 @dataclass(frozen=True)
 class SetScore:
-    """What some set-valued answers are worth.
+    """Scores of set-valued predictions.
 
     Attributes
     ----------
     held : float
-        Share of the objects with an answer whose set holds their class; NaN if no object has one.
+        Share of the objects, except outliers, whose set contains their class; NaN if all are outliers.
     size : float
         Mean number of classes in these sets.
     u65, u80 : float
-        Mean utility over all objects, none for outliers: a right answer of s classes is worth 1.6/s - 0.6/s^2, or
-        2.2/s - 1.2/s^2, so that 1 of 2 is worth 0.65, or 0.80, where it would be worth 0.5 if one had to guess.
+        Mean utility over all objects, 0 for outliers. A set of s classes that contains the class has the utility
+        1.6/s - 0.6/s^2, or 2.2/s - 1.2/s^2: 0.65 or 0.80 for two classes.
     discounted : float
-        Mean of 1/s for right answers: the accuracy of guessing within the sets.
+        Mean discounted accuracy: 1/s if a set of s classes contains the class, otherwise 0.
     accuracy : float
-        Share of the objects whose single label stands for their class.
+        Share of the objects whose label is matched with their class.
     certain, certain_accuracy : float
-        Share of the objects with a single answer, and how many of these are right (NaN if there are none).
+        Share of the objects with a set of one class, and the accuracy of these sets (NaN if there are none).
     outliers : float
-        Share of the objects without an answer.
+        Share of the objects with an empty set.
     """
 
     held: float
@@ -136,38 +126,38 @@ class SetScore:
 
 @dataclass(frozen=True)
 class SetScores(SetScore):
-    """The scores of a partition (see `SetScore`), those of trivial answers, and how clusters and classes were matched.
+    """Scores of a partition (see `SetScore`), of baselines, and the matching of clusters with classes.
 
     Attributes
     ----------
     baselines : mapping of str to SetScore
-        "labels alone": the label of every object instead of its set. "all classes": the same set of all classes for
-        every object, always right and of no use. "largest class": the most frequent class for every object.
+        "labels alone": the label of each object instead of its set. "all classes": the set of all classes for every
+        object. "largest class": the most frequent class for every object.
     class_of : mapping of clusters to classes
-        What each cluster stands for; clusters that stand for no class are not in it.
+        Class of each cluster; clusters without a class are left out.
     """
 
     baselines: Mapping[str, SetScore]
     class_of: Mapping[Any, Any]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each score; a column for the partition and for each trivial answer."""
+        """Return a table with a row for each score, and a column for the partition and each baseline."""
         import pandas as pd
 
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        return pd.DataFrame({name: {key: getattr(one, key) for key in _WORDS} for name, one in columns.items()})
+        return pd.DataFrame({name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()})
 
     def to_text(self) -> str:
-        """The table in words."""
+        """Return the table as text."""
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        width = max(map(len, _WORDS.values()))
+        width = max(map(len, _LABELS.values()))
         lines = [" " * width + "".join(f"  {name:>13}" for name in columns)]
-        for key, words in _WORDS.items():
+        for key, label in _LABELS.items():
             values = [getattr(one, key) for one in columns.values()]
             cells = ("-" if np.isnan(value) else f"{value:.3f}" for value in values)
-            lines.append(f"{words:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
-        pairs = ", ".join(f"{printable(k)} stands for {printable(v)}" for k, v in self.class_of.items())
-        return "\n".join([*lines, f"clusters: {pairs or 'none stands for a class'}"])
+            lines.append(f"{label:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
+        pairs = ", ".join(f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items())
+        return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -185,26 +175,24 @@ def set_scores(
     matching: str = "auto",
     noise: Any = None,
 ) -> SetScores:
-    """How well set-valued answers agree with known classes, beside trivial ones.
+    """Score the sets of a partition against known classes, and compare with baselines.
 
-    An object in doubt between clusters 2 and 3 is answered with a set. It is right if the set holds the class, and
-    worth less the larger it is; how much less is a matter of taste, and u65 and u80 are two tastes with a name.
+    The partition assigns each object to a set of clusters. A set is correct if it contains the class, and has less
+    utility the larger it is. The utilities u65 and u80 differ in how much an ambiguous correct set is worth.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
     y : array-like of shape (n,)
-        Classes, of any kind. A pandas Series with names is matched with the names of the objects.
+        Classes, names or numbers. A pandas Series with an index is matched with the names of the objects.
     rule : {"max_mass", "interval_dominance"}
-        Which set is the answer, as in `CredalPartition.assignment`; outliers have none.
+        Decision rule that assigns objects to sets, as in `CredalPartition.assignment`; outliers have the empty set.
     matching : {"auto", "one_to_one", "majority"}
-        Which class a cluster stands for. "one_to_one": no two clusters for the same class, so that as many labels as
-        possible are right; with more classes than clusters some have no cluster and are always missed, with more
-        clusters some stand for nothing and are always wrong. "majority": the class of most of its objects. "auto": one
-        to one unless there are more clusters than classes.
+        How clusters are matched with classes. "one_to_one" maximizes the number of correct labels; surplus classes are
+        never predicted, and surplus clusters are always wrong. "majority": the class of most objects of a cluster.
+        "auto": one to one unless there are more clusters than classes.
     noise : optional
-        The value of ``y`` that marks objects which belong to no class. For them it is right to be an outlier, and
-        wrong to be anywhere.
+        Value of ``y`` for objects that belong to no class. For these objects only the empty set is correct.
 
     Returns
     -------
@@ -212,8 +200,7 @@ def set_scores(
 
     Notes
     -----
-    Clusters that stand for the same class count once in the size of a set, a cluster that stands for nothing as a
-    class of its own.
+    Clusters with the same class count once in the size of a set. A cluster without a class counts as another class.
 
     References
     ----------
@@ -233,49 +220,47 @@ def set_scores(
     ['labels alone', 'all classes', 'largest class']
     """
     credal = resolve_input(partition).partition
-    given = checked_classes(y, credal)
+    classes = validate_classes(y, credal)
     check_choice(matching, "matching", _MATCHINGS)
     check(noise, "noise", hashable)
-    real = np.array([not same_label(label, noise) for label in given.tolist()], dtype=bool)
-    names, codes = numbered(given[real])
+    has_class = np.array([not same_label(label, noise) for label in classes.tolist()], dtype=bool)
+    names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
         raise InvalidInputError(f"y must hold at least one object of a class, but all are noise ({noise!r})")
-    truth = np.full(len(given), -1)
-    truth[real] = codes
+    truth = np.full(len(classes), -1)
+    truth[has_class] = codes
     c, k = credal.n_clusters, len(names)
-    chosen = matching if matching != "auto" else ("one_to_one" if c <= k else "majority")
-    stands_for = class_of_cluster(shared_objects(credal.labels, truth, c, k), chosen)
-    # classes, then a column of its own for each cluster that stands for none
-    answer = np.where(stands_for >= 0, stands_for, k + np.arange(c))
-    table = np.zeros((c, k + c))
-    table[np.arange(c), answer] = 1
-    sets = credal.assignment(rule, keep_outliers=False).astype(float) @ table > 0
-    labels = answer[credal.labels]
-    alone = np.zeros_like(sets)
-    alone[np.arange(len(sets)), labels] = True
-    every, largest = np.zeros_like(sets), np.zeros_like(sets)
-    every[:, :k] = True
-    most = int(np.bincount(codes).argmax())
-    largest[:, most] = True
-    scores = _score(sets, truth, labels)
+    counts = count_pairs(credal.labels, truth, c, k)
+    if matching == "one_to_one" or (matching == "auto" and c <= k):
+        class_of = match_one_to_one(counts)
+    else:
+        class_of = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    # Columns are the classes, then one for each cluster without a class.
+    column = np.where(class_of >= 0, class_of, k + np.arange(c))
+    one_hot = np.eye(k + c, dtype=bool)
+    sets = credal.assignment(rule, keep_outliers=False).astype(float) @ one_hot[column] > 0
+    labels = column[credal.labels]
+    largest = np.full(len(truth), np.bincount(codes).argmax())
+    all_classes = np.zeros_like(sets)
+    all_classes[:, :k] = True
     return SetScores(
-        **asdict(scores),
+        **asdict(_score(sets, truth, labels)),
         baselines={
-            "labels alone": _score(alone, truth, labels),
-            "all classes": _score(every, truth, np.full(len(truth), most)),
-            "largest class": _score(largest, truth, np.full(len(truth), most)),
+            "labels alone": _score(one_hot[labels], truth, labels),
+            "all classes": _score(all_classes, truth, largest),
+            "largest class": _score(one_hot[largest], truth, largest),
         },
-        class_of={credal.frame[j]: names[stands_for[j]] for j in range(c) if stands_for[j] >= 0},
+        class_of={credal.frame[j]: names[class_of[j]] for j in range(c) if class_of[j] >= 0},
     )
 
 
 def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
-    """Score (n, classes) Boolean answers; the truth is -1 for objects of no class."""
+    """Score (n, classes) Boolean sets; the truth is -1 for objects without a class."""
     size = sets.sum(axis=1)
     answered = size > 0
     held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
     discounted = np.divide(held, size, out=np.zeros(len(sets)), where=answered)
-    discounted[~answered & (truth < 0)] = 1  # of no class, and said so
+    discounted[~answered & (truth < 0)] = 1
     certain = size == 1
 
     def mean(values: np.ndarray) -> float:
@@ -284,8 +269,8 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     return SetScore(
         held=mean(held[answered]),
         size=mean(size[answered]),
-        # 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua, 2012), in a
-        # form that is 1 to the last digit for a single right answer
+        # These are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua,
+        # 2012), in a form that is exactly 1 for x = 1.
         u65=mean(discounted + 0.6 * discounted * (1 - discounted)),
         u80=mean(discounted + 1.2 * discounted * (1 - discounted)),
         discounted=mean(discounted),
@@ -297,25 +282,29 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
 
 
 def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
-    """(n,) doubt of the objects of a partition, from 0 (certain) to 1 (torn), beyond 1 for outliers.
+    """Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
 
     With pl_1 >= pl_2 the two largest plausibilities of an object, its doubt is one minus their relative margin,
 
         1 - (pl_1 - pl_2) / pl_1 = pl_2 / pl_1,
 
-    whatever its mass on the empty set. An outlier, an object whose largest mass m is on the empty set, belongs nowhere
-    and comes before all others, with doubt 1 + m.
+    which does not depend on the mass on the empty set. An outlier, an object whose largest mass m is on the empty set,
+    has the doubt 1 + m.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
 
+    Returns
+    -------
+    (n,) array
+
     Examples
     --------
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.explain import doubt_scores
-    >>> sure, torn, outlier = [0, 1, 0, 0], [0, 0.2, 0, 0.8], [0.9, 0.1, 0, 0]
-    >>> doubt_scores(CredalPartition([sure, torn, outlier], FocalSets.full(2)))
+    >>> certain, ambiguous, outlier = [0, 1, 0, 0], [0, 0.2, 0, 0.8], [0.9, 0.1, 0, 0]
+    >>> doubt_scores(CredalPartition([certain, ambiguous, outlier], FocalSets.full(2)))
     array([0. , 0.8, 1.9])
     """
     credal = resolve_input(partition).partition
@@ -331,16 +320,16 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RetentionCurve:
-    """Quality of a partition for the objects it is surest of.
+    """Quality of a partition as a function of the share of objects that are kept.
 
     Attributes
     ----------
     share : (k,) array
         Shares of the objects that are kept, increasing.
     quality : (k,) array
-        Agreement of clusters and classes among the objects kept.
+        Agreement of clusters and classes among these objects.
     measure : str
-        What the quality is: "ari" or "accuracy".
+        Measure of the quality: "ari" or "accuracy".
     """
 
     share: np.ndarray
@@ -356,7 +345,7 @@ class RetentionCurve:
             )
 
     def at(self, share: float) -> float:
-        """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
+        """Return the quality if this share of the objects is kept (linear interpolation)."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise InvalidInputError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
@@ -364,21 +353,21 @@ class RetentionCurve:
 
     @property
     def area(self) -> float:
-        """Mean quality over the shares of the curve: the area under it over its width."""
+        """Area under the curve divided by its width, that is, the mean quality."""
         if len(self.share) == 1:
             return float(self.quality[0])
         heights = (self.quality[1:] + self.quality[:-1]) / 2
         return float(heights @ np.diff(self.share) / (self.share[-1] - self.share[0]))
 
     def to_frame(self) -> pd.DataFrame:
-        """Quality by the share of objects kept."""
+        """Return a table with the quality for each share."""
         import pandas as pd
 
         return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the curve (see `dempster.plot.RetentionCurveDisplay`)."""
-        from dempster.plot.quality import RetentionCurveDisplay  # a view of this value, imported when looked at
+        """Plot the curve (see `dempster.plot.RetentionCurveDisplay`)."""
+        from dempster.plot.quality import RetentionCurveDisplay  # dempster.plot imports this package
 
         return RetentionCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
 
@@ -398,27 +387,24 @@ def retention_curve(
     doubt: ArrayLike = None,
     quality: str = "ari",
 ) -> RetentionCurve:
-    """How good a partition is for the objects that are left when the most doubtful ones are put aside.
+    """Compute the quality of a partition for the objects that remain after removing the most doubtful ones.
 
-    A method that knows what it does not know has a curve that rises quickly as fewer objects are kept. The curve of
-    another ranking of the same objects, such as the margin of k-means or the posterior of a mixture, shows whether
-    the doubt is worth more than theirs.
+    The quality increases quickly if the doubt of the method identifies its errors. Compare with the curve of another
+    ranking of the same objects, such as the margin of k-means or the posterior probability of a mixture.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
-        Of labels -1 marks noise, put aside first.
+        The label -1 marks noise, which is removed first.
     y : array-like of shape (n,)
-        True classes, of any kind.
+        True classes, names or numbers.
     shares : array-like, optional
-        Shares of the objects to keep, in (0, 1], in any order; 20 % to 100 % in steps of 5 % by default. Each keeps
-        at least one object.
+        Shares of the objects to keep, in (0, 1]; 20 % to 100 % in steps of 5 % by default. At least one object is kept.
     doubt : array-like of shape (n,), optional
-        How doubtful each object is, larger for more; `doubt_scores` the partition by default. Labels have none of their
-        own.
+        Doubt of each object; by default `doubt_scores` of the partition.
     quality : {"ari", "accuracy"}, default="ari"
-        "ari": the adjusted Rand index of the labels and the classes. "accuracy": share of the objects whose cluster
-        stands for their class, when clusters and classes are matched one to one, once, as best for all objects.
+        "ari": the adjusted Rand index of labels and classes. "accuracy": share of the objects whose cluster is matched
+        with their class, where clusters and classes are matched one to one with all objects.
 
     Returns
     -------
@@ -426,8 +412,7 @@ def retention_curve(
 
     Notes
     -----
-    Objects of equal doubt are put aside in a fixed order that has nothing to do with their rows, which are often
-    sorted by class.
+    Objects with equal doubt are removed in a fixed random order, because rows are often sorted by class.
 
     Examples
     --------
@@ -447,40 +432,26 @@ def retention_curve(
 
     >>> k_means = KMeans(3, n_init=10, random_state=0).fit(X)
     >>> near = np.sort(k_means.transform(X), axis=1)
-    >>> theirs = retention_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
-    >>> theirs
+    >>> retention_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
     RetentionCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
     credal = resolve_input(partition).partition
-    classes = checked_classes(y, credal)
-    of_kept = _measure(quality, numbered(classes)[1], credal.labels)
-    ranking = doubt_scores(credal) if doubt is None else _checked_doubt(ordered_like(doubt, credal.index), len(credal))
-    surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
-    kept = _checked_shares(shares)
-    numbers = np.maximum((kept * len(ranking) + _ROUNDING).astype(int), 1)
-    return RetentionCurve(kept, np.array([of_kept(surest_first[:number]) for number in numbers]), quality)
-
-
-def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
-    """Return a function that measures the quality of the objects at some positions."""
+    classes = encode_classes(validate_classes(y, credal))[1]
     check_choice(quality, "quality", _MEASURES)
-    if quality == "ari":
-        from sklearn.metrics import adjusted_rand_score
-
-        return lambda some: float(adjusted_rand_score(classes[some], labels[some]))
-    right = labels == cluster_of_class(classes, labels)[classes]
-    return lambda some: float(right[some].mean())
-
-
-def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
-    values = as_reals(doubt, "doubt").astype(float, copy=False)
-    if values.shape != (n,) or not np.isfinite(values).all():
-        raise InvalidInputError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
-    return values
-
-
-def _checked_shares(shares: Any) -> np.ndarray:
-    values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
-    if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
+    n, labels = len(credal), credal.labels
+    ranking = doubt_scores(credal)
+    if doubt is not None:
+        ranking = as_reals(ordered_like(doubt, credal.index), "doubt").astype(float, copy=False)
+        if ranking.shape != (n,) or not np.isfinite(ranking).all():
+            raise InvalidInputError(f"doubt must hold {n} finite numbers, got shape {ranking.shape}")
+    kept = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
+    if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
-    return values
+    order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))
+    selections = [order[: max(int(share * n + _ROUNDING), 1)] for share in kept]
+    if quality == "ari":
+        values = [adjusted_rand_score(classes[rows], labels[rows]) for rows in selections]
+    else:
+        is_right = labels == match_clusters(classes, labels)[classes]
+        values = [is_right[rows].mean() for rows in selections]
+    return RetentionCurve(kept, np.array(values, dtype=float), quality)

@@ -663,7 +663,7 @@ class CautiousTreeDisplay:
 
 def _answers(tree: CautiousTree) -> list[str]:
     """Return the answers of the leaves in words; different names stay different when they are shortened."""
-    words = [leaf.answer_in(tree.frame_) for leaf in tree.leaves_]
+    words = [leaf.format_answer(tree.frame_) for leaf in tree.leaves_]
     different = list(dict.fromkeys(words))
     short = dict(zip(different, shorten_all(different, 40), strict=True))
     return [short[text] for text in words]

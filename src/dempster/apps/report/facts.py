@@ -19,7 +19,7 @@ from dempster.apps.report.trust import Trust, measure_trust
 from dempster.cluster.number import NumberOfClusters
 from dempster.explain import ObjectExplanation, Stability, doubt_scores, explain_object
 from dempster.explain.inputs import select_rows
-from dempster.explain.scores import checked_classes
+from dempster.explain.scores import validate_classes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def collect_facts(
 ) -> Facts:
     """Compute everything a report says, in bounded time."""
     partition = data.partition
-    classes = None if data.y is None else checked_classes(ordered_like(data.y, data.objects.names), partition)
+    classes = None if data.y is None else validate_classes(ordered_like(data.y, data.objects.names), partition)
     profiles = profile_clusters(data, rng)
     explainer = _Explainer(data)
     torn = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)

@@ -16,7 +16,7 @@ from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, joined_views, square_part
 from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
 from dempster.explain.inputs import select_rows
-from dempster.explain.scores import one_to_one, shared_objects
+from dempster.explain.scores import count_pairs, match_one_to_one
 
 MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes that are computed
 MAX_RESAMPLED_OBJECTS = 500
@@ -189,9 +189,9 @@ def _match_clusters(trust: Trust, data: ReportInput, found: Stability, rows: np.
         )
     n_clusters = data.partition.n_clusters
     ours, theirs = data.partition.labels_with_outliers[rows], found.partition.labels_with_outliers
-    shared = shared_objects(ours, theirs, n_clusters, found.partition.n_clusters)
+    shared = count_pairs(ours, theirs, n_clusters, found.partition.n_clusters)
     sizes = np.bincount(ours[ours >= 0], minlength=n_clusters)
     trust.stability, trust.n_resampled, trust.jaccard = found, len(rows), np.full(n_clusters, np.nan)
-    for k, other in enumerate(one_to_one(shared)):
+    for k, other in enumerate(match_one_to_one(shared)):
         if other >= 0 and shared[k, other] > sizes[k] / 2:
             trust.jaccard[k] = found.clusters[other]

@@ -1,4 +1,4 @@
-"""Doubt and what it is worth: the curve counts what it says, against loops written here."""
+"""Doubt scores and retention curves."""
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,13 @@ from dempster.explain import RetentionCurve, doubt_scores, retention_curve
 
 @pytest.fixture(scope="module")
 def touching():
-    """Two clusters that touch, their classes, and a partition of them."""
+    """Return a partition of two overlapping clusters, and their classes."""
     y = np.repeat([0, 1], 100)
     X = np.random.default_rng(0).normal(size=(200, 2)) + np.where(y[:, None] == 0, 0, [2.5, 0])
     return ECM(2, random_state=0).fit(X).credal_partition_, y
 
 
-def test_doubt_is_the_ratio_of_the_two_largest_plausibilities(touching):
+def test_doubt_agrees_with_the_formula(touching):
     partition, _ = touching
     doubt = doubt_scores(partition)
     for i in np.setdiff1d(np.arange(200), partition.outliers):
@@ -26,7 +26,7 @@ def test_doubt_is_the_ratio_of_the_two_largest_plausibilities(touching):
         assert doubt[i] == pytest.approx(second / first)
 
 
-def test_outliers_come_before_all_others():
+def test_doubt_of_outliers():
     rows = [[0, 1, 0, 0], [0, 0, 0, 1], [0.6, 0.4, 0, 0], [1, 0, 0, 0], [0.4, 0.6, 0, 0]]
     doubt = doubt_scores(CredalPartition(rows, FocalSets.full(2)))
     np.testing.assert_allclose(doubt, [0, 1, 1.6, 2, 0])
@@ -37,7 +37,7 @@ def test_doubt_of_labels_and_of_one_cluster():
     assert doubt_scores(CredalPartition([[1.0], [1.0]], FocalSets.from_sets(1, [[0]]))).tolist() == [0, 0]
 
 
-def test_curve_agrees_with_a_loop(touching):
+def test_curve_agrees_with_loops(touching):
     partition, y = touching
     order = np.argsort(doubt_scores(partition), kind="stable")
     curve = retention_curve(partition, y, shares=[1, 0.5, 0.8])
@@ -45,42 +45,37 @@ def test_curve_agrees_with_a_loop(touching):
     for share, quality in zip(curve.share, curve.quality, strict=True):
         kept = order[: round(share * 200)]
         assert quality == pytest.approx(adjusted_rand_score(y[kept], partition.labels[kept]))
-    assert curve.at(0.5) > curve.at(1) + 0.05  # the doubt is worth something
+    assert curve.at(0.5) > curve.at(1) + 0.05
     assert curve.at(0.9) == pytest.approx((curve.at(0.8) + curve.at(1)) / 2)
-    assert curve.area == pytest.approx(
-        (0.3 * (curve.at(0.5) + curve.at(0.8)) + 0.2 * (curve.at(0.8) + curve.at(1))) / 1
-    )
+    assert curve.area == pytest.approx(0.3 * (curve.at(0.5) + curve.at(0.8)) + 0.2 * (curve.at(0.8) + curve.at(1)))
 
 
-def test_accuracy_after_matching_once_for_all_objects():
+def test_accuracy_after_matching_all_objects():
     labels = np.array([2, 2, 2, 0, 0, 1])
     y = np.array(["a", "a", "b", "b", "b", "c"])
     curve = retention_curve(labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy")
-    assert curve.quality.tolist() == [1, 5 / 6]  # 2 stands for a, 0 for b, 1 for c
+    assert curve.quality.tolist() == [1, 5 / 6]
     none = retention_curve([0, 0, 0], [0, 1, 2], shares=[1], quality="accuracy")
-    assert none.quality == pytest.approx(1 / 3)  # two classes have no cluster
+    assert none.quality == pytest.approx(1 / 3)
 
 
-def test_another_ranking_changes_who_is_kept():
+def test_other_doubt():
     y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
-    wise = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], shares=[4 / 6, 1])
-    foolish = retention_curve(labels, y, doubt=[0, 0, 1, 1, 0, 0], shares=[4 / 6, 1])
-    assert wise.at(4 / 6) == 1 > foolish.at(4 / 6)
-    assert wise.at(1) == foolish.at(1)
+    good = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], shares=[4 / 6, 1])
+    bad = retention_curve(labels, y, doubt=[0, 0, 1, 1, 0, 0], shares=[4 / 6, 1])
+    assert good.at(4 / 6) == 1 > bad.at(4 / 6)
+    assert good.at(1) == bad.at(1)
 
 
-def test_equal_doubt_does_not_follow_the_rows():
-    """Sorted rows: the first half would be a single class."""
+def test_ties_are_broken_at_random():
     y = np.repeat([0, 1], 50)
     curve = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
     assert abs(curve.at(0.5) - 0.5) < 0.2
-    kept = retention_curve(y, y, shares=[0.5])
-    assert kept.quality.tolist() == [1]
     again = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
     np.testing.assert_array_equal(curve.quality, again.quality)
 
 
-def test_table_and_text(touching):
+def test_to_frame_and_repr(touching):
     curve = RetentionCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]), "ari")
     expected = pd.DataFrame({"ari": [0.9, 0.7]}, index=pd.Index([0.6, 1.0], name="share"))
     pd.testing.assert_frame_equal(curve.to_frame(), expected)
@@ -91,7 +86,7 @@ def test_table_and_text(touching):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"y": [0, 1]}, "y must hold the classes of 4 objects, got shape \\(2,\\)"),
         ({"shares": [0, 1]}, "shares must be numbers above 0 and at most 1"),
@@ -102,11 +97,11 @@ def test_table_and_text(touching):
         ({"quality": "purity"}, "quality must be 'ari' or 'accuracy', got 'purity'"),
     ],
 )
-def test_bad_input_is_refused(options, words):
-    with pytest.raises(ValueError, match=words):
+def test_invalid_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
         retention_curve([0, 0, 1, 1], **{"y": [0, 0, 1, 1], **options})
 
 
-def test_shares_beyond_the_curve_are_refused():
+def test_share_outside_the_curve():
     with pytest.raises(ValueError, match="share must lie between 0.5 and 1, got 0.2"):
         retention_curve([0, 0, 1, 1], [0, 0, 1, 1], shares=[0.5, 1]).at(0.2)
