@@ -1,4 +1,4 @@
-"""What comes after a fit to several tables, or matrices: reasons that add up, and all views as one."""
+"""Explanations, profiles and measures of several tables or matrices."""
 
 import numpy as np
 import pandas as pd
@@ -41,8 +41,8 @@ def of_matrices():
     return make(metric="precomputed").fit(MATRICES)
 
 
-def squares_by_loops(model, X, i, cluster):
-    """Weighted squared distance to a center, attribute by attribute."""
+def loop_squares(model, X, i, cluster):
+    """Return the weighted squared distance to a center by attribute."""
     out = np.zeros(X.shape[1])
     for d, v in enumerate(model.view_of_feature_):
         own = X[:, model.view_of_feature_ == v]
@@ -52,7 +52,7 @@ def squares_by_loops(model, X, i, cluster):
     return out
 
 
-# ---- why this object ------------------------------------------------------------------------------------------------
+# ---- explain_object ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def squares_by_loops(model, X, i, cluster):
     [(LIST, None), (DICT, None), (WHOLE, None), (WHOLE, "attributes"), (WHOLE, ["a", "b", "a", "b", "b"])],
     ids=["list", "dict", "table", "attributes", "columns"],
 )
-def test_squared_distances_by_loops(X, views):
+def test_squared_distances_agree_with_loops(X, views):
     found = make(views=views).fit(X)
     why = explain_object(found, X, 7, clusters=[0, 1, 2], changes=False)
     assert why.by == "attributes"
     for k, cluster in enumerate(why.clusters):
-        squares = squares_by_loops(found, WHOLE, 7, cluster)
+        squares = loop_squares(found, WHOLE, 7, cluster)
         np.testing.assert_allclose(why.parts[:, k], -squares)
         assert why.evidence[k] == pytest.approx(-squares.sum())
     np.testing.assert_allclose(why.base, 0, atol=1e-12)
     np.testing.assert_array_equal(why.masses.masses, found.credal_partition_.masses[[7]])
 
 
-def test_names_of_attributes(model):
+def test_attribute_names(model):
     assert explain_object(model, DICT, 3, changes=False).attributes == NAMES
     turned = {"color": COLOR, "shape": SHAPE}
     np.testing.assert_array_equal(
@@ -88,7 +88,7 @@ def test_names_of_attributes(model):
     assert own.attributes == tuple("abcde")
 
 
-def test_objects_are_found_by_name_in_every_view(model):
+def test_objects_by_name(model):
     found = make().fit(FRAMES)
     why, plain = (explain_object(m, X, i) for m, X, i in ((found, FRAMES, "object 7"), (model, DICT, 7)))
     assert why.name == "object 7"
@@ -98,7 +98,7 @@ def test_objects_are_found_by_name_in_every_view(model):
     assert [e.position for e in why.exemplars] == [e.position for e in plain.exemplars]
 
 
-def test_exemplars_are_near_as_the_method_measures(model):
+def test_exemplars_are_nearest_by_the_metric_of_the_method(model):
     why = explain_object(model, DICT, 7, clusters=[0, 1, 2], changes=False)
     unit = [np.sqrt(((table - table.mean(axis=0)) ** 2).sum(axis=1).mean()) for table in LIST]
     for near in why.exemplars:
@@ -132,7 +132,7 @@ def test_new_objects(model, new):
     np.testing.assert_allclose(why.masses.masses, plain.masses.masses)
 
 
-def test_new_rows_of_frames_go_by_their_columns():
+def test_new_rows_by_column_name():
     found = make().fit(FRAMES)
     row = {"shape": FRAMES["shape"].loc["object 7"].iloc[::-1], "color": FRAMES["color"].loc[["object 7"]]}
     row["color"] = row["color"][["blue", "red", "green"]]
@@ -145,14 +145,14 @@ def test_new_rows_of_frames_go_by_their_columns():
     np.testing.assert_allclose(explain_object(found, FRAMES, moved, changes=False).masses.masses, expected.masses)
 
 
-def test_other_objects_of_the_kind(model):
+def test_other_objects(model):
     some = {name: table[5:30] for name, table in DICT.items()}
     why = explain_object(model, some, 2, changes=False)
     np.testing.assert_allclose(why.parts, explain_object(model, DICT, 7, changes=False).parts)
 
 
 @pytest.mark.parametrize("X", [LIST, FRAMES], ids=["arrays", "frames"])
-def test_changes_make_it_certain(X):
+def test_changes_make_the_object_certain(X):
     found = make().fit(X)
     i = int(found.credal_partition_.ambiguous[0]) if len(found.credal_partition_.ambiguous) else 0
     why = explain_object(found, X, OBJECTS[i] if X is FRAMES else i)
@@ -165,7 +165,7 @@ def test_changes_make_it_certain(X):
         assert again.lower(change.cluster).tolist() == [0]
 
 
-def test_dissimilarities_to_medoids_by_loops(of_matrices):
+def test_medoids_agree_with_loops(of_matrices):
     why = explain_object(of_matrices, MATRICES, 7, clusters=[0, 1, 2])
     assert (why.by, why.values, why.changes) == ("objects", None, ())
     dispersions = [(D**2).mean() / 2 for D in MATRICES]
@@ -205,7 +205,7 @@ def test_matrices_with_names_and_new_objects(of_matrices):
     np.testing.assert_allclose(some.contributions, plain.contributions)
 
 
-def test_a_partition_alone(model):
+def test_partition(model):
     partition = model.credal_partition_
     why = explain_object(partition, DICT, 7)
     assert why.attributes == NAMES
@@ -218,7 +218,7 @@ def test_a_partition_alone(model):
     assert new.name is None
 
 
-# ---- all views as one -----------------------------------------------------------------------------------------------
+# ---- joined views ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("X", [LIST, DICT, FRAMES], ids=["list", "dict", "frames"])
@@ -250,7 +250,7 @@ def test_silhouettes_and_quality_of_views(model, X):
     assert views.to_frame().equals(plain.to_frame())
 
 
-def test_stability_cuts_every_view():
+def test_stability_samples_every_view():
     plain = stability(make(), LIST, 4, random_state=0)
     assert plain.clusters.min() > 0.8
     for X in (DICT, FRAMES):
@@ -260,7 +260,7 @@ def test_stability_cuts_every_view():
     np.testing.assert_array_equal(inside.jaccard, plain.jaccard)
 
 
-def test_stability_cuts_rows_and_columns_of_every_matrix():
+def test_stability_samples_every_matrix():
     plain = stability(make(metric="precomputed"), MATRICES, 3, random_state=0)
     assert plain.clusters.min() > 0.8
     named = [
@@ -271,10 +271,10 @@ def test_stability_cuts_rows_and_columns_of_every_matrix():
     np.testing.assert_array_equal(again.jaccard, plain.jaccard)
 
 
-# ---- what is refused ------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------
 
 
-def test_dissimilarities_are_no_attributes(of_matrices):
+def test_dissimilarities_instead_of_attributes(of_matrices):
     for X in (MATRICES, dict(enumerate(MATRICES))):
         with pytest.raises(ValueError, match="X must hold attributes .* dissimilarities that WMVEC was fitted to"):
             profile(of_matrices, X)
@@ -287,7 +287,7 @@ def test_dissimilarities_are_no_attributes(of_matrices):
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "message"),
     [
         ([SHAPE, COLOR[:50]], "all views of X must hold the same objects, but 'view 0' has 60, 'view 1' has 50"),
         ({"a": SHAPE, "b": COLOR[:, 0]}, "'b' in X must be a table of objects and attributes, got shape"),
@@ -302,9 +302,9 @@ def test_dissimilarities_are_no_attributes(of_matrices):
     ],
     ids=["lengths", "vector", "no columns", "ragged", "nothing", "names", "other objects"],
 )
-def test_views_that_do_not_fit(model, X, words):
+def test_invalid_views(model, X, message):
     partition = model.credal_partition_
-    for ask in (
+    for call in (
         lambda: profile(partition, X),
         lambda: CautiousTree().fit(X, partition),
         lambda: credal_silhouette(partition, X),
@@ -313,11 +313,11 @@ def test_views_that_do_not_fit(model, X, words):
         lambda: explain_object(model, X, 3),
         lambda: stability(make(), X, 2),
     ):
-        with pytest.raises(ValueError, match=words):
-            ask()
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
-def test_new_objects_and_matrices_that_do_not_fit(model, of_matrices):
+def test_invalid_objects_and_matrices(model, of_matrices):
     with pytest.raises(ValueError, match="i must have 3 attributes in 'color', got 2"):
         explain_object(model, DICT, [SHAPE[7], COLOR[7, :2]])
     with pytest.raises(ValueError, match="i must be a position, a name, or a row of dissimilarities for each of the 2"):
@@ -334,7 +334,7 @@ def test_new_objects_and_matrices_that_do_not_fit(model, of_matrices):
         credal_silhouette(model.credal_partition_, [MATRICES[0], COLOR], metric="precomputed")
 
 
-def test_missing_cells_are_described():
+def test_missing_values():
     holes = COLOR.copy()
     holes[3, 1] = np.nan
     partition = ECM(3, random_state=0).fit(SHAPE).credal_partition_

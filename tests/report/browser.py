@@ -1,4 +1,4 @@
-"""A browser for the tests: Chromium or Chrome as the system has it."""
+"""Chromium or Chrome for tests in a browser."""
 
 import shutil
 
@@ -8,17 +8,15 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 
 
 def find_browser():
-    """The program; None if there is none."""
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 def launched(playwright):
-    """A browser without a window."""
     return playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
 
 
 def needs_browser():
-    """Skip where a browser, or what drives it, is missing."""
+    """Skip the test if playwright or a browser is missing."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )

@@ -1,4 +1,4 @@
-"""Reports that several tests look at, and how to read a page."""
+"""Reports used by several tests, and a parser of pages."""
 
 import json
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from dempster.apps.report import make_report
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_wine
 
-# Texts that would be programs, markup, other directions of writing or whole pages, were they not text.
+# Text that must be escaped: scripts, markup, control characters, other writing directions, long text.
 HOSTILE = [
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=2</script>",
@@ -42,17 +42,16 @@ def wine_model():
 
 @cache
 def wine_report():
-    """Wines: torn objects and outliers, known classes, a number that was found."""
     wine = load_wine(as_frame=True)
     return make_report(wine_model(), wine.data, y=wine.target, title="Wines", random_state=0)
 
 
 @cache
 def hostile_report():
-    """Everything that has a name is called something dangerous."""
+    """Return a report in which all names are hostile."""
     X, _, centers = make_blobs(80, len(HOSTILE), centers=3, cluster_std=1.5, random_state=1, return_centers=True)
-    torn = np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0) + np.linspace(-0.1, 0.1, 9)[:, None]
-    X = np.vstack([X, torn, np.full((1, len(HOSTILE)), 90.0)])
+    ambiguous = np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0) + np.linspace(-0.1, 0.1, 9)[:, None]
+    X = np.vstack([X, ambiguous, np.full((1, len(HOSTILE)), 90.0)])
     index = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(len(X))]
     frame = pd.DataFrame(X, columns=HOSTILE, index=index)
     frame["text"] = [HOSTILE[i % len(HOSTILE)] for i in range(len(X))]
@@ -66,14 +65,13 @@ def hostile_report():
 
 @cache
 def many_report():
-    """Sixty clusters, of which many touch."""
     X, _ = make_blobs(1200, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3)
     return make_report(ECM(60, n_init=1, random_state=0).fit(X), X, stability=False, n_explained=2)
 
 
 @dataclass
 class Element:
-    """An element of a page: its name, attributes, and text with that of its children."""
+    """An element of a page; the text includes that of its children."""
 
     name: str
     attributes: dict
@@ -81,9 +79,8 @@ class Element:
     children: list = field(default_factory=list)
 
     def all(self, name):
-        """Elements of a name within this one."""
         own = [self] if self.name == name else []
-        return own + [found for child in self.children for found in child.all(name)]
+        return own + [element for child in self.children for element in child.all(name)]
 
 
 class _Reader(HTMLParser):
@@ -111,7 +108,7 @@ class _Reader(HTMLParser):
 
 
 def read(page):
-    """The elements of a page; refuses what is not nested as it should be."""
+    """Return the elements of a page, which must be nested correctly."""
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -120,18 +117,16 @@ def read(page):
 
 
 def points(n, n_clusters=3, p=2, seed=0, spread=1.5):
-    """Objects around some centers."""
     return make_blobs(n, p, centers=n_clusters, cluster_std=spread, random_state=seed)[0]
 
 
 def masses(n, family, seed=0):
-    """Random masses."""
     values = np.random.default_rng(seed).exponential(size=(n, len(family))) ** 3
     return values / values.sum(axis=1, keepdims=True)
 
 
 def unpack(content):
-    """Read what `dempster.apps.map.pack` wrote, as the page does."""
+    """Read the format of `dempster.apps.map.pack`."""
     length = int.from_bytes(content[:8], "little")
     about = json.loads(content[8 : 8 + length])
     for name, part in about.pop("arrays").items():

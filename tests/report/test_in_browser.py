@@ -1,4 +1,4 @@
-"""Reports in a real browser: what moves, what is read aloud, what fits, and that nothing hostile runs."""
+"""Reports in a browser: layout, interaction, accessibility and security."""
 
 import pytest
 
@@ -10,35 +10,33 @@ WIDTHS = {"wide": 1280, "phone": 360}
 
 @pytest.fixture(scope="module")
 def browser(playwright):
-    found = launched(playwright)
-    yield found
-    found.close()
+    browser = launched(playwright)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    made = {"wine": wine_report, "hostile": hostile_report, "many": many_report}
-    return {name: make().save(folder / f"{name}.html") for name, make in made.items()}
+    reports = {"wine": wine_report, "hostile": hostile_report, "many": many_report}
+    return {name: make().save(folder / f"{name}.html") for name, make in reports.items()}
 
 
 @pytest.fixture
-def opened(browser, files):
-    """Open a report; complaints of the browser, and whatever is asked from elsewhere, fail the test."""
-    contexts, complaints = [], []
+def open_report(browser, files):
+    """Open a report; errors in the browser, and requests, fail the test."""
+    contexts, errors = [], []
 
     def open_(name, *, width=1280, **options):
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
         page.on(
-            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+            "console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None
         )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request", lambda request: complaints.append(request.url) if not request.url.startswith("file:") else None
-        )
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: errors.append(request.url) if not request.url.startswith("file:") else None)
+        page.on("dialog", lambda dialog: errors.append(dialog.message))
         page.goto(files[name].as_uri())
         page.wait_for_timeout(150)
         return page
@@ -46,11 +44,11 @@ def opened(browser, files):
     yield open_
     for context in contexts:
         context.close()
-    assert not complaints
+    assert not errors
 
 
-def pixels(page):
-    """The layers of the map, one over the other, as an image in a URL."""
+def map_image(page):
+    """Return the layers of the map as a data URL."""
     return page.evaluate(
         """() => {
             const [behind, middle, front] = document.querySelectorAll("#plot canvas");
@@ -65,8 +63,8 @@ def pixels(page):
     )
 
 
-def drawn(page):
-    """How many pixels of the map have a color that is neither paper, ink nor grey."""
+def count_colored_pixels(page):
+    """How many map_image of the map have a color that is neither background, ink nor grey."""
     return page.evaluate(
         """() => {
             const canvas = document.querySelectorAll("#plot canvas")[1];
@@ -87,15 +85,15 @@ def drawn(page):
 @pytest.mark.parametrize(
     "name", ["wine", pytest.param("hostile", marks=pytest.mark.long), pytest.param("many", marks=pytest.mark.long)]
 )
-def test_the_page_fits_and_nothing_complains(opened, name, width):
-    page = opened(name, width=width)
+def test_page_fits_without_errors(open_report, name, width):
+    page = open_report(name, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert drawn(page) > 100
+    assert count_colored_pixels(page) > 100
     assert page.locator("nav").is_visible()
 
 
-def test_nothing_hostile_runs(opened):
-    page = opened("hostile")
+def test_hostile_names_do_not_run(open_report):
+    page = open_report("hostile")
     assert page.evaluate("window.hacked === undefined")
     for head in page.locator("table.sortable thead button").all():
         head.click()
@@ -116,36 +114,35 @@ def test_nothing_hostile_runs(opened):
     assert page.locator("img").count() == 0
 
 
-def test_an_injected_script_would_not_run(browser, files, tmp_path):
-    """Were something to slip through, the policy of the page would still stop it."""
+def test_policy_blocks_injected_scripts(browser, files, tmp_path):
     page = files["wine"].read_text(encoding="utf-8")
     bad = "<script>window.hacked=1</script><img src=x onerror='window.hacked=2'><h1 onclick='window.hacked=3'>"
     file = tmp_path / "bad.html"
     file.write_text(page.replace("<main>", f"<main>{bad}", 1), encoding="utf-8")
-    opened = browser.new_page()
-    opened.goto(file.as_uri())
-    opened.locator("h1").first.click()
-    assert opened.evaluate("window.hacked === undefined")
-    opened.close()
+    open_report = browser.new_page()
+    open_report.goto(file.as_uri())
+    open_report.locator("h1").first.click()
+    assert open_report.evaluate("window.hacked === undefined")
+    open_report.close()
 
 
-def test_hovering_tells_who_it_is(opened):
-    page = opened("wine")
+def test_tooltip(open_report):
+    page = open_report("wine")
     page.locator("#map").scroll_into_view_if_needed()
-    link = page.locator("#torn-table [data-object]").first
+    link = page.locator("#ambiguous-table [data-object]").first
     name = link.inner_text()
     link.click()
     page.wait_for_timeout(150)
-    told = page.locator("#tip")
-    assert told.is_visible()
-    lines = told.inner_text().splitlines()
+    tip = page.locator("#tip")
+    assert tip.is_visible()
+    lines = tip.inner_text().splitlines()
     assert lines[0] == name
     assert lines[1].startswith("between ")
     page.mouse.move(5, 5)
 
 
-def test_an_object_far_away_is_out_of_view_until_it_is_asked_for(opened):
-    page = opened("hostile")
+def test_link_shows_distant_object(open_report):
+    page = open_report("hostile")
     assert page.locator("#outside").inner_text().strip() == "1 object is out of view."
     page.locator("#outlier-table [data-object]").click()
     page.wait_for_timeout(150)
@@ -153,89 +150,91 @@ def test_an_object_far_away_is_out_of_view_until_it_is_asked_for(opened):
     assert page.locator("#tip").inner_text().splitlines()[1] == "outlier"
 
 
-def test_zoom_and_menus_change_the_map(opened):
-    page = opened("wine")
-    before = pixels(page)
+def test_zoom_and_menus(open_report):
+    page = open_report("wine")
+    before = map_image(page)
     page.click("[data-zoom=in]")
     page.wait_for_timeout(100)
-    nearer = pixels(page)
+    nearer = map_image(page)
     assert nearer != before
     page.click("[data-zoom=reset]")
     page.wait_for_timeout(100)
-    assert pixels(page) == before
+    assert map_image(page) == before
     page.select_option("#axis-x", label="alcohol")
     page.wait_for_timeout(100)
-    assert pixels(page) != before
+    assert map_image(page) != before
     page.focus("#map")
     page.keyboard.press("+")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("0")
 
 
-def test_the_legend_filters(opened):
-    page = opened("wine")
-    whole = drawn(page)
+def test_legend_filters_objects(open_report):
+    page = open_report("wine")
+    whole = count_colored_pixels(page)
     page.click("[data-all='0']")
     page.wait_for_timeout(100)
-    assert drawn(page) < whole / 20
+    assert count_colored_pixels(page) < whole / 20
     page.locator("[data-show='0']").check()
     page.wait_for_timeout(100)
-    assert 0 < drawn(page) < whole
+    assert 0 < count_colored_pixels(page) < whole
 
 
-def test_tables_are_sorted_and_searched(opened):
-    page = opened("wine")
-    head = page.locator("#torn-table thead th").nth(2)
+def test_sorting_and_searching_tables(open_report):
+    page = open_report("wine")
+    head = page.locator("#ambiguous-table thead th").nth(2)
 
     def doubts():
-        return [float(cell) for cell in page.locator("#torn-table tbody tr td:nth-child(3)").all_inner_texts() if cell]
+        return [
+            float(cell) for cell in page.locator("#ambiguous-table tbody tr td:nth-child(3)").all_inner_texts() if cell
+        ]
 
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
     assert doubts() == sorted(doubts())
-    rows = page.locator("#torn-table tbody tr")
-    assert 0 < page.locator("#torn-table tbody tr:visible").count() <= 10 < rows.count()
-    page.click("[data-more=torn-table]")
-    assert page.locator("#torn-table tbody tr:visible").count() == rows.count()
+    rows = page.locator("#ambiguous-table tbody tr")
+    assert 0 < page.locator("#ambiguous-table tbody tr:visible").count() <= 10 < rows.count()
+    page.click("[data-more=ambiguous-table]")
+    assert page.locator("#ambiguous-table tbody tr:visible").count() == rows.count()
     name = rows.nth(3).locator("th").inner_text()
-    page.fill("[data-table=torn-table]", name)
-    assert 1 <= page.locator("#torn-table tbody tr:visible").count() < rows.count()
-    assert f"of {rows.count()} rows" in page.locator("#torn-table-found").inner_text()
+    page.fill("[data-table=ambiguous-table]", name)
+    assert 1 <= page.locator("#ambiguous-table tbody tr:visible").count() < rows.count()
+    assert f"of {rows.count()} rows" in page.locator("#ambiguous-table-found").inner_text()
 
 
-def test_code_is_copied(opened):
-    page = opened("wine", permissions=["clipboard-read", "clipboard-write"])
+def test_copying_code(open_report):
+    page = open_report("wine", permissions=["clipboard-read", "clipboard-write"])
     page.click("[data-copy=code]")
     page.wait_for_timeout(100)
     assert page.evaluate("navigator.clipboard.readText()") == page.locator("#code").inner_text()
     assert page.locator("[data-copy=code]").inner_text() == "Copied"
 
 
-def paper(page):
+def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colors_follow_the_system_and_the_switch(opened, scheme):
-    page = opened("wine", color_scheme=scheme)
+def test_color_scheme(open_report, scheme):
+    page = open_report("wine", color_scheme=scheme)
     light = "rgb(255, 255, 255)"
-    assert (paper(page) == light) == (scheme == "light")
+    assert (background(page) == light) == (scheme == "light")
     page.click("#theme")
-    assert (paper(page) == light) == (scheme == "dark")
+    assert (background(page) == light) == (scheme == "dark")
     page.reload()
-    assert (paper(page) == light) == (scheme == "dark")
+    assert (background(page) == light) == (scheme == "dark")
     page.emulate_media(media="print")
-    assert paper(page) == light
+    assert background(page) == light
     assert page.locator(".static-map").is_visible()
     assert not page.locator("nav").is_visible()
 
 
-def test_words_stand_out_from_the_paper(opened):
-    """Contrast of at least 4.5 for text, as the guidelines for accessible pages ask for."""
+def test_contrast(open_report):
+    """The contrast of text is at least 4.5 (WCAG)."""
     for scheme in ("light", "dark"):
-        page = opened("wine", color_scheme=scheme)
+        page = open_report("wine", color_scheme=scheme)
         worst = page.evaluate(
             """() => {
                 const light = (c) => {
@@ -243,11 +242,11 @@ def test_words_stand_out_from_the_paper(opened):
                     const [r, g, b] = v.map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
                     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
                 };
-                const paper = light(getComputedStyle(document.body).backgroundColor);
+                const background = light(getComputedStyle(document.body).backgroundColor);
                 const words = document.querySelectorAll("p, a, th, small, summary, figcaption, dt, dd, li");
                 const ratios = [...words].map((e) => {
                     const ink = light(getComputedStyle(e).color);
-                    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+                    return (Math.max(ink, background) + 0.05) / (Math.min(ink, background) + 0.05);
                 });
                 return Math.min(...ratios);
             }"""
@@ -255,16 +254,16 @@ def test_words_stand_out_from_the_paper(opened):
         assert worst >= 4.5
 
 
-def test_without_a_script_the_page_is_complete(opened):
-    page = opened("wine", java_script_enabled=False)
+def test_without_script(open_report):
+    page = open_report("wine", java_script_enabled=False)
     assert page.locator(".static-map").is_visible()
     assert not page.locator("#map").is_visible()
-    assert page.locator("#torn-table tbody tr").last.is_visible()
+    assert page.locator("#ambiguous-table tbody tr").last.is_visible()
     assert not page.locator("[data-copy]").first.is_visible()
 
 
-def test_everything_can_be_reached_by_keys(opened):
-    page = opened("wine")
+def test_keyboard_navigation(open_report):
+    page = open_report("wine")
     seen = set()
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -272,8 +271,8 @@ def test_everything_can_be_reached_by_keys(opened):
     assert {"A", "theme", "axis-x", "axis-y", "map", "BUTTON", "INPUT"} <= seen
 
 
-def test_paper(opened, tmp_path):
-    page = opened("many")
+def test_print(open_report, tmp_path):
+    page = open_report("many")
     page.pdf(path=tmp_path / "many.pdf", format="A4")
     pages = (tmp_path / "many.pdf").read_bytes().count(b"/Type /Page\n") or 1
     assert pages < 40

@@ -526,8 +526,7 @@ def _format_profile(profile: Profile, n_features: int) -> str:
         lines += ["", _format_heading(group)]
         if not profile.statistics["present"][g].any():
             continue
-        strength = _strengths(profile, g)
-        best = [int(q) for q in np.argsort(-strength, kind="stable")[:n_features] if strength[q] >= MIN_DELTA]
+        best = strongest_features(profile, g, n_features)
         lines += [f"    {_format_feature(profile, g, q)}" for q in best] or ["    like the rest"]
     if len(profile.groups) > MAX_SHOWN_GROUPS:
         lines += ["", f"{len(profile.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown"]
@@ -544,14 +543,15 @@ def _format_heading(group: Group) -> str:
     return f"{heading}; typical: {typical}" if typical else heading
 
 
-def _strengths(profile: Profile, g: int) -> np.ndarray:
-    """Return how much each feature differs from the rest in location, or in spread if it is much narrower."""
+def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
+    """Return the features in which a group differs most from the rest, by location or by a narrower spread."""
     at = {name: profile.statistics[name][g] for name in ("delta", "std", "rest_std")}
     with np.errstate(invalid="ignore", divide="ignore"):
         narrow = 1 - at["std"] / at["rest_std"]
     is_number = np.array([feature.attribute.is_number for feature in profile.features])
     narrow = np.where(is_number & (narrow >= MIN_NARROWING), narrow, 0)
-    return np.maximum(np.abs(np.nan_to_num(at["delta"])), narrow)
+    strength = np.maximum(np.abs(np.nan_to_num(at["delta"])), narrow)
+    return [int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= MIN_DELTA]
 
 
 def _format_feature(profile: Profile, g: int, q: int) -> str:

@@ -1,4 +1,4 @@
-"""Arrays for the map: a line of JSON that says what follows, then the numbers as they lie in memory."""
+"""Binary format of the data of the map: a JSON header, then the arrays."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from dempster.partition import CredalPartition
 
 MEDIA_TYPE = "application/octet-stream"
 STATIC_FOLDER = Path(__file__).parent / "static"
-_ALIGNMENT_BYTES = 8  # typed arrays of the page need it
+_ALIGNMENT_BYTES = 8  # required by typed arrays in JavaScript
 _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 
 def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
-    """Pack arrays of float32, int32, uint16 or uint8, and anything JSON can hold about them; ``unpack`` of the script
-    reads it."""
+    """Pack arrays of float32, int32, uint16 or uint8, and further values as JSON; ``unpack`` in scatter.js reads it."""
     pieces, fields, at = [], {}, 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array)
@@ -40,34 +39,34 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
 def pack_objects(
     partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray] | None = None, **about: Any
 ) -> bytes:
-    """Pack what the map needs to know of each object: the set of clusters it is assigned to, its doubt and its row.
+    """Pack the set of clusters, the doubt and the row of each object on the map.
 
     Parameters
     ----------
     partition : CredalPartition
-        The objects on the map.
+        Objects on the map.
     rows : (n,) array of int
         Positions of the objects in the table.
     arrays, about
-        Further arrays and facts.
+        Further arrays and values.
     """
-    every = {
+    common = {
         "best": partition.best_set.astype(np.int32),
         "doubt": doubt_scores(partition).astype(np.float32),
         "rows": rows.astype(np.int32),
     }
     sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]
-    return pack({**every, **(arrays or {})}, n=len(partition), sets=sets, set_names=name_sets(partition), **about)
+    return pack({**common, **(arrays or {})}, n=len(partition), sets=sets, set_names=name_sets(partition), **about)
 
 
 def name_sets(partition: CredalPartition) -> list[str]:
-    """Return what each set of clusters says of an object: ``cluster 2``, ``between 2 and 3``, ``outlier``."""
+    """Return the name of each set of clusters: ``cluster 2``, ``between 2 and 3``, ``outlier``."""
     sets = [tuple(clusters) for clusters in partition.focal_sets]
     return [format_group(clusters, partition.frame) if clusters else "outlier" for clusters in sets]
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to what JSON has: numbers that are not finite become null, objects of other types text."""
+    """Convert a value for JSON: numbers that are not finite become null, values of other types become text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, np.bool_):

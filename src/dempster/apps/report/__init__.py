@@ -1,4 +1,4 @@
-"""One page on a partition, for a person who must act on it: complete in one file, on screen, on paper, on a phone."""
+"""Reports on partitions: one self-contained HTML file for screen, paper and phone."""
 
 from dempster.apps.report.make import Report, make_report
 

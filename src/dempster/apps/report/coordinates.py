@@ -1,4 +1,4 @@
-"""Coordinates of the objects on the map: principal components, scaled dissimilarities and attributes."""
+"""Coordinates of the objects on the map: principal components, classical scaling (MDS) and attributes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from dempster.apps.report.inputs import ReportInput
-from dempster.apps.report.profiles import ClusterProfiles
+from dempster.apps.report.cluster_profiles import ClusterProfiles
+from dempster.apps.report.report_input import ReportInput
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_scores
 from dempster.explain.inputs import select_rows
 
 MAX_ATTRIBUTE_AXES = 30
-MAX_LANDMARKS = 600  # objects whose dissimilarities are scaled; all others are placed by theirs to these
+MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
-_TAIL = 0.025  # share of the objects on each side that may lie far away
+_TAIL = 0.025  # share of the objects on each side that do not determine the initial range
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Axis:
     name : str
     kind : {"component", "number", "date", "category"}
     values : (m,) array
-        NaN where unknown; dates as days since 1970, categories by their numbers.
+        Numbers, days since 1970 or positions of categories; NaN if missing.
     categories : list of str
     """
 
@@ -42,25 +42,25 @@ class Axis:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest value."""
+        """Smallest and largest value."""
         values = self.values[np.isfinite(self.values)]
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
 
     @cached_property
     def inner(self) -> tuple[float, float]:
-        """The part that the map shows first: without values that lie farther from most than most lie apart."""
+        """Initial range of the map, without values that are far from most others."""
         values = self.values[np.isfinite(self.values)]
         if not len(values) or self.kind == "category":
             return self.ends
-        near, far = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
-        if not far > near:
+        low, high = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
+        if not high > low:
             return self.ends
-        return max(self.ends[0], near - (far - near)), min(self.ends[1], far + (far - near))
+        return max(self.ends[0], low - (high - low)), min(self.ends[1], high + (high - low))
 
 
 @dataclass(frozen=True, eq=False)
 class MapCoordinates:
-    """The objects on the map, and their coordinates.
+    """Objects on the map, and their coordinates.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class MapCoordinates:
         Positions of the objects, increasing.
     axes : list of Axis
     first : (int, int)
-        The two axes that the map shows first.
+        The two initial axes.
     how : str
-        What these are, in a sentence.
+        Description of these axes.
     n_left_out : int
-        Columns without an axis.
+        Number of columns without an axis.
     """
 
     rows: np.ndarray
@@ -83,13 +83,13 @@ class MapCoordinates:
 
 
 def place_objects(
-    data: ReportInput, profiles: ClusterProfiles | None, max_points: int, always: np.ndarray, rng: np.random.Generator
+    data: ReportInput, profiles: ClusterProfiles | None, max_points: int, linked: np.ndarray, rng: np.random.Generator
 ) -> MapCoordinates | None:
-    """Compute coordinates of a sample of objects that includes ``always``; None if all objects lie at one place."""
+    """Compute coordinates of a sample of objects that includes ``linked``; return None if all are equal."""
     rows = np.arange(len(data.partition)) if profiles is None else profiles.rows
     if len(rows) > max_points:
-        rows = rng.choice(rows, max(max_points - len(always), 1), replace=False)
-    rows = np.unique(np.concatenate([rows, always]))
+        rows = rng.choice(rows, max(max_points - len(linked), 1), replace=False)
+    rows = np.unique(np.concatenate([rows, linked]))
     components, how = _compute_components(data, rows, rng)
     axes = [*components, Axis("doubt", "number", doubt_scores(data.partition[rows]))]
     left_out = 0
@@ -99,14 +99,14 @@ def place_objects(
         left_out = profiles.n_columns - len(attributes)
     numbers = [a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)]
     if len(numbers) == 2 and profiles is not None and profiles.n_columns == 2:
-        return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes as they are")
+        return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes")
     if len(components) >= 2:
         return MapCoordinates(rows, axes, (0, 1), how, left_out)
     if not components and not numbers:
         return None
     first = numbers[0] if numbers else 0
-    words = f"{axes[first].name} across, doubt upwards (0 certain, 1 torn between clusters, more for outliers)"
-    return MapCoordinates(rows, axes, (first, len(components)), words, left_out)
+    how = f"{axes[first].name} (horizontal) and doubt (vertical; 0 certain, 1 ambiguous, above 1 outliers)"
+    return MapCoordinates(rows, axes, (first, len(components)), how, left_out)
 
 
 def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
@@ -122,13 +122,13 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
 def _attribute_axes(
     data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
 ) -> list[Axis]:
-    """Return the values that the profile has; the few objects that are not among its rows have none."""
-    place = np.full(len(data.partition), -1)
-    place[profiles.rows] = np.arange(len(profiles.rows))
-    at = place[rows]
+    """Return axes with the values of the profile; objects that were not profiled have missing values."""
+    position = np.full(len(data.partition), -1)
+    position[profiles.rows] = np.arange(len(profiles.rows))
+    profiled = position[rows]
     axes = []
     for attribute in attributes:
-        values = np.where(at >= 0, attribute.values[at], np.nan)
+        values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
         kind = attribute.kind if attribute.is_number else "category"
         axes.append(Axis(attribute.name, kind, values, [str(name) for name in attribute.categories]))
     return axes
@@ -138,19 +138,17 @@ def _attribute_axes(
 
 
 def _compute_components(data: ReportInput, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[Axis], str]:
-    """Return up to two coordinates that show most of the data, and a description of them."""
+    """Return up to two coordinates with the largest variance, and a description of them."""
     if data.is_pairwise:
         xy = _scale_dissimilarities(joined_views(data.X, "precomputed"), rows, len(data.partition), rng)
         if xy is not None:
-            return _component_axes(
-                xy, "MDS"
-            ), "placed by classical scaling (MDS) of the dissimilarities: near means alike"
+            return _component_axes(xy, "MDS"), "classical scaling (MDS) of the dissimilarities"
     matrix, what = _numeric_matrix(data, rows)
     if matrix is None:
         matrix = np.asarray(data.partition[rows].contour, dtype=float)
-        what = "the plausibilities of the clusters, for want of attributes"
+        what = "the plausibilities of the clusters (no attributes are available)"
     xy, share = _principal_components(matrix, rng)
-    how = f"first two principal components of {what}, which keep {share:.0%} of the variance"
+    how = f"first two principal components of {what}, with {share:.0%} of the variance"
     return _component_axes(xy, "component"), how
 
 
@@ -159,12 +157,12 @@ def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
 
 
 def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """Return the objects as complete rows of numbers: as they were clustered, or as standardized columns."""
+    """Return the objects as complete rows of numbers, as clustered or standardized, and a description."""
     if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
         X = joined_views(data.X)
         is_numeric = all(getattr(d, "kind", "O") in "iuf" for d in getattr(X, "dtypes", [getattr(X, "dtype", None)]))
         if is_numeric and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
-            return _fill(np.asarray(select_rows(X, rows), dtype=float)), "the attributes as they were clustered"
+            return _fill(np.asarray(select_rows(X, rows), dtype=float)), "the clustered attributes"
     if data.frame is None:
         return None, ""
     some = select_rows(data.frame, rows)
@@ -182,7 +180,7 @@ def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | N
             columns.append((texts.to_numpy()[:, None] == np.array(frequent, dtype=object)).astype(float))
     matrix = _fill(np.hstack(columns))
     spread = matrix.std(axis=0)
-    return (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1), "the standardised attributes"
+    return (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1), "the standardized attributes"
 
 
 def _fill(matrix: np.ndarray) -> np.ndarray:
@@ -190,7 +188,7 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return (m, 0..2) leading components with any variance, with fixed signs, and their share of the variance."""
+    """Return the (m, 0 to 2) leading components with fixed signs, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     centered = matrix / scale
     centered = centered - centered.mean(axis=0)
@@ -214,9 +212,9 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Return (m, 0..2) coordinates by classical scaling of landmarks, among which the other objects are placed.
+    """Return (m, 0 to 2) coordinates by landmark scaling (de Silva and Tenenbaum, 2004).
 
-    This is landmark scaling (de Silva and Tenenbaum, 2004). None if dissimilarities are missing.
+    Return None if some dissimilarities are unknown.
     """
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None

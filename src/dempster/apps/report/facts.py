@@ -1,4 +1,4 @@
-"""Collect what a report says: counts, cluster profiles, doubtful objects, map coordinates and measures of trust."""
+"""Compute the contents of a report: counts, cluster profiles, doubtful objects, coordinates, reliability."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from dempster._text import format_answer
 from dempster._validation import ordered_like
 from dempster.apps.recipe.model import Units
+from dempster.apps.report.cluster_profiles import ClusterProfiles, Pair, find_pairs, profile_clusters
 from dempster.apps.report.coordinates import MapCoordinates, place_objects
-from dempster.apps.report.inputs import ReportInput
-from dempster.apps.report.profiles import ClusterProfiles, Pair, find_pairs, profile_clusters
+from dempster.apps.report.report_input import ReportInput
 from dempster.apps.report.trust import Trust, measure_trust
 from dempster.cluster.number import NumberOfClusters
 from dempster.explain import ObjectExplanation, Stability, doubt_scores, explain_object
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0
-_N_WITH_CHANGES = 5  # explained objects for which the report also says what would make them certain
+_N_WITH_CHANGES = 5  # explained objects with changes that would make them certain
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Numbers of objects by answer.
+    """Numbers of objects.
 
     Attributes
     ----------
-    n_objects, n_clusters, n_certain, n_torn, n_outliers : int
+    n_objects, n_clusters, n_certain, n_ambiguous, n_outliers : int
     certain, possible : (c,) arrays
-        Objects of each cluster.
+        Numbers of certain and possible objects of each cluster.
     """
 
     n_objects: int
     n_clusters: int
     certain: np.ndarray
     possible: np.ndarray
-    n_torn: int
+    n_ambiguous: int
     n_outliers: int
 
     @property
@@ -55,13 +55,13 @@ class Counts:
 
 @dataclass(eq=False)
 class Facts:
-    """Everything a report says, before it is put into words."""
+    """Contents of a report."""
 
     data: ReportInput
     counts: Counts
     profiles: ClusterProfiles | None
     pairs: list[Pair]
-    torn: list[DoubtfulObject]
+    ambiguous: list[DoubtfulObject]
     outliers: list[DoubtfulObject]
     coordinates: MapCoordinates | None
     trust: Trust
@@ -70,15 +70,15 @@ class Facts:
 
     @property
     def number(self) -> NumberOfClusters | None:
-        """Candidates for the number of clusters, where it was found from the data."""
-        found = getattr(self.data.model, "number_", None)
-        return found if isinstance(found, NumberOfClusters) else None
+        """Candidates for the number of clusters, None if the number was not estimated."""
+        number = getattr(self.data.model, "number_", None)
+        return number if isinstance(number, NumberOfClusters) else None
 
     @property
     def history(self) -> np.ndarray:
         """Objective after every iteration, empty if unknown."""
-        found = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
-        return found if found.ndim == 1 and np.isfinite(found).all() else np.zeros(0)
+        history = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
+        return history if history.ndim == 1 and np.isfinite(history).all() else np.zeros(0)
 
 
 def collect_facts(
@@ -90,31 +90,31 @@ def collect_facts(
     max_points: int,
     rng: np.random.Generator,
 ) -> Facts:
-    """Compute everything a report says, in bounded time."""
+    """Compute the contents of a report, in bounded time."""
     partition = data.partition
     classes = None if data.y is None else validate_classes(ordered_like(data.y, data.objects.names), partition)
     profiles = profile_clusters(data, rng)
     explainer = _Explainer(data)
-    torn = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
+    ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
     outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
-    always = {one.position for one in (*torn, *outliers)}
+    linked = {obj.position for obj in (*ambiguous, *outliers)}
     if profiles is not None:
-        always |= {i for g in range(len(profiles.profile.groups)) for i in profiles.typical(g)}
+        linked |= {i for g in range(len(profiles.profile.groups)) for i in profiles.typical(g)}
     return Facts(
         data=data,
-        counts=_count_answers(data),
+        counts=_count_objects(data),
         profiles=profiles,
         pairs=find_pairs(data, profiles),
-        torn=torn,
+        ambiguous=ambiguous,
         outliers=outliers,
-        coordinates=place_objects(data, profiles, max_points, np.array(sorted(always), dtype=np.intp), rng),
+        coordinates=place_objects(data, profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng),
         trust=measure_trust(data, classes, stability, seconds, rng),
         explaining_stopped=explainer.stopped,
         explaining_error=explainer.error,
     )
 
 
-def _count_answers(data: ReportInput) -> Counts:
+def _count_objects(data: ReportInput) -> Counts:
     partition = data.partition
     numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
     membership, size = np.asarray(partition.focal_sets.membership), partition.focal_sets.cardinality
@@ -123,33 +123,33 @@ def _count_answers(data: ReportInput) -> Counts:
         n_clusters=partition.n_clusters,
         certain=numbers[size == 1] @ membership[size == 1].astype(int),
         possible=numbers @ membership.astype(int),
-        n_torn=int(numbers[size > 1].sum()),
+        n_ambiguous=int(numbers[size > 1].sum()),
         n_outliers=int(numbers[size == 0].sum()),
     )
 
 
 # ---- doubtful objects -----------------------------------------------------------------------------------------------
 
-MAX_COMPARED_OBJECTS = 4000  # objects that stand for all where there is no model to explain by
-_ROUNDING = 1e-6  # difference of equal values, as a share of the range of a column
+MAX_COMPARED_OBJECTS = 4000  # sample size for explanations without a model
+_ROUNDING = 1e-6  # tolerance relative to the range of a column
 
 
 @dataclass(frozen=True)
 class DoubtfulObject:
-    """A torn object or an outlier.
+    """An ambiguous object or an outlier.
 
     Attributes
     ----------
     position : int
     answer : str
-        The clusters it lies between, or that it is an outlier.
+        Clusters between which it is ambiguous, or "no cluster (outlier)".
     mass : float
-        Mass of this answer.
+        Mass of this set.
     doubt : float
     label : str
         The most plausible cluster.
     reasons : list of str
-        Sentences; empty for objects that were not explained.
+        Sentences of the explanation; empty for objects that were not explained.
     """
 
     position: int
@@ -163,7 +163,7 @@ class DoubtfulObject:
 def _rank_doubtful(
     data: ReportInput, candidates: np.ndarray, explainer: _Explainer, n_explained: int
 ) -> list[DoubtfulObject]:
-    """Return the most doubtful of some objects, the first of them with reasons."""
+    """Return the most doubtful of some objects, the first ones with an explanation."""
     partition = data.partition
     mass = partition.masses[candidates, partition.best_set[candidates]]
     doubt = doubt_scores(partition[candidates]) if len(candidates) else np.zeros(0)
@@ -183,14 +183,14 @@ def _rank_doubtful(
 
 
 class _Explainer:
-    """Explains objects until `MAX_EXPLAINING_SECONDS` are spent.
+    """Explanations of objects within `MAX_EXPLAINING_SECONDS`.
 
     Attributes
     ----------
     stopped : bool
-        Whether the time was spent.
+        Whether the time was exceeded.
     error : str or None
-        Why the objects cannot be explained.
+        Message of the error that prevents explanations.
     """
 
     def __init__(self, data: ReportInput):
@@ -203,7 +203,7 @@ class _Explainer:
             self._units = _find_units(data.X, data.features, data.frame)
 
     def explain(self, position: int, *, changes: bool) -> list[str]:
-        """Return sentences about an object, if asked with the changes that would make it certain."""
+        """Return sentences that explain an object, optionally with changes that would make it certain."""
         if self._data.X is None or self.error is not None:
             return []
         if self._seconds > MAX_EXPLAINING_SECONDS:
@@ -211,10 +211,10 @@ class _Explainer:
             return []
         start = time.perf_counter()
         try:
-            found, names = self._explain(position, changes)
+            explanation, names = self._explain(position, changes)
             if self._units is not None:
-                found = self._units.of_explanation(found)
-            return _use_names(found, names).to_text().splitlines()[1:]  # the table says where it is
+                explanation = self._units.of_explanation(explanation)
+            return _use_names(explanation, names).to_text().splitlines()[1:]  # the table shows the set
         except (ValueError, TypeError, NotImplementedError) as error:
             self.error = str(error)
             return []
@@ -222,27 +222,27 @@ class _Explainer:
             self._seconds += time.perf_counter() - start
 
     def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Any]:
-        """Return an explanation, and the names of the objects by the positions it uses."""
+        """Return an explanation, and the names of the objects at its positions."""
         data = self._data
         if data.model is not None:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
             if attributes is not None:
                 names = list(attributes.columns)
-            found = explain_object(data.model, data.X, i, attributes=attributes, feature_names=names, changes=changes)
-            return found, data.objects
+            options = {"attributes": attributes, "feature_names": names, "changes": changes}
+            return explain_object(data.model, data.X, i, **options), data.objects
         if data.is_pairwise:
-            found = explain_object(data.partition, data.X, i, attributes=data.frame, metric="precomputed")
-            return found, data.objects
+            explanation = explain_object(data.partition, data.X, i, attributes=data.frame, metric="precomputed")
+            return explanation, data.objects
         n, frame = len(data.partition), data.frame
         if n <= MAX_COMPARED_OBJECTS:
             return explain_object(data.partition, frame, i, changes=False), data.objects
         rows = np.unique(np.append(np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False), i))
         frame = select_rows(frame, rows).reset_index(drop=True)
-        found = explain_object(data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False)
-        return found, [data.objects[j] for j in rows]
+        explanation = explain_object(data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False)
+        return explanation, [data.objects[j] for j in rows]
 
 
-def _use_names(found: ObjectExplanation, names: Any) -> ObjectExplanation:
+def _use_names(explanation: ObjectExplanation, names: Any) -> ObjectExplanation:
     """Replace positions of objects in an explanation by their names."""
 
     def name(position: Any) -> Any:
@@ -253,19 +253,19 @@ def _use_names(found: ObjectExplanation, names: Any) -> ObjectExplanation:
         return " ".join([names[int(position)], where]).strip() if position.isdigit() else str(row)
 
     return replace(
-        found,
-        name=name(found.name),
-        attributes=tuple(map(row_name, found.attributes)) if found.by == "objects" else found.attributes,
-        exemplars=tuple(exemplar._replace(name=names[exemplar.position]) for exemplar in found.exemplars),
-        compared=tuple(other._replace(name=name(other.name)) for other in found.compared),
-        changes=tuple(replace(change, towards=name(change.towards)) for change in found.changes),
+        explanation,
+        name=name(explanation.name),
+        attributes=tuple(row_name(row) if explanation.by == "objects" else row for row in explanation.attributes),
+        exemplars=tuple(exemplar._replace(name=names[exemplar.position]) for exemplar in explanation.exemplars),
+        compared=tuple(other._replace(name=name(other.name)) for other in explanation.compared),
+        changes=tuple(replace(change, towards=name(change.towards)) for change in explanation.changes),
     )
 
 
 def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:
-    """Find how the columns of a scaled table come from those of the same names, or places, in their own units.
+    """Return shift and factor from scaled columns to the columns of the same name, or position, in original units.
 
-    None if no column does by a shift and a factor.
+    Return None if no column is a linear function of the other.
     """
     dtypes = scaled.dtypes if hasattr(scaled, "dtypes") else [getattr(scaled, "dtype", None)]
     if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in dtypes):
@@ -273,10 +273,10 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
     values = np.asarray(scaled, dtype=float)
     if values.ndim != 2 or values.shape[0] != len(frame):
         return None
-    by_place = values.shape[1] == frame.shape[1]
+    by_position = values.shape[1] == frame.shape[1]
     shift, factor = {}, {}
     for j, name in enumerate(names):
-        column = frame[name] if name in frame.columns else frame.iloc[:, j] if by_place else None
+        column = frame[name] if name in frame.columns else frame.iloc[:, j] if by_position else None
         if column is None or column.dtype.kind not in "iuf":
             continue
         line = _fit_line(values[:, j], column.to_numpy(dtype=float))
@@ -286,11 +286,11 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 
 
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
-    """Return shift and factor between the smallest and the largest value, if they hold for all values."""
-    is_known = np.isfinite(scaled) & np.isfinite(own)
-    if is_known.sum() < 2:
+    """Return shift and factor from the smallest and the largest value, None if other values deviate."""
+    is_finite = np.isfinite(scaled) & np.isfinite(own)
+    if is_finite.sum() < 2:
         return None
-    x, y = scaled[is_known], own[is_known]
+    x, y = scaled[is_finite], own[is_finite]
     low, high = int(x.argmin()), int(x.argmax())
     if not x[high] > x[low] or y[high] == y[low]:
         return None

@@ -1,4 +1,4 @@
-"""HTML that is escaped unless it was made here."""
+"""Elements, tables and charts as escaped HTML."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ import numpy as np
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-# words written from right to left, which would turn the signs around them
-_FROM_THE_RIGHT = re.compile(
+# Words in right-to-left scripts would change the order of the characters around them.
+_RIGHT_TO_LEFT = re.compile(
     "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"
 )
 _VOID = {"input", "meta", "wbr"}
 
 
 class Html(str):
-    """Text that is HTML already; any other text is escaped when it is put into an element."""
+    """Text that is already HTML; other text is escaped when it is added to an element."""
 
 
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
-    """``tag("td", name, class_="number", data_v=3)``: children and attributes are escaped; an attribute that is None or
-    False is left out, one that is True has no value."""
-    given = "".join(_attribute(name, value) for name, value in attributes.items())
+    """Return an element such as ``tag("td", name, class_="number", data_v=3)`` with escaped children and attributes.
+
+    Attributes that are None or False are omitted, attributes that are True have no value.
+    """
+    text = "".join(_attribute(name, value) for name, value in attributes.items())
     if element in _VOID:
-        return Html(f"<{element}{given}>")
-    return Html(f"<{element}{given}>{joined(children)}</{element}>")
+        return Html(f"<{element}{text}>")
+    return Html(f"<{element}{text}>{join(children)}</{element}>")
 
 
 def sentence(text: str) -> Html:
-    """Text in which words written from right to left are kept apart from the rest."""
-    return joined(tag("bdi", part) if k % 2 else part for k, part in enumerate(_FROM_THE_RIGHT.split(text)))
+    """Return text in which words in right-to-left scripts are isolated."""
+    return join(tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text)))
 
 
-def joined(children: Iterable[Any], between: str = "") -> Html:
-    """Elements and texts one after the other; what is None is left out."""
-    return Html(between.join(_escaped(child) for child in children if child is not None))
+def join(children: Iterable[Any]) -> Html:
+    """Concatenate elements and escaped text; None is ignored."""
+    return Html("".join(_escape(child) for child in children if child is not None))
 
 
-def _escaped(child: Any) -> str:
+def _escape(child: Any) -> str:
     if isinstance(child, Html):
         return child
     if isinstance(child, list | tuple):
-        return joined(child)
+        return join(child)
     return html.escape(str(child), quote=True)
 
 
@@ -59,93 +61,81 @@ def _attribute(name: str, value: Any) -> str:
     return f" {written}" if value is True else f' {written}="{html.escape(str(value), quote=True)}"'
 
 
-_SEARCHED_FROM = 8  # rows, from which a field to search is worth its place
-_SHOWN = 10  # rows, before the rest is asked for
+_MIN_SEARCHED_ROWS = 8
+_N_SHOWN_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, and whether it holds numbers, is wide, can be sorted, or is left out on phones."""
+    """A column of a table; extra columns are hidden on phones."""
 
     heading: str
     is_number: bool = False
     is_wide: bool = False
-    sorts: bool = True
+    is_sortable: bool = True
     is_extra: bool = False
 
     @property
-    def kinds(self) -> str | None:
-        """Classes of its cells."""
-        words = {"number": self.is_number, "wide": self.is_wide, "extra": self.is_extra}
-        return " ".join(word for word, has in words.items() if has) or None
+    def css_classes(self) -> str | None:
+        classes = {"number": self.is_number, "wide": self.is_wide, "extra": self.is_extra}
+        return " ".join(name for name, applies in classes.items() if applies) or None
 
 
 def table(
-    name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, shown: int = _SHOWN
+    name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, shown: int = _N_SHOWN_ROWS
 ) -> Html:
-    """A table; a cell is text, HTML, or a pair of what is shown and what it is sorted by.
-
-    Parameters
-    ----------
-    name : str
-        Of the element.
-    caption : str
-        What it holds, for everyone.
-    """
+    """Return a table; a cell is text, HTML, or a pair of content and sort key."""
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
-    found = tag(
+    head = [
+        tag("th", column.heading, scope="col", class_=column.css_classes, data_sort=column.is_sortable)
+        for column in columns
+    ]
+    content = tag(
         "table",
         tag("caption", caption, class_="unseen"),
-        tag("thead", tag("tr", [_head(column) for column in columns])),
+        tag("thead", tag("tr", head)),
         tag("tbody", body),
         class_="sortable stacks" if any(column.is_wide for column in columns) else "sortable",
         id=name,
     )
-    region = tag("div", found, class_="scroll", tabindex=0, role="region", aria_label=caption)
-    return tag("div", _tools(name, len(body), shown), region, _on_paper(len(body), shown), class_="table")
+    region = tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    note = None
+    if len(body) > shown:
+        note = tag("p", f"In print: the first {shown:,} of {len(body):,} rows.", class_="on-paper")
+    return tag("div", _tools(name, len(body), shown), region, note, class_="table")
 
 
 def _tools(name: str, n_rows: int, shown: int) -> Html | None:
-    """A field to search, and a button to see all rows."""
-    if n_rows < _SEARCHED_FROM:
+    """Return a search field, and a button that shows all rows."""
+    if n_rows < _MIN_SEARCHED_ROWS:
         return None
     search = tag("label", "Search ", tag("input", type="search", data_table=name, autocomplete="off"))
     more = tag("button", f"Show all {n_rows:,}", type="button", class_="plain", data_more=name, data_number=n_rows)
-    found = tag("span", "", class_="found", id=f"{name}-found", role="status")
-    return tag("div", search, more if n_rows > shown else None, found, class_="tools", hidden=True)
-
-
-def _on_paper(n_rows: int, shown: int) -> Html | None:
-    if n_rows <= shown:
-        return None
-    return tag("p", f"On paper: the first {shown:,} of {n_rows:,} rows.", class_="on-paper")
-
-
-def _head(column: Column) -> Html:
-    return tag("th", column.heading, scope="col", class_=column.kinds, data_sort=column.sorts)
+    status = tag("span", "", class_="found", id=f"{name}-found", role="status")
+    return tag("div", search, more if n_rows > shown else None, status, class_="tools", hidden=True)
 
 
 def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Html:
-    made = []
+    elements = []
     for position, (column, cell) in enumerate(zip(columns, cells, strict=True)):
         content, key = cell if isinstance(cell, tuple) else (cell, None)
         element = "th" if position == 0 else "td"
         scope = "row" if position == 0 else None
         label = column.heading if column.is_number else None
-        made.append(tag(element, content, scope=scope, class_=column.kinds, data_v=key, data_label=label))
-    return tag("tr", made, class_="beyond" if beyond else None)
+        elements.append(tag(element, content, scope=scope, class_=column.css_classes, data_v=key, data_label=label))
+    return tag("tr", elements, class_="beyond" if beyond else None)
 
 
 _MAX_SECTORS = 6
 
 
-def color_of(cluster: int) -> str:
-    """The color of a cluster; after twenty the palette begins again."""
+def cluster_color(cluster: int) -> str:
+    """Return the color of a cluster; colors repeat after twenty clusters."""
     return PALETTE[cluster % len(PALETTE)]
 
 
 def swatch(clusters: Sequence[int], size: int = 12) -> Html:
-    """A disc in the color of a cluster, in sectors for several, a cross for none."""
+    """Return a disc in the color of a cluster, with sectors for several clusters, or a cross for none."""
     r = size / 2
     if not len(clusters):
         mark = tag("path", d=f"M2 2 L{size - 2} {size - 2} M2 {size - 2} L{size - 2} 2", class_="cross")
@@ -154,59 +144,46 @@ def swatch(clusters: Sequence[int], size: int = 12) -> Html:
     return tag("svg", mark, class_="swatch", viewBox=f"0 0 {size} {size}", aria_hidden="true")
 
 
-def answer_bar(certain: int, torn: int, outliers: int) -> Html:
-    """All objects as one bar: certain, torn, outlying."""
-    total = max(certain + torn + outliers, 1)
+def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
+    """Return all objects as one bar: certain, ambiguous, outliers."""
+    total = max(certain + ambiguous + outliers, 1)
     x, parts = 0.0, []
-    for number, name in ((certain, "certain"), (torn, "torn"), (outliers, "outlying")):
+    for number, name in ((certain, "certain"), (ambiguous, "ambiguous"), (outliers, "outlying")):
         width = 1000 * number / total
         if number:
             parts.append(tag("rect", x=_n(x), y=0, width=_n(max(width, 2)), height=14, class_=f"bar-{name}"))
         x += width
-    words = f"{certain:,} certain, {torn:,} torn, {outliers:,} outliers"
-    return tag(
-        "svg",
-        parts,
-        class_="answer-bar",
-        viewBox="0 0 1000 14",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=words,
-    )
+    label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
+    return _bar(parts, "answer-bar", "0 0 1000 14", label)
+
+
+def _bar(parts: list[Html], class_: str, view_box: str, label: str) -> Html:
+    return tag("svg", parts, class_=class_, viewBox=view_box, preserveAspectRatio="none", role="img", aria_label=label)
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
-    """The certain objects of a cluster in its color, and those that may belong to it paler."""
+    """Return a bar of the certain objects of a cluster, and of the possible objects in a paler color."""
     widths = [100 * number / max(most, 1) for number in (certain, possible)]
-    color = color_of(cluster)
-    paler = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
-    sure = tag("rect", x=0, y=0, width=_n(widths[0]), height=10, fill=color)
-    words = f"{certain:,} certain, {possible - certain:,} more possible"
-    return tag(
-        "svg",
-        paler,
-        sure,
-        class_="cluster-bar",
-        viewBox="0 0 100 10",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=words,
-    )
+    color = cluster_color(cluster)
+    pale = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
+    full = tag("rect", x=0, y=0, width=_n(widths[0]), height=10, fill=color)
+    label = f"{certain:,} certain, {possible - certain:,} more possible"
+    return _bar([pale, full], "cluster-bar", "0 0 100 10", label)
 
 
 def line_chart(
     x: ArrayLike,
     y: ArrayLike,
     *,
-    across: str,
-    upwards: str,
-    words: str,
+    x_label: str,
+    y_label: str,
+    description: str,
     marked: int | None = None,
     percent: bool = False,
     low: float | None = None,
     high: float | None = None,
 ) -> Html:
-    """A line with dots; ``marked`` is the position of one that stands out. ``words`` say what it shows."""
+    """Return a line chart; ``marked`` is the position of a highlighted point."""
     width, height, left, right, top, bottom = 440, 220, 46, 22, 12, 40
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     y0 = float(np.nanmin(ys)) if low is None else low
@@ -235,10 +212,10 @@ def line_chart(
         marks,
         tag("polyline", points=points, class_="line"),
         dots,
-        tag("text", across, x=_n((left + width - right) / 2), y=height - 6, text_anchor="middle", class_="axis"),
+        tag("text", x_label, x=_n((left + width - right) / 2), y=height - 6, text_anchor="middle", class_="axis"),
         tag(
             "text",
-            upwards,
+            y_label,
             x=0,
             y=0,
             transform=f"translate(12 {(height - bottom + top) // 2}) rotate(-90)",
@@ -248,7 +225,7 @@ def line_chart(
         class_="chart",
         viewBox=f"0 0 {width} {height}",
         role="img",
-        aria_label=words,
+        aria_label=description,
     )
 
 
@@ -257,67 +234,67 @@ def scatter(
     sets: Sequence[Sequence[int]],
     which: np.ndarray,
     names: Sequence[str],
-    words: str,
+    description: str,
     *,
-    one_unit: bool,
+    equal_aspect: bool,
 ) -> Html:
-    """The map for paper, and where no script runs: dots for certain objects, sectors for torn ones, crosses."""
+    """Return a static map: dots for certain objects, sectors for ambiguous ones, crosses for outliers."""
     width, height, edge = 900, 560, 14
     low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
-    room = np.array([width - 2 * edge, height - 2 * edge])
-    if one_unit:  # a step to the right is worth one upwards
-        span = room * (span / room).max()
+    inner = np.array([width - 2 * edge, height - 2 * edge])
+    if equal_aspect:
+        span = inner * (span / inner).max()
     at = (xy - (low + high) / 2) / span
-    px, py = width / 2 + at[:, 0] * room[0], height / 2 - at[:, 1] * room[1]
-    certain, torn, crosses = [], [], []
+    px, py = width / 2 + at[:, 0] * inner[0], height / 2 - at[:, 1] * inner[1]
+    certain, ambiguous, crosses = [], [], []
     for x, y, s in zip(px, py, which, strict=True):
         clusters = sets[int(s)]
         if not (math.isfinite(x) and math.isfinite(y)):
             continue
         if len(clusters) == 1:
-            color = color_of(clusters[0])
+            color = cluster_color(clusters[0])
             certain.append(Html(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{color}" fill-opacity="0.7"></circle>'))
         elif len(clusters):
-            torn.append(_disc(float(x), float(y), 4.5, clusters))
+            ambiguous.append(_disc(float(x), float(y), 4.5, clusters))
         else:
             d = f"M{x - 4:.0f} {y - 4:.0f}l8 8M{x - 4:.0f} {y + 4:.0f}l8 -8"
             crosses.append(tag("path", d=d, class_="cross"))
     return tag(
         "svg",
         certain,
-        torn,
+        ambiguous,
         crosses,
         _cluster_names(px, py, sets, which, names),
         class_="static-map",
         viewBox=f"0 0 {width} {height}",
         role="img",
-        aria_label=words,
+        aria_label=description,
     )
 
 
 def _cluster_names(
     px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
 ) -> Html:
-    """The name of each cluster in the middle of its certain objects that are drawn."""
+    """Return the name of each cluster at the median of its certain objects."""
     out = []
-    drawn = np.isfinite(px) & np.isfinite(py)
+    is_visible = np.isfinite(px) & np.isfinite(py)
     for k, name in enumerate(names):
-        members = drawn & np.array([tuple(sets[int(s)]) == (k,) for s in which])
+        members = is_visible & np.array([tuple(sets[int(s)]) == (k,) for s in which])
         if members.any():
             x, y = np.median(px[members]), np.median(py[members])
             out.append(tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name"))
-    return joined(out)
+    return join(out)
 
 
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
-    """A disc in equal sectors."""
-    colors = [color_of(k) for k in clusters[:_MAX_SECTORS]]
+    """Return a disc with equal sectors."""
+    colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
         return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
     angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]
     ends = [(x + r * math.cos(a), y - r * math.sin(a)) for a in angles]
-    return joined(
+    return join(
         tag(
             "path", d=f"M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}A{_n(r)} {_n(r)} 0 0 0 {_n(b[0])} {_n(b[1])}Z", fill=color
         )
@@ -326,7 +303,7 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
 
 
 def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> list[float]:
-    """Round numbers between two others."""
+    """Return round numbers between two numbers."""
     step = 10 ** math.floor(math.log10((high - low) / number))
     step *= min((m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10)
     if whole:
@@ -336,5 +313,5 @@ def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> 
 
 
 def _n(value: float) -> str:
-    """A coordinate with one digit."""
+    """Format a coordinate with one digit."""
     return f"{float(value):.1f}".removesuffix(".0")

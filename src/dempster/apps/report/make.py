@@ -1,4 +1,4 @@
-"""Make a report of a model, a partition or a run."""
+"""Create a report on a model, a partition or the result of a recipe."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dempster._text import format_count
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe
 from dempster.apps.report.facts import Facts, collect_facts
-from dempster.apps.report.inputs import ReportInput, read_input, short_name
 from dempster.apps.report.page import render_page
+from dempster.apps.report.report_input import ReportInput, resolve_report_input, short_name
 from dempster.explain import Stability
 from dempster.io.atomic import as_path, atomic_write
 
@@ -50,50 +50,47 @@ def make_report(
     fit_params: Mapping[str, Any] | None = None,
     random_state: Seed = 0,
 ) -> Report:
-    """One page on a partition, for a person who must act on it.
+    """Create a report on a partition, as one self-contained HTML page.
 
-    What was done and found in two sentences; a map to hover and zoom; the clusters in words; which of them are hard to
-    tell apart, the torn objects and the outliers, with reasons; how far to trust it all; how to get it again.
+    The page has a summary, an interactive map, profiles of the clusters, explanations of ambiguous objects and
+    outliers, measures of reliability, and the code to reproduce the result.
 
     Parameters
     ----------
     subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
-        What the report is about. Of a partition or labels alone only the partition is known.
+        The result to report.
     table : array-like, table, or list or dictionary of tables, optional
-        The objects, as `fit` took them; dissimilarities where the method takes these. Without it there are neither
-        profiles nor reasons.
+        The objects, or their dissimilarities, as passed to `fit`. Without it there are no profiles and no explanations.
     y : array-like of shape (n,), optional
-        Known classes, to see what the doubt is worth. Nothing else in the report depends on them.
+        Known classes. They are compared with the clusters and do not change other parts of the report.
     attributes : table of n rows, optional
-        Columns by which clusters are described and objects are drawn, if these are others than those of ``table``:
-        attributes of objects that were clustered by dissimilarities, further columns, their own units.
+        Columns that describe the objects, if they differ from ``table``: attributes of objects that were clustered by
+        dissimilarities, further columns, or columns before scaling.
     metric : {"precomputed"} or None
-        For a partition or labels: ``table`` holds dissimilarities.
+        "precomputed" if ``subject`` is a partition or labels, and ``table`` holds dissimilarities.
     recipe : Recipe, optional
-        How it was made, for the command and the code that make it again; an outcome brings its own.
+        Recipe of the result, for the command and the code that reproduce it. A `RecipeResult` contains its recipe.
     title : str, optional
     names : sequence of c names or mapping, optional
-        Names of the clusters: one for each, or those of some by a mapping from their names in the partition.
+        Names of the clusters: one for each, or a mapping from names in the partition to new names.
     stability : bool or Stability, default=True
-        Whether to run the method again on parts of the objects, or the result of `dempster.explain.stability`.
+        Whether to measure stability by refits to samples, or the result of `dempster.explain.stability`.
     seconds : float, default=8
-        How much processor time the runs for stability may take together. They use at most 500 objects (10 for each
-        cluster if that is more). There are ten of them; where these would take longer, five; where these would too,
-        stability is left out. The page says so.
+        Maximum processor time of these refits. They use at most 500 objects (or 10 for each cluster, if that is more).
+        There are ten refits, five if ten take too long, or none if five take too long.
     n_explained : int, default=12
-        How many torn objects, and how many outliers, are explained.
+        Number of ambiguous objects, and of outliers, that are explained.
     max_points : int, default=20,000
-        Objects on the map; of more a sample is drawn, and the page says so.
+        Maximum number of objects on the map; a sample is shown if there are more.
     fit_params : mapping, optional
-        What `fit` was given besides (``constraints``, ``y``, ``sample_weight``), for stability; an outcome brings its
-        own.
+        Other arguments of `fit` (``constraints``, ``y``, ``sample_weight``), for the refits. A `RecipeResult` contains
+        them.
     random_state : int, RandomState, Generator or None, default=0
-        For all samples: the same report twice, unless a method is so slow that ``seconds`` decides.
+        Seed of all samples. The report is reproducible unless ``seconds`` limits the refits.
 
     Returns
     -------
     Report
-        With ``to_html()`` and ``save(path)``.
 
     Examples
     --------
@@ -121,7 +118,7 @@ def make_report(
     for name, value in values.items():
         rule.check(value, name, _RULES[name])
     rng = generator(random_state)
-    data = read_input(
+    data = resolve_report_input(
         subject,
         table,
         attributes=attributes,
@@ -143,12 +140,12 @@ def make_report(
 
 
 def _default_title(data: ReportInput) -> str:
-    what = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
-    return f"{format_count(data.partition.n_clusters, 'cluster')} of {what}"
+    objects = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
+    return f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
 
 
 class Report:
-    """A report on a partition; made by `make_report`.
+    """A report on a partition; returned by `make_report`.
 
     Attributes
     ----------
@@ -161,7 +158,7 @@ class Report:
     >>> report = make_report([0, 0, 1, 1, -1], [[1.0], [1.2], [5.0], [5.1], [90.0]], title="Five stones")
     >>> report
     Report('Five stones', 5 objects, 2 clusters)
-    >>> "1 fits into none" in report.to_html()
+    >>> "1 is an outlier" in report.to_html()
     True
     """
 
@@ -171,10 +168,12 @@ class Report:
 
     @property
     def n_objects(self) -> int:
+        """Number of objects."""
         return self._facts.counts.n_objects
 
     @property
     def n_clusters(self) -> int:
+        """Number of clusters."""
         return self._facts.counts.n_clusters
 
     @cached_property
@@ -182,16 +181,16 @@ class Report:
         return render_page(self._facts, self.title)
 
     def to_html(self) -> str:
-        """The page, complete in itself: it loads nothing from elsewhere, and the same report gives the same text."""
+        """Return the page as HTML. It loads no other files."""
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all.
+        """Write the page to a file, atomically.
 
         Parameters
         ----------
         path : path
-            The file to make or to replace, as ``report.html``.
+            The file to create or replace, for example ``report.html``.
 
         Returns
         -------
@@ -207,6 +206,5 @@ class Report:
         return f"Report({self.title!r}, {self.n_objects:,} objects, {self.n_clusters:,} clusters)"
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, for notebooks."""
         frame = html.escape(self.to_html(), quote=True)
         return f'<iframe srcdoc="{frame}" sandbox="allow-scripts" width="100%" height="720"></iframe>'

@@ -1,4 +1,4 @@
-"""Sections of a report as HTML, and the page they make."""
+"""Render the sections of a report as one HTML page."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 import dempster
 from dempster._text import format_count, format_share
 from dempster.apps.map import STATIC_FOLDER, pack_objects
+from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.coordinates import Axis, MapCoordinates
 from dempster.apps.report.facts import DoubtfulObject, Facts
 from dempster.apps.report.html import (
@@ -31,22 +32,26 @@ from dempster.apps.report.html import (
     table,
     tag,
 )
-from dempster.apps.report.inputs import ReportInput, short_name
-from dempster.apps.report.profiles import ClusterProfiles
+from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 
-_SHADES = 10  # of the heat map
+_N_SHADES = 10  # of the heat map, in each direction
 
 
 def render_page(facts: Facts, title: str) -> str:
-    """Render the report as one HTML file with its style, script and data; it loads nothing else."""
+    """Render the report as one HTML file that contains its style, script and data."""
     listed = caveats(facts)
-    places = [("#clusters", "Clusters"), ("#doubt", "The doubtful"), ("#trust", "Trust"), ("#repeat", "Do it again")]
+    sections = [
+        ("#clusters", "Clusters"),
+        ("#doubt", "Doubtful objects"),
+        ("#trust", "Reliability"),
+        ("#repeat", "Reproduce"),
+    ]
     if facts.coordinates is not None:
-        places.insert(0, ("#map-section", "Map"))
+        sections.insert(0, ("#map-section", "Map"))
     theme = tag("button", "Dark", type="button", class_="plain live", id="theme", hidden=True)
-    links = tag("div", [tag("a", words, href=place) for place, words in places], class_="links")
+    links = tag("div", [tag("a", name, href=target) for target, name in sections], class_="links")
     script, style = _read_script(), _read_style()
     body = tag(
         "body",
@@ -61,13 +66,13 @@ def render_page(facts: Facts, title: str) -> str:
             _repeat_section(facts),
             tag(
                 "footer",
-                f"Made with dempster {dempster.__version__}. This file is complete: it loads nothing from elsewhere.",
+                f"Created with dempster {dempster.__version__}. This file loads no other files.",
             ),
         ),
         Html(f'<script type="application/octet-stream" id="data">{_map_data(facts)}</script>'),
         Html(f'<script type="module">{script}</script>'),
     )
-    # Only this script and this style may act, and nothing may be loaded or sent.
+    # The policy allows only this script and this style, and forbids all requests.
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -91,19 +96,19 @@ def _digest(text: str) -> str:
 
 @cache
 def _read_script() -> str:
-    """Read the scripts into one module: the plot that the studio also uses, then those of the report."""
+    """Return the scripts as one module: the plot that the studio also uses, then those of the report."""
     own = [_read_static(name) for name in ("page.js", "tables.js", "map.js")]
     return "\n".join([(STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"), *own])
 
 
 @cache
 def _read_style() -> str:
-    """Read the style sheet and add the shades of the heat map, in the first two colors of the palette."""
+    """Return the style sheet with the shades of the heat map, in the first two colors of the palette."""
     low, high = (", ".join(str(int(color[k : k + 2], 16)) for k in (1, 3, 5)) for color in PALETTE[:2])
     shades = [
         f".{name}-{k} {{ background: rgba({color}, {0.05 * k:.2f}); }}"
         for name, color in (("low", low), ("high", high))
-        for k in range(1, _SHADES + 1)
+        for k in range(1, _N_SHADES + 1)
     ]
     return "\n".join([_read_static("page.css"), *shades])
 
@@ -116,12 +121,12 @@ def _read_static(name: str) -> str:
 
 
 def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
-    """Title, two sentences, three numbers."""
+    """Return the title, the summary and the numbers of objects."""
     counts = facts.counts
     numbers = [
-        ("certain", "Certain", counts.n_certain, "clearly in one cluster"),
-        ("torn", "Torn", counts.n_torn, "between clusters; the data cannot say"),
-        ("outlying", "Outliers", counts.n_outliers, "like none of the clusters"),
+        ("certain", "Certain", counts.n_certain, "belong to one cluster"),
+        ("ambiguous", "Ambiguous", counts.n_ambiguous, "may belong to several clusters"),
+        ("outlying", "Outliers", counts.n_outliers, "belong to no cluster"),
     ]
     cards = [
         tag(
@@ -131,20 +136,20 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
                 "dd",
                 tag("strong", f"{number:,}"),
                 tag("span", format_share(number, counts.n_objects), class_="share"),
-                tag("small", words),
+                tag("small", meaning),
             ),
         )
-        for kind, name, number, words in numbers
+        for kind, name, number, meaning in numbers
     ]
-    link = tag("a", f"{format_count(n_caveats, 'thing')} to bear in mind", href="#caveats")
+    link = tag("a", format_count(n_caveats, "limitation"), href="#caveats")
     return tag(
         "header",
         tag("p", "Evidential clustering report", class_="overline"),
         tag("h1", title),
         tag("p", f"{describe_run(facts)} {describe_outcome(facts)}", class_="lede"),
         tag("dl", cards, class_="numbers"),
-        answer_bar(counts.n_certain, counts.n_torn, counts.n_outliers),
-        tag("p", link, " before you act.", class_="mind") if n_caveats else None,
+        answer_bar(counts.n_certain, counts.n_ambiguous, counts.n_outliers),
+        tag("p", "Note the ", link, " before you use the result.", class_="mind") if n_caveats else None,
         id="top",
     )
 
@@ -152,34 +157,33 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
 # ---- map ------------------------------------------------------------------------------------------------------------
 
 MAX_LEGEND_ENTRIES = 20  # a longer legend scrolls
-MAX_STILL_OBJECTS = 1500  # objects of the picture that needs no script
-MAX_STILL_NAMES = 30
-MAX_NAMES_CHARACTERS = 600_000  # all names of objects together
-_LEVELS = 65_534  # steps of a coordinate; 65,535 says that it is unknown
-_HOW_TO_MOVE = " Drag to move; zoom by the buttons, by pinching, or by Ctrl and the wheel."
+MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # of the map without a script
+MAX_NAMES_CHARACTERS = 600_000  # total length of the object names
+_N_LEVELS = 65_534  # levels of a coordinate; 65,535 marks missing values
+_HOW_TO_MOVE = " Drag to move the map. Zoom with the buttons, by pinching, or with Ctrl and the mouse wheel."
 
 
 def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
-    """A plot with menus and a legend, and a still picture for paper."""
+    """Return the interactive plot with menus and a legend, and a static map for print."""
     n, m = facts.counts.n_objects, len(coordinates.rows)
     size = f"{m:,} of {n:,} objects" if m < n else f"{n:,} objects"
-    caption = f"{size}; {coordinates.how}. Two colors: torn between these clusters. Cross: outlier."
-    buttons = (("+", "in", "zoom in"), ("−", "out", "zoom out"), ("⟲", "reset", "whole map"))
+    caption = f"{size}; {coordinates.how}. Two colors: ambiguous between these clusters. Cross: outlier."
+    buttons = (("+", "in", "zoom in"), ("−", "out", "zoom out"), ("⟲", "reset", "reset the view"))
     zoom = [
         tag("button", sign, type="button", class_="square", data_zoom=what, aria_label=label)
         for sign, what, label in buttons
     ]
     menus = tag(
         "div",
-        _axis_menu("x", "Across", coordinates.axes, coordinates.first[0]),
-        _axis_menu("y", "Upwards", coordinates.axes, coordinates.first[1]),
+        _axis_menu("x", "Horizontal axis", coordinates.axes, coordinates.first[0]),
+        _axis_menu("y", "Vertical axis", coordinates.axes, coordinates.first[1]),
         tag("div", *zoom, class_="zoom"),
         class_="menus",
     )
     has_edge = any(axis.inner != axis.ends for axis in (coordinates.axes[a] for a in coordinates.first))
     left_out = None
     if coordinates.n_left_out:
-        left_out = f" The menus have the {len(coordinates.axes) - 3} columns that differ most between the clusters."
+        left_out = f" The menus list the {len(coordinates.axes) - 3} columns that differ most between the clusters."
     figure = tag(
         "figure",
         tag("div", menus, _legend(facts), class_="live", hidden=True),
@@ -190,12 +194,12 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
             class_="live stage",
             hidden=True,
         ),
-        _still_map(facts, coordinates, caption),
+        _static_map(facts, coordinates, caption),
         tag(
             "figcaption",
             caption,
             left_out,
-            tag("span", " Objects far from all others are drawn at the edge.", class_="still") if has_edge else None,
+            tag("span", " Objects far from the others are shown at the edge.", class_="still") if has_edge else None,
             tag("span", "", class_="live", id="outside", hidden=True),
             tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
         ),
@@ -209,13 +213,13 @@ def _axis_menu(name: str, label: str, axes: list[Axis], selected: int) -> Html:
 
 
 def _legend(facts: Facts) -> Html:
-    """A box to tick for each cluster, for torn objects and for outliers."""
+    """Return a checkbox for each cluster, for ambiguous objects and for outliers."""
     entries = [
         (str(k), swatch((k,)), facts.data.cluster_name(k), int(facts.counts.certain[k]))
         for k in range(facts.counts.n_clusters)
     ]
-    if facts.counts.n_torn:
-        entries.append(("torn", swatch((0, 1)), "between clusters", facts.counts.n_torn))
+    if facts.counts.n_ambiguous:
+        entries.append(("ambiguous", swatch((0, 1)), "ambiguous", facts.counts.n_ambiguous))
     if facts.counts.n_outliers:
         entries.append(("none", swatch(()), "outliers", facts.counts.n_outliers))
     boxes = [
@@ -229,8 +233,7 @@ def _legend(facts: Facts) -> Html:
         for key, mark, name, number in entries
     ]
     all_or_none = [
-        tag("button", words, type="button", class_="plain", data_all=key)
-        for words, key in (("All", "1"), ("None", "0"))
+        tag("button", text, type="button", class_="plain", data_all=key) for text, key in (("All", "1"), ("None", "0"))
     ]
     return tag(
         "fieldset",
@@ -241,24 +244,24 @@ def _legend(facts: Facts) -> Html:
     )
 
 
-def _still_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
-    """The map for paper, and where no script runs."""
+def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
+    """Return the map for print, and for browsers without scripts."""
     partition, m = facts.data.partition, len(coordinates.rows)
-    some = np.arange(m) if m <= MAX_STILL_OBJECTS else np.unique(np.linspace(0, m - 1, MAX_STILL_OBJECTS).astype(int))
+    some = np.arange(m) if m <= MAX_STATIC_OBJECTS else np.unique(np.linspace(0, m - 1, MAX_STATIC_OBJECTS).astype(int))
     axes = [coordinates.axes[a] for a in coordinates.first]
     names = [facts.data.cluster_name(k) for k in range(facts.counts.n_clusters)]
     return scatter(
         np.column_stack([np.clip(axis.values[some], *axis.inner) for axis in axes]),
         list(partition.focal_sets),
         partition.best_set[coordinates.rows[some]],
-        names if len(names) <= MAX_STILL_NAMES else [],
+        names if len(names) <= MAX_STATIC_NAMES else [],
         f"Scatter plot of {caption}",
-        one_unit=all(axis.kind == "component" for axis in axes),
+        equal_aspect=all(axis.kind == "component" for axis in axes),
     )
 
 
 def _map_data(facts: Facts) -> str:
-    """What the script draws, in base64, which holds no character that could end the element."""
+    """Return the data of the map in base64, which cannot contain the end of the script element."""
     coordinates, data = facts.coordinates, facts.data
     if coordinates is None:
         return ""
@@ -291,42 +294,42 @@ def _map_data(facts: Facts) -> str:
 
 
 def _quantize(axis: Axis) -> np.ndarray:
-    """Return the values in steps between the smallest and the largest one."""
+    """Return the values as integer levels between the smallest and the largest value."""
     low, high = axis.ends
     with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _LEVELS)
-    return np.where(np.isfinite(axis.values), steps, _LEVELS + 1).astype(np.uint16)
+        steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS)
+    return np.where(np.isfinite(axis.values), steps, _N_LEVELS + 1).astype(np.uint16)
 
 
 # ---- clusters -------------------------------------------------------------------------------------------------------
 
-N_OPEN_CARDS = 12  # further cards are folded
+N_OPEN_CARDS = 12  # the others are collapsed
 N_CARD_ATTRIBUTES = 4
 MAX_HEAT_COLUMNS, MAX_HEAT_ROWS = 24, 20  # a longer heat map scrolls
 
 
 def _clusters_section(facts: Facts) -> Html:
-    """A table of all clusters, the attributes in which each differs, and the heat map."""
+    """Return a table of all clusters, a card for each cluster, and the heat map."""
     profiles = facts.profiles
     cards = [] if profiles is None else [_cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)]
     more = None
     if len(cards) > N_OPEN_CARDS:
-        words = f"{format_count(len(cards) - N_OPEN_CARDS, 'more cluster')} in words"
-        more = tag("details", tag("summary", words), tag("div", cards[N_OPEN_CARDS:], class_="cards"))
+        summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
+        more = tag("details", tag("summary", summary), tag("div", cards[N_OPEN_CARDS:], class_="cards"))
     return tag(
         "section",
-        tag("h2", "The clusters"),
+        tag("h2", "Clusters"),
         _cluster_table(facts),
         tag("div", cards[:N_OPEN_CARDS], class_="cards") if cards else None,
         more,
         _heat_map(facts, profiles) if profiles is not None and facts.counts.n_clusters > 1 else None,
         id="clusters",
-        aria_label="The clusters",
+        aria_label="Clusters",
     )
 
 
 def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
-    """The name of an object; the script makes it a link to the map."""
+    """Return the name of an object, which the script links to the map."""
     name = short_name(facts.data.objects[position], limit)
     return tag("span", tag("bdi", name), class_="object", data_object=position)
 
@@ -335,7 +338,7 @@ def _cluster_table(facts: Facts) -> Html:
     counts, trust = facts.counts, facts.trust
     columns = [
         Column("Cluster"),
-        Column("Certain and possible", sorts=False),
+        Column("Certain and possible", is_sortable=False),
         Column("Certain", is_number=True),
         Column("Possible", is_number=True),
     ]
@@ -347,7 +350,7 @@ def _cluster_table(facts: Facts) -> Html:
         measures.append(trust.jaccard)
         columns.append(Column("Stability", is_number=True))
     if facts.profiles is not None:
-        columns.append(Column("Typical objects", sorts=False, is_extra=True))
+        columns.append(Column("Typical objects", is_sortable=False, is_extra=True))
     rows = []
     for k in range(counts.n_clusters):
         certain, possible = int(counts.certain[k]), int(counts.possible[k])
@@ -376,29 +379,29 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
     differences = [
         tag(
             "li",
-            tag("strong", tag("bdi", one.label)),
-            f" {one.words}: ",
-            tag("span", one.value, class_="value"),
-            tag("span", f" (rest {one.rest})", class_="quiet"),
+            tag("strong", tag("bdi", difference.label)),
+            f" {difference.words}: ",
+            tag("span", difference.value, class_="value"),
+            tag("span", f" (rest {difference.rest})", class_="quiet"),
         )
-        for one in profiles.differences(cluster, N_CARD_ATTRIBUTES)
+        for difference in profiles.differences(cluster, N_CARD_ATTRIBUTES)
     ]
-    words = tag("ul", differences) if differences else tag("p", "Like the rest.")
+    body = tag("ul", differences) if differences else tag("p", "Similar to the rest.")
     if not certain:
-        words = tag("p", "No object is certain of it.")
+        body = tag("p", "This cluster has no certain object.")
     typical = tag("p", "Typical: ", _typical_objects(facts, profiles, cluster), class_="quiet typical")
     return tag(
         "article",
         tag("h3", swatch((cluster,)), tag("bdi", facts.data.cluster_name(cluster))),
         tag("p", size, class_="quiet"),
-        words,
+        body,
         typical if certain else None,
         class_="card",
     )
 
 
 def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
-    """A cell for each cluster and attribute: its mean, shaded by how much it differs from the rest."""
+    """Return a table of means by cluster and attribute, shaded by the difference from the rest."""
     columns = profiles.strongest(MAX_HEAT_COLUMNS)
     features = [profiles.profile.features[q] for q in columns]
     delta, mean = profiles.profile.statistics["delta"], profiles.profile.statistics["mean"]
@@ -410,15 +413,15 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
         ]
         rows.append(tag("tr", tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row"), cells))
     n_features = len(profiles.profile.features)
-    words = "Mean of each attribute by cluster, or the share of a category. "
+    caption = "Mean of each attribute by cluster, or share of a category. "
     if len(columns) < n_features:
-        words += f"Shown are the {len(columns)} that differ most, of {n_features:,}."
+        caption += f"Only the {len(columns)} of {n_features:,} that differ most are shown."
     shades = (("lower", " low-8"), ("", " low-4"), ("", ""), ("", " high-4"), ("higher", " high-8"))
     key = [tag("span", text, class_=f"key-cell{shade}") for text, shade in shades]
     head = [tag("th", tag("bdi", _breakable(feature.label)), scope="col") for feature in features]
     heat = tag(
         "table",
-        tag("caption", words),
+        tag("caption", caption),
         tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head)),
         tag("tbody", rows),
         class_="heat",
@@ -426,23 +429,23 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
     kind = "scroll tall" if len(rows) > MAX_HEAT_ROWS else "scroll"
     return tag(
         "div",
-        tag("h3", "What differs"),
+        tag("h3", "Differences between clusters"),
         tag("p", *key, " than the rest", class_="heat-key"),
         tag("div", heat, class_=kind, tabindex=0, role="region", aria_label="Means by cluster"),
     )
 
 
 def _breakable(name: str) -> list[Any]:
-    """A name that may be broken after its separators."""
+    """Return a name with possible line breaks after its separators."""
     parts = re.split(r"(?<=[_/.\-])", name)
     return [piece for part in parts for piece in (part, tag("wbr"))][:-1]
 
 
 def _shade(delta: float) -> str:
-    """The class of a shade: Cliff's delta in tenths."""
+    """Return the CSS class for a value of Cliff's delta."""
     if np.isnan(delta):
         return ""
-    strength = min(int(abs(delta) * _SHADES), _SHADES)
+    strength = min(int(abs(delta) * _N_SHADES), _N_SHADES)
     return f"{'high' if delta > 0 else 'low'}-{strength}" if strength else ""
 
 
@@ -450,28 +453,24 @@ def _shade(delta: float) -> str:
 
 
 def _doubt_section(facts: Facts) -> Html:
-    """Pairs of clusters, torn objects and outliers."""
+    """Return tables of pairs of clusters, ambiguous objects and outliers."""
     counts = facts.counts
     body = []
     if facts.pairs:
         body.append(_pair_table(facts))
-    if counts.n_torn:
-        heading = format_count(counts.n_torn, "torn object")
-        body.append(_object_table(facts, facts.torn, counts.n_torn, heading, "Torn objects, the most doubtful first"))
+    if counts.n_ambiguous:
+        body.append(_object_table(facts, facts.ambiguous, counts.n_ambiguous))
     if counts.n_outliers:
-        heading = format_count(counts.n_outliers, "outlier")
-        body.append(
-            _object_table(facts, facts.outliers, counts.n_outliers, heading, "Outliers, the clearest first", torn=False)
-        )
+        body.append(_object_table(facts, facts.outliers, counts.n_outliers, are_outliers=True))
     if not body:
-        body.append(tag("p", "No object is torn between clusters, and none is an outlier."))
-    return tag("section", tag("h2", "The doubtful"), *body, id="doubt", aria_label="The doubtful")
+        body.append(tag("p", "There are no ambiguous objects and no outliers."))
+    return tag("section", tag("h2", "Doubtful objects"), *body, id="doubt", aria_label="Doubtful objects")
 
 
 def _pair_table(facts: Facts) -> Html:
     is_explained = facts.profiles is not None
-    columns = [Column("Hard to tell apart"), Column("Objects between", is_number=True)]
-    columns += [Column("What tells them apart", is_wide=True, sorts=False)] if is_explained else []
+    columns = [Column("Clusters"), Column("Ambiguous objects", is_number=True)]
+    columns += [Column("Best rule to separate them", is_wide=True, is_sortable=False)] if is_explained else []
     rows = []
     for pair in facts.pairs:
         names = [tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters]
@@ -479,37 +478,38 @@ def _pair_table(facts: Facts) -> Html:
         rule = [sentence(pair.rule), tag("small", describe_separation(pair.separation))]
         row = [(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects)]
         rows.append([*row, rule] if is_explained else row)
-    heading = tag("h3", "Clusters that are hard to tell apart")
+    heading = tag("h3", "Clusters that are hard to distinguish")
     return tag("div", heading, table("pair-table", "Pairs of clusters", columns, rows))
 
 
-def _object_table(
-    facts: Facts, objects: Sequence[DoubtfulObject], total: int, heading: str, caption: str, *, torn: bool = True
-) -> Html:
-    n_explained = sum(1 for one in objects if one.reasons)
-    which = "the most doubtful" if torn else "the clearest"
-    words = f"The table has {which} {len(objects):,}" if len(objects) < total else "The table has all of them"
+def _object_table(facts: Facts, objects: Sequence[DoubtfulObject], total: int, *, are_outliers: bool = False) -> Html:
+    kind = "outlier" if are_outliers else "ambiguous object"
+    order = "by decreasing mass on the empty set" if are_outliers else "by decreasing doubt"
+    n_explained = sum(1 for obj in objects if obj.reasons)
+    notes = f"Sorted {order}."
+    if len(objects) < total:
+        notes += f" The table has the first {len(objects):,}."
     if 0 < n_explained < len(objects):
-        words += f", the first {n_explained} with their reasons"
+        notes += f" The first {n_explained} are explained."
     columns = [
         Column("Object"),
-        Column("Torn between" if torn else "Nearest cluster"),
-        Column("Doubt" if torn else "Mass", is_number=True),
+        Column("Nearest cluster" if are_outliers else "Ambiguous between"),
+        Column("Mass" if are_outliers else "Doubt", is_number=True),
     ]
-    columns += [Column("Why", is_wide=True, sorts=False)] if n_explained else []
+    columns += [Column("Explanation", is_wide=True, is_sortable=False)] if n_explained else []
     partition, rows = facts.data.partition, []
-    for one in objects:
-        clusters = np.flatnonzero(partition.focal_sets.membership[partition.best_set[one.position]])
-        answer, measure = (one.answer, one.doubt) if torn else (one.label, one.mass)
+    for obj in objects:
+        clusters = np.flatnonzero(partition.focal_sets.membership[partition.best_set[obj.position]])
+        answer, measure = (obj.label, obj.mass) if are_outliers else (obj.answer, obj.doubt)
         cell = tag("span", swatch([int(k) for k in clusters]), tag("bdi", answer), class_="cluster")
-        reasons = [tag("p", sentence(reason)) for reason in one.reasons] or "–"
-        row = [_object_link(facts, one.position), cell, (f"{measure:.2f}", round(measure, 6))]
+        reasons = [tag("p", sentence(reason)) for reason in obj.reasons] or "–"
+        row = [_object_link(facts, obj.position), cell, (f"{measure:.2f}", round(measure, 6))]
         rows.append([*row, reasons] if n_explained else row)
     return tag(
         "div",
-        tag("h3", heading),
-        tag("p", f"{words}.", class_="quiet"),
-        table("torn-table" if torn else "outlier-table", caption, columns, rows),
+        tag("h3", format_count(total, kind)),
+        tag("p", notes, class_="quiet"),
+        table("outlier-table" if are_outliers else "ambiguous-table", f"{kind.capitalize()}s", columns, rows),
     )
 
 
@@ -517,66 +517,66 @@ def _object_table(
 
 
 def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
-    """Verdicts, the charts behind them, and caveats."""
-    found = [tag("article", tag("h3", heading), tag("p", words), class_="card") for heading, words in verdicts(facts)]
+    """Return verdicts, charts and caveats."""
+    cards = [tag("article", tag("h3", heading), tag("p", text), class_="card") for heading, text in verdicts(facts)]
     charts, number, kept = [], facts.number, facts.trust.kept
     if number is not None and len(number) > 1:
-        words = f"Support for each number of clusters, largest for {number.best}"
+        description = f"Support for each number of clusters, largest for {number.best}"
         chart = line_chart(
             number.n_clusters,
             number.support,
-            across="number of clusters",
-            upwards="support",
-            words=words,
+            x_label="number of clusters",
+            y_label="support",
+            description=description,
             marked=int(number.support.argmax()),
             low=0,
             high=1,
         )
-        charts.append(tag("figure", tag("h3", "How many clusters"), chart, tag("figcaption", f"{words}.")))
+        charts.append(tag("figure", tag("h3", "Number of clusters"), chart, tag("figcaption", f"{description}.")))
     if kept is not None:
-        words = "Agreement with the known classes when only the surest objects are kept"
+        description = "Agreement with the known classes if only the objects with the least doubt are kept"
         chart = line_chart(
             kept.share,
             kept.quality,
-            across="share of the objects kept",
-            upwards="adjusted Rand index",
-            words=words,
+            x_label="share of the objects kept",
+            y_label="adjusted Rand index",
+            description=description,
             percent=True,
             low=min(0.0, float(kept.quality.min())),
             high=1,
         )
-        charts.append(tag("figure", tag("h3", "What the doubt is worth"), chart, tag("figcaption", f"{words}.")))
-    mind = tag("ul", [tag("li", words) for words in listed], class_="caveats")
+        charts.append(tag("figure", tag("h3", "Retention curve"), chart, tag("figcaption", f"{description}.")))
+    limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
     return tag(
         "section",
-        tag("h2", "How far to trust it"),
-        tag("div", found, class_="verdicts") if found else tag("p", "Nothing could be measured here; see below why."),
+        tag("h2", "Reliability"),
+        tag("div", cards, class_="verdicts") if cards else tag("p", "No measure could be computed."),
         tag("div", charts, class_="charts") if charts else None,
-        tag("div", tag("h3", "To bear in mind"), mind, id="caveats") if listed else None,
+        tag("div", tag("h3", "Limitations"), limitations, id="caveats") if listed else None,
         id="trust",
-        aria_label="How far to trust it",
+        aria_label="Reliability",
     )
 
 
-# ---- how to repeat it -----------------------------------------------------------------------------------------------
+# ---- reproduction ---------------------------------------------------------------------------------------------------
 
 MAX_SETTING_CHARACTERS, MAX_CHOICE_CHARACTERS = 120, 300
 
 
 def _repeat_section(facts: Facts) -> Html:
-    """Command, code, settings and versions that give the same result."""
+    """Return the command, code, settings and versions that reproduce the result."""
     data = facts.data
     recipe = data.recipe
     run = _describe_run(facts) | ({"read from": data.file_names} if data.file_names else {})
     return tag(
         "section",
-        tag("h2", "Do it again"),
+        tag("h2", "Reproduce"),
         _code_block("Command", None if recipe is None else recipe.to_command(), "command"),
         _code_block("Python", _write_code(data) if recipe is None else recipe.to_code(), "code"),
         tag("div", _settings(data), tag("div", tag("h3", "Run"), _entries(run), id="run"), class_="lists"),
         _convergence_chart(facts.history),
         id="repeat",
-        aria_label="Do it again",
+        aria_label="Reproduce",
     )
 
 
@@ -592,13 +592,13 @@ def _code_block(heading: str, text: str | None, name: str) -> Html | None:
 
 
 def _write_code(data: ReportInput) -> str | None:
-    """Write Python code that fits the model again; None for a partition alone."""
+    """Return Python code that fits the model; None for a partition alone."""
     if data.estimator is None:
         return None
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
     for part in _nested_estimators(data.estimator):
         names = type(part).__module__.split(".")
-        if names[0] in ("dempster", "sklearn"):  # people import from the package, not from the file
+        if names[0] in ("dempster", "sklearn"):  # import from the public package
             names = [name for name in names[:2] if not name.startswith("_")]
         imports.setdefault(".".join(names), set()).add(type(part).__name__)
     more = "".join(f", {name}={name}" for name in data.fit_params)
@@ -624,7 +624,7 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Parameters of the method: those that were set or chosen, and those left at their defaults."""
+    """Return the parameters that were set, or chosen by the method, and those with default values."""
     model = data.model
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else data.metadata.get("parameters", {})
     defaults = {} if model is None else inspect.signature(type(model)).parameters
@@ -632,19 +632,19 @@ def _settings(data: ReportInput) -> Html | None:
     changed: dict[str, str] = {}
     unchanged: dict[str, str] = {}
     for name, value in parameters.items():
-        words = _format_setting(value)
+        text = _format_setting(value)
         default = defaults[name].default if name in defaults else inspect.Parameter.empty
         if name in choices:
-            changed[name] = f"{words}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
+            changed[name] = f"{text}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
         elif type(value) is type(default) and repr(value) == repr(default):
-            unchanged[name] = words
+            unchanged[name] = text
         else:
-            changed[name] = words
+            changed[name] = text
     if not changed and not unchanged:
         return None
     rest = None
     if unchanged:
-        rest = tag("details", tag("summary", f"{len(unchanged)} at their defaults"), _entries(unchanged))
+        rest = tag("details", tag("summary", format_count(len(unchanged), "default value")), _entries(unchanged))
     return tag("div", tag("h3", "Settings"), _entries(changed), rest, id="settings")
 
 
@@ -664,7 +664,7 @@ def _describe_run(facts: Facts) -> dict[str, str]:
         run["iterations"] = f"{int(n_iter):,}{end}"
     if "random_state" in metadata:
         run["seed"] = _format_setting(metadata["random_state"])
-    run["nonspecificity"] = f"{facts.data.partition.nonspecificity_index():.3f} (0 certain, 1 nothing known)"
+    run["nonspecificity"] = f"{facts.data.partition.nonspecificity_index():.3f} (0 certain, 1 no information)"
     run |= {"dempster": dempster.__version__, "Python": platform.python_version(), "NumPy": np.__version__}
     return run | {"SciPy": scipy.__version__, "scikit-learn": sklearn.__version__}
 
@@ -673,7 +673,7 @@ def _format_setting(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}"
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return f"a {type(value).__name__}, whose state is not known"
+        return f"{type(value).__name__} with unknown state"
     return short_name(value if isinstance(value, str) else repr(value), MAX_SETTING_CHARACTERS)
 
 
@@ -681,7 +681,7 @@ def _convergence_chart(history: np.ndarray) -> Html | None:
     if len(history) < 3:
         return None
     some = np.unique(np.linspace(0, len(history) - 1, 200).astype(int))
-    words = f"Objective after each of {len(history):,} iterations, {history[0]:.4g} to {history[-1]:.4g}"
-    chart = line_chart(some + 1, history[some], across="iteration", upwards="objective", words=words)
-    figure = tag("figure", chart, tag("figcaption", f"{words}."))
-    return tag("details", tag("summary", "How the method converged"), figure)
+    description = f"Objective after each of {len(history):,} iterations, {history[0]:.4g} to {history[-1]:.4g}"
+    chart = line_chart(some + 1, history[some], x_label="iteration", y_label="objective", description=description)
+    figure = tag("figure", chart, tag("figcaption", f"{description}."))
+    return tag("details", tag("summary", "Convergence"), figure)

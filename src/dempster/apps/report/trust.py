@@ -1,4 +1,4 @@
-"""Measure how far a partition can be trusted: silhouettes, stability under resampling, agreement with known classes."""
+"""Measure the reliability of a partition: silhouettes, stability, agreement with known classes."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ import numpy as np
 from sklearn.base import clone
 
 from dempster._errors import InvalidParameterError
-from dempster.apps.report.inputs import ReportInput, to_frame
+from dempster.apps.report.report_input import ReportInput, to_frame
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, joined_views, square_part
 from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import count_pairs, match_one_to_one
 
-MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes that are computed
+MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes
 MAX_RESAMPLED_OBJECTS = 500
-_RESAMPLES = (10, 5)  # as many as the time allows, or none
+_RESAMPLES = (10, 5)  # the first number that fits into the time
 
 
 @dataclass(eq=False)
 class Trust:
-    """Measures of trust, None where one was not computed.
+    """Measures of reliability, None if they were not computed.
 
     Attributes
     ----------
     silhouette : CredalSilhouette or None
     metric : str
-        Dissimilarity of the silhouettes.
+        Metric of the silhouettes.
     stability : Stability or None
     n_resampled : int
-        Objects that were resampled: all, or a sample.
+        Number of objects that were resampled: all, or a sample.
     jaccard : (c,) array or None
-        How well the resamples found each cluster of the report; NaN for clusters that the sample does not show.
+        Jaccard index of each cluster of the report; NaN for clusters that the sample does not contain.
     kept : RetentionCurve or None
     left_out : list of str
-        Why measures were not computed, in whole sentences.
+        Sentences that explain why measures were not computed.
     """
 
     silhouette: CredalSilhouette | None = None
@@ -52,15 +52,15 @@ class Trust:
 
 
 def measure_trust(
-    data: ReportInput, y: Any, wanted: bool | Stability, seconds: float, rng: np.random.Generator
+    data: ReportInput, y: Any, requested: bool | Stability, seconds: float, rng: np.random.Generator
 ) -> Trust:
     """Compute all measures that are possible, in bounded time."""
     trust = Trust()
     if data.partition.n_clusters < 2:
-        trust.left_out.append("Silhouettes and stability compare clusters; there is only one.")
+        trust.left_out.append("Silhouettes and stability need at least two clusters.")
     else:
         _add_silhouette(trust, data, rng)
-        _add_stability(trust, data, wanted, seconds, rng)
+        _add_stability(trust, data, requested, seconds, rng)
     if y is not None:
         trust.kept = retention_curve(data.partition, y)
     return trust
@@ -71,7 +71,7 @@ def measure_trust(
 
 def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -> None:
     if data.X is None:
-        trust.left_out.append("Silhouettes need the objects or their dissimilarities, which were not given.")
+        trust.left_out.append("Silhouettes were not computed, because they need the table.")
         return
     X, trust.metric = _compared_table(data)
     width = 1 if data.is_pairwise else max(int(np.shape(X)[1]), 1)
@@ -83,7 +83,7 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
 
 
 def _compared_table(data: ReportInput) -> tuple[Any, str]:
-    """Return the objects as the model compares them, and the metric, where it is a metric of two rows."""
+    """Return the table and the metric of the model, or Gower's dissimilarity for tables with categories."""
     if data.is_pairwise:
         return joined_views(data.X, "precomputed"), "precomputed"
     metric = getattr(data.model, "metric", "euclidean")
@@ -93,7 +93,7 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
         return X, metric if is_row_metric else "euclidean"
     frame = to_frame(X)
     if hasattr(data.model, "categories_"):
-        return frame.astype(str), "gower"  # numbers are names of categories
+        return frame.astype(str), "gower"  # numbers are categories
     for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
         frame[name] = frame[name].astype("int64").where(frame[name].notna())
     return frame, "gower"
@@ -109,23 +109,23 @@ def _is_complete_numeric(X: Any) -> bool:
 
 
 def _add_stability(
-    trust: Trust, data: ReportInput, wanted: bool | Stability, seconds: float, rng: np.random.Generator
+    trust: Trust, data: ReportInput, requested: bool | Stability, seconds: float, rng: np.random.Generator
 ) -> None:
     n, n_clusters = len(data.partition), data.partition.n_clusters
-    if isinstance(wanted, Stability):
-        _match_clusters(trust, data, wanted, np.arange(n))
+    if isinstance(requested, Stability):
+        _match_clusters(trust, data, requested, np.arange(n))
         return
     reason = None
-    if not wanted:
-        reason = "Stability was not asked for."
+    if not requested:
+        reason = "it was switched off"
     elif data.estimator is None or data.table is None:
-        reason = "Stability needs the method and its objects; a partition alone cannot be made again."
+        reason = "it needs the method and its table"
     elif data.is_image:
-        reason = "Stability was not looked at: an image cannot be drawn pixel by pixel."
+        reason = "pixels of an image cannot be resampled"
     elif n < max(2 * n_clusters, 4):
-        reason = "Stability was not looked at: there are too few objects."
+        reason = "there are too few objects"
     if reason is not None:
-        trust.left_out.append(reason)
+        trust.left_out.append(f"Stability was not computed, because {reason}.")
         return
     size = min(n, max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters))
     rows = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
@@ -136,27 +136,27 @@ def _add_stability(
     seed = int(rng.integers(2**31 - 1))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fits are thrown away
-            method = _fix_number(data)
+            warnings.simplefilter("ignore")
+            method = _fix_n_clusters(data)
             start = time.process_time()
             clone(method).fit(X, **fit_params)
             fit_seconds = time.process_time() - start
             resamples = next((r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0)
-            found = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params) if resamples else None
+            result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params) if resamples else None
     except (ValueError, TypeError) as error:
-        trust.left_out.append(f"Stability could not be found: {error}.")
+        trust.left_out.append(f"Stability could not be computed: {error}.")
         return
-    if found is None:
+    if result is None:
         trust.left_out.append(
-            f"Stability was left out: one fit to {size:,} objects takes {fit_seconds:.1f} s of processor time, several "
-            f"take more than the {seconds:g} s that were allowed."
+            f"Stability was not computed, because one fit to {size:,} objects takes {fit_seconds:.1f} s of processor "
+            f"time, and at most {seconds:g} s were allowed."
         )
         return
-    _match_clusters(trust, data, found, rows)
+    _match_clusters(trust, data, result, rows)
 
 
-def _fix_number(data: ReportInput) -> Any:
-    """Return the method with the number of clusters that was found; finding the number again is another question."""
+def _fix_n_clusters(data: ReportInput) -> Any:
+    """Return the method with the number of clusters of the partition, which is not estimated again."""
     method = clone(data.estimator)
     numbers = {
         name: data.partition.n_clusters
@@ -180,18 +180,18 @@ def _sample_param(value: Any, rows: np.ndarray, n: int) -> Any:
     return values[rows] if values.shape[:1] == (n,) else value
 
 
-def _match_clusters(trust: Trust, data: ReportInput, found: Stability, rows: np.ndarray) -> None:
-    """Match the clusters of the resampled partition one to one with those of the report by their objects."""
-    if len(found) != len(rows):
+def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
+    """Match the clusters of the stability analysis one to one with those of the report."""
+    if len(result) != len(rows):
         raise InvalidParameterError(
             "stability",
-            message=f"stability must be that of the {len(rows):,} objects of the partition, got one of {len(found):,}",
+            message=f"stability must have the {len(rows):,} objects of the partition, got {len(result):,}",
         )
     n_clusters = data.partition.n_clusters
-    ours, theirs = data.partition.labels_with_outliers[rows], found.partition.labels_with_outliers
-    shared = count_pairs(ours, theirs, n_clusters, found.partition.n_clusters)
-    sizes = np.bincount(ours[ours >= 0], minlength=n_clusters)
-    trust.stability, trust.n_resampled, trust.jaccard = found, len(rows), np.full(n_clusters, np.nan)
-    for k, other in enumerate(match_one_to_one(shared)):
-        if other >= 0 and shared[k, other] > sizes[k] / 2:
-            trust.jaccard[k] = found.clusters[other]
+    labels = data.partition.labels_with_outliers[rows]
+    counts = count_pairs(labels, result.partition.labels_with_outliers, n_clusters, result.partition.n_clusters)
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    trust.stability, trust.n_resampled, trust.jaccard = result, len(rows), np.full(n_clusters, np.nan)
+    for k, other in enumerate(match_one_to_one(counts)):
+        if other >= 0 and counts[k, other] > sizes[k] / 2:
+            trust.jaccard[k] = result.clusters[other]

@@ -1,4 +1,4 @@
-// The map of the report: menus for the axes, a legend that filters, links to objects, names of the clusters.
+// The map of the report: menus for the axes, a legend with filters, links to objects, names of the clusters.
 (() => {
   const host = document.getElementById("plot");
   if (!host) return;
@@ -19,14 +19,14 @@
   });
   scatter.front.id = "map";
 
-  // ---- places -------------------------------------------------------------------------------------------------------
+  // ---- coordinates -------------------------------------------------------------------------------------------------------
 
   const axis = (d) => axes[Number(menus[d].value)];
   const valueOf = (i, d) => {
     const level = levels[Number(menus[d].value) * n + i];
     return level === UNKNOWN ? NaN : axis(d).low + (level / LEVELS) * (axis(d).high - axis(d).low);
   };
-  // Objects of one category lie side by side, always in the same way.
+  // A fixed pseudorandom offset separates objects of the same category.
   const jitter = (i, d) => {
     if (axis(d).kind !== "category") return 0;
     const x = Math.sin(12.9898 * (i + 1) + 78.233 * (d + 1)) * 43758.5453;
@@ -35,7 +35,7 @@
   const isVisible = (i) => {
     const set = sets[best[i]];
     if (set.length === 0) return shown.has("none");
-    return set.some((k) => shown.has(String(k))) && (set.length === 1 || shown.has("torn"));
+    return set.some((k) => shown.has(String(k))) && (set.length === 1 || shown.has("ambiguous"));
   };
   const placeAll = (keepView) => {
     const places = new Float64Array(2 * n).fill(NaN);
@@ -50,7 +50,7 @@
     outside.textContent = count ? ` ${count.toLocaleString("en")} ${count === 1 ? "object is" : "objects are"} out of view.` : "";
   };
 
-  // ---- names of the clusters, rings, and what is said of an object --------------------------------------------------
+  // ---- names of the clusters, rings, and the tooltip ----------------------------------------------------------------
 
   const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
   const placeNames = () => {
@@ -66,7 +66,7 @@
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const { left, top, width, height } = scatter.frame, taken = [];
-    // The largest clusters come first; a name that would cover another one is left out until there is room.
+    // Names of large clusters come first; a name that would cover another one is not drawn.
     for (const tag of nameTags) {
       const text = cut(pen, tag.text, 150), half = pen.measureText(text).width / 2 + 3;
       let [x, y] = toPixels(tag.u, tag.v);

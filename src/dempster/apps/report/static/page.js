@@ -1,5 +1,5 @@
 "use strict";
-// What needs a script is hidden in the page and shown here: without one the page is complete, only still.
+// Elements that need a script are hidden in the page and shown here; without a script the page is static.
 (() => {
   const root = document.documentElement;
   root.classList.add("script");
@@ -8,9 +8,9 @@
   const button = document.getElementById("theme");
   const preferred = matchMedia("(prefers-color-scheme: dark)");
   const stored = () => { try { return localStorage.getItem("dempster-theme"); } catch { return null; } };
-  const store = (theme) => { try { localStorage.setItem("dempster-theme", theme); } catch { /* pages of files may not */ } };
+  const store = (theme) => { try { localStorage.setItem("dempster-theme", theme); } catch { /* not available for local files */ } };
   const isDark = () => (root.dataset.theme ?? (preferred.matches ? "dark" : "light")) === "dark";
-  const told = () => {
+  const update = () => {
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
     document.dispatchEvent(new Event("themechange"));
@@ -20,10 +20,10 @@
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     store(root.dataset.theme);
-    told();
+    update();
   });
-  preferred.addEventListener("change", told);
-  told();
+  preferred.addEventListener("change", update);
+  update();
 
   for (const copy of document.querySelectorAll("[data-copy]")) {
     const text = document.getElementById(copy.dataset.copy);

@@ -1,4 +1,4 @@
-// Headings sort, the field searches, and long tables open.
+// Sorting, searching and expanding tables.
 (() => {
   const key = (row, column) => {
     const cell = row.cells[column];
@@ -24,7 +24,7 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        // numbers are wanted largest first, names in their order
+        // Numbers are sorted in descending order first, names in ascending order.
         const first = head.classList.contains("number") ? "descending" : "ascending";
         const other = first === "ascending" ? "descending" : "ascending";
         const order = head.getAttribute("aria-sort") === first ? other : first;

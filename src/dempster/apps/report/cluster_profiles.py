@@ -1,4 +1,4 @@
-"""Profiles of the clusters: the attributes in which they differ, and the pairs that are hard to separate."""
+"""Profiles of the clusters, and pairs of clusters that are hard to distinguish."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from dempster._text import format_number, one_line
-from dempster.apps.report.inputs import ReportInput
+from dempster.apps.report.report_input import ReportInput
 from dempster.explain import Profile, profile
+from dempster.explain.profiles import MIN_NARROWING, strongest_features
 
 MAX_LISTED_PAIRS = 12
 MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_000, 250_000, 2_000, 20
 MAX_PROFILE_COLUMNS = 1_000
-_SMALL, _MEDIUM, _LARGE = 0.147, 0.33, 0.474  # values of Cliff's delta (Romano et al., 2006)
-_NARROW = 0.5  # a spread smaller than that of the rest by this share is mentioned
+_MEDIUM, _LARGE = 0.33, 0.474  # values of Cliff's delta (Romano et al., 2006)
 _N_SEPARATING = 20  # attributes that are compared for each pair of clusters
-_MAX_SET_SIZE = 4  # larger sets of clusters say nothing about two of them
+_MAX_SET_SIZE = 4  # larger sets of clusters do not count for pairs
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An attribute in which a group differs from the rest: ``words`` such as "clearly lower", and both values."""
+    """An attribute in which a group differs from the rest, with ``words`` such as "clearly lower"."""
 
     label: str
     words: str
@@ -34,7 +34,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two clusters with objects between them, and the rule that separates their certain objects best."""
+    """Two clusters with ambiguous objects between them, and the rule that best separates their certain objects."""
 
     clusters: tuple[int, int]
     n_objects: int
@@ -44,15 +44,15 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class ClusterProfiles:
-    """Groups of a partition by the attributes of their objects.
+    """Profiles of the groups of a partition.
 
     Attributes
     ----------
     profile : Profile
     rows : array of int
-        Positions of the objects that were profiled.
+        Positions of the profiled objects.
     n_columns : int
-        Columns of the table, of which the profile may have fewer.
+        Number of columns of the table; the profile may have fewer.
     """
 
     profile: Profile
@@ -65,17 +65,10 @@ class ClusterProfiles:
 
     def differences(self, g: int, limit: int) -> list[Difference]:
         """Return the attributes in which a group differs most from the rest."""
-        statistics = {name: values[g] for name, values in self.profile.statistics.items()}
-        if not statistics["present"].any():
+        if not self.profile.statistics["present"][g].any():
             return []
-        with np.errstate(invalid="ignore", divide="ignore"):
-            narrow = 1 - statistics["std"] / statistics["rest_std"]
-        delta = np.nan_to_num(statistics["delta"])
-        is_number = np.array([feature.attribute.is_number for feature in self.profile.features])
-        narrow = np.where(is_number & (narrow >= _NARROW), np.nan_to_num(narrow), 0)
-        strength = np.maximum(np.abs(delta), narrow)
-        order = [int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= _SMALL]
-        return [self._describe_difference(g, q, float(delta[q])) for q in order]
+        delta = np.nan_to_num(self.profile.statistics["delta"][g])
+        return [self._describe_difference(g, q, float(delta[q])) for q in strongest_features(self.profile, g, limit)]
 
     def _describe_difference(self, g: int, q: int, delta: float) -> Difference:
         feature, at = self.profile.features[q], self.profile.statistics
@@ -83,7 +76,7 @@ class ClusterProfiles:
         value, rest = (attribute.format(float(at[name][g, q])) for name in ("mean", "rest"))
         if not attribute.is_number:
             words = "more often" if delta > 0 else "less often"
-        elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - _NARROW) * at["rest_std"][g, q]:
+        elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - MIN_NARROWING) * at["rest_std"][g, q]:
             words = "in a narrow range"
             value += f" ± {format_number(at['std'][g, q], 2)}"
             rest += f" ± {format_number(at['rest_std'][g, q], 2)}"
@@ -100,11 +93,11 @@ class ClusterProfiles:
         return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
 
     def separate(self, first: int, second: int) -> tuple[str, float]:
-        """Return the rule that separates two clusters best, and how well: 0 not at all, 1 perfectly."""
+        """Return the rule that best separates two clusters, and its separation from 0 to 1."""
         groups = {group.clusters: g for g, group in enumerate(self.profile.groups)}
         a, b = groups[(first,)], groups[(second,)]
         if not len(self.profile.groups[a]) or not len(self.profile.groups[b]):
-            return "one of the two has no certain object", float("nan")
+            return "one of them has no certain object", float("nan")
         at = self.profile.statistics
         spread = np.where(at["rest_std"][a] > 0, at["rest_std"][a], 1)
         distance = np.abs(np.nan_to_num((at["mean"][a] - at["mean"][b]) / spread))
@@ -112,11 +105,11 @@ class ClusterProfiles:
         some = replace(self.profile, features=[self.profile.features[q] for q in columns])
         frame = self.profile.partition.frame
         best = some.discriminating_features(frame[first], frame[second]).iloc[0]
-        return (one_line(best["rule"]) if best["rule"] else "no attribute does"), float(best["separation"])
+        return (one_line(best["rule"]) if best["rule"] else "no attribute separates them"), float(best["separation"])
 
 
 def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
-    """Profile all objects, or a sample where there are very many cells; None without attributes."""
+    """Profile all objects, or a sample of a large table; return None without attributes."""
     if data.frame is None:
         return None
     frame, partition = data.frame, data.partition
@@ -132,7 +125,7 @@ def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProf
 
 
 def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return all rows, or a sample that holds rows of every cluster."""
+    """Return all rows, or a sample with rows of every cluster."""
     n = len(data.partition)
     limit = min(MAX_PROFILE_ROWS, max(MAX_PROFILE_CELLS // n_columns, MIN_PROFILE_ROWS))
     if n <= limit:
@@ -163,7 +156,7 @@ def _select_columns(data: ReportInput) -> np.ndarray:
 
 
 def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair]:
-    """Return the pairs of clusters with most objects that may belong to either."""
+    """Return the pairs of clusters with the most ambiguous objects between them."""
     partition = data.partition
     counts = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
     between: Counter[tuple[int, int]] = Counter()

@@ -1,4 +1,4 @@
-"""What a report is about: a partition, the tables of its objects, and the model that made it."""
+"""Resolve the input of a report: the partition, the tables of its objects, and the model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
-_MIN_IDENTIFIERS = 20  # columns of fewer different texts, or fewer rows, are never taken for names of the rows
+_MIN_IDENTIFIERS = 20  # columns with fewer distinct texts, or fewer rows, are not identifiers
 
 
 class ObjectNames:
-    """Short names of the objects, their positions where they have none."""
+    """Short names of the objects, or their positions if they have no names."""
 
     def __init__(self, names: Any):
         self.names = names
@@ -50,34 +50,33 @@ class ReportInput:
     Attributes
     ----------
     partition : CredalPartition
-        In the order of the rows of ``table``, without names of objects; clusters have short names.
+        Partition in the order of the rows of ``table``, without object names and with short cluster names.
     objects : ObjectNames
-    estimator : fitted estimator or None
-        The model with the steps before it, as it was given.
+    estimator : fitted estimator or pipeline, or None
     model : fitted clusterer or None
-        The last step of ``estimator``, with the partition above.
+        Last step of ``estimator``, with the partition above.
     table : table or None
-        What ``estimator`` was fitted to.
+        Training data of ``estimator``.
     X : table, matrix of dissimilarities or None
-        What ``model`` was fitted to; without a model, the table.
+        Training data of ``model``; without a model, the table.
     features : list of str or None
-        Names of the columns of X.
+        Column names of X.
     is_pairwise : bool
         Whether X holds dissimilarities.
     frame : DataFrame or None
-        Attributes that describe the objects, in their own units.
+        Attributes that describe the objects, in their original units.
     clustered : list of str or None
         Columns of ``frame`` that were clustered; None if unknown.
     id_columns : list of str
-        Columns that name or number the rows; they are not in ``frame``.
+        Columns that identify the rows; they are not in ``frame``.
     steps : list of str
-        Classes of the steps before the model.
+        Class names of the steps before the model.
     fit_params : mapping
-        Further arguments of `fit`: constraints, labels, weights.
+        Other arguments of `fit`: constraints, labels, weights.
     y : known classes or None
     recipe : Recipe or None
     notes : list of str
-        What happened to the table before the fit.
+        Notes on the preparation of the table.
     """
 
     partition: CredalPartition
@@ -115,7 +114,7 @@ class ReportInput:
         return "" if self.recipe is None else ", ".join(PurePath(file).name for file in self.recipe.files)
 
 
-def read_input(
+def resolve_report_input(
     subject: Any,
     table: TableLike = None,
     *,
@@ -126,25 +125,25 @@ def read_input(
     names: Any = None,
     metric: str | None = None,
 ) -> ReportInput:
-    """Read the arguments of `make_report`."""
+    """Resolve the arguments of `make_report`."""
     notes: list[str] = []
     fit_params = dict(fit_params or {})
     if isinstance(subject, RecipeResult):
-        outcome, prepared = subject, subject.prepared
+        result, prepared = subject, subject.prepared
         if table is not None and attributes is not None:
             raise InvalidParameterError(
-                "table", message="table must be None for the outcome of a recipe, which has its own; use attributes"
+                "table", message="table must be None for the result of a recipe, which contains it; use attributes"
             )
         attributes = attributes if attributes is not None else table
-        subject, table = outcome.estimator, prepared.X
-        if attributes is None and outcome.attributes is not None and outcome.table is not None:
-            attributes = outcome.table.iloc[outcome.attributes.rows]
-        y = outcome.truth if y is None else y
-        recipe = recipe or outcome.recipe
-        notes += outcome.notes
+        subject, table = result.estimator, prepared.X
+        if attributes is None and result.attributes is not None and result.table is not None:
+            attributes = result.table.iloc[result.attributes.rows]
+        y = result.truth if y is None else y
+        recipe = recipe or result.recipe
+        notes += result.notes
         if prepared.constraints is not None:
             fit_params = {"constraints": prepared.constraints, **fit_params}
-        if prepared.y is not None and outcome.recipe.learns_labels:
+        if prepared.y is not None and result.recipe.learns_labels:
             fit_params = {"y": prepared.y, **fit_params}
     elif isinstance(subject, TableModel):
         model, subject = subject, subject.estimator
@@ -153,39 +152,34 @@ def read_input(
         if table is not None and model.preparation is not None:
             X = model.prepared(table, note=notes.append)
             if attributes is None:
-                attributes = table if len(X) == len(table) else table.iloc[_positions_of(X, table)]
+                attributes = table
+                if len(X) < len(table):
+                    if not table.index.is_unique:
+                        raise InvalidParameterError(
+                            "table", message="table must have unique row names, because some rows are not clustered"
+                        )
+                    attributes = table.loc[X.index]
             table = X
             if model.preparation.is_scaled:
                 notes.append("the columns were standardised: mean 0, standard deviation 1")
-    found = _read_partition(subject, table, attributes, names, metric)
-    found.fit_params, found.y, found.recipe, found.notes = fit_params, y, recipe, notes
-    return found
+    data = _resolve_partition(subject, table, attributes, names, metric)
+    data.fit_params, data.y, data.recipe, data.notes = fit_params, y, recipe, notes
+    return data
 
 
-def _positions_of(some: Any, table: Any) -> np.ndarray:
-    """Return where the rows of a part are in the whole table."""
-    if not table.index.is_unique:
-        raise InvalidParameterError(
-            "table", message="table must have different names of rows, since some of them were left out of the fit"
-        )
-    return np.asarray(table.index.get_indexer(some.index))
-
-
-def _read_partition(
+def _resolve_partition(
     subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None
 ) -> ReportInput:
-    found = resolve_input(subject, "subject", metric=metric)
-    estimator, model, partition = found.estimator, found.model, found.partition
-    if found.is_blockwise:  # the blocks the model was fitted to are not at hand, so the partition stands for the model
+    resolved = resolve_input(subject, "subject", metric=metric)
+    estimator, model, partition = resolved.estimator, resolved.model, resolved.partition
+    if resolved.is_blockwise:  # the training data are not in memory, so only the partition is used
         estimator = model = None
     if len(partition) == 0:
         raise InvalidParameterError("subject", message="subject must be a partition of at least one object, got none")
     if table is None and metric is not None:
-        raise InvalidParameterError("table", "the dissimilarities when metric='precomputed'", None)
+        raise InvalidParameterError("table", "the dissimilarities if metric='precomputed'", None)
     if table is None and attributes is not None:
-        raise InvalidParameterError(
-            "attributes", message="attributes are shown beside table, which is None; give them as table"
-        )
+        raise InvalidParameterError("attributes", message="attributes must be None if table is None; pass it as table")
     bare = CredalPartition.unchecked(
         partition.masses, partition.focal_sets, None, _cluster_names(partition, names), metadata=partition.metadata
     )
@@ -195,17 +189,17 @@ def _read_partition(
     index = partition.index if partition.index is not None else row_names(table, attributes)
     data = ReportInput(bare, ObjectNames(index), estimator, model)
     if table is not None:
-        data.is_pairwise = found.is_pairwise
-        rows = _drop_row_names(found.align_table(table))
+        data.is_pairwise = resolved.is_pairwise
+        rows = _drop_row_names(resolved.align_table(table))
         data.table = _match_fitted_columns(estimator, rows)
         if attributes is not None:
-            attributes = _drop_row_names(found.align_table(attributes, "attributes", of_fit=False))
+            attributes = _drop_row_names(resolved.align_table(attributes, "attributes", of_fit=False))
         _add_attributes(data, rows, attributes)
     return data
 
 
 def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
-    """Return short names of the clusters: those given, for all or, by a mapping, for some, else the partition's."""
+    """Return short names of the clusters; ``names`` replaces all of them or, as a mapping, some."""
     frame = list(partition.frame)
     if names is None:
         if all(isinstance(name, int) for name in frame):
@@ -234,7 +228,7 @@ def _drop_row_names(table: TableLike) -> Any:
 
 
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
-    """Return the table with names of columns if the estimator has some, without if not: scikit-learn warns else."""
+    """Return the table with column names only if the estimator has them, because scikit-learn warns otherwise."""
     names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.of(table) is not None:
         return table
@@ -248,9 +242,9 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
 
 
 def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
-    """Add what the model was fitted to, and the attributes that describe the objects.
+    """Set the training data of the model, and the attributes that describe the objects.
 
-    These are ``attributes`` where they were given, else ``rows``, the table itself.
+    These are ``attributes``, or the table (``rows``) if ``attributes`` is None.
     """
     if data.is_pairwise:
         data.X = data.table
@@ -269,7 +263,7 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
 
 
 def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
-    """Return what the steps before the model make of the table, and the names of its columns."""
+    """Return the table transformed by the steps before the model, and its column names."""
     steps = getattr(data.estimator, "steps", [])[:-1]
     if not steps:
         if data.is_image or Views.of(data.table) is not None:
@@ -308,11 +302,11 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Find columns that name or number the rows and were not clustered.
+    """Return columns that identify the rows and were not clustered.
 
-    These are texts that differ in most rows, and whole numbers that count them.
+    These are texts that differ in most rows, and consecutive integers.
     """
-    found = []
+    columns = []
     for name in frame.columns:
         column = frame[name]
         if clustered is not None and name in clustered:
@@ -325,20 +319,18 @@ def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[s
                 column.astype(str).nunique() > max(_MIN_IDENTIFIERS, len(column) // 2)
             )
         if is_id:
-            found.append(name)
-    return found if len(found) < frame.shape[1] else []
+            columns.append(name)
+    return columns if len(columns) < frame.shape[1] else []
 
 
 def to_frame(table: TableLike) -> pd.DataFrame:
-    """Convert a table, or several side by side, to a DataFrame with short, unique names of columns."""
+    """Convert a table, or several joined, to a DataFrame with short, unique column names."""
     import pandas as pd
     from scipy.sparse import issparse
 
     table = joined_views(table)
     if issparse(table):
-        raise InvalidParameterError(
-            "table", message="table must be dense, got a sparse matrix; use table.toarray(), or fewer columns"
-        )
+        raise InvalidParameterError("table", message="table must be dense, got a sparse matrix; use table.toarray()")
     names = column_names(table)
     if hasattr(table, "iloc"):
         frame = table.copy(deep=False)
