@@ -11,7 +11,7 @@ def find_browser():
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
-def launched(playwright):
+def launch_browser(playwright):
     return playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
 
 

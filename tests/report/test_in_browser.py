@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.browser import launched
+from tests.report.browser import launch_browser
 from tests.report.cases import HOSTILE, hostile_report, many_report, wine_report
 
 WIDTHS = {"wide": 1280, "phone": 360}
@@ -10,7 +10,7 @@ WIDTHS = {"wide": 1280, "phone": 360}
 
 @pytest.fixture(scope="module")
 def browser(playwright):
-    browser = launched(playwright)
+    browser = launch_browser(playwright)
     yield browser
     browser.close()
 
@@ -64,7 +64,6 @@ def map_image(page):
 
 
 def count_colored_pixels(page):
-    """How many map_image of the map have a color that is neither background, ink nor grey."""
     return page.evaluate(
         """() => {
             const canvas = document.querySelectorAll("#plot canvas")[1];
