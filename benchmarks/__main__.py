@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure, and print one table."""
+"""Run the benchmarks: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ _PACKAGES = ("dempster", "numpy", "scipy", "scikit-learn", "torch", "evclust", "
 _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
 _HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
 _LEGEND = (
-    "time: smallest of several repetitions, interleaved with those of what it is compared to, in “all” one after the "
-    "other (of an iteration: median difference of two fits in a row); "
-    "noise: how far the median lies above the smallest; "
-    "memory: rise of the peak in a fresh process; ratio: to what “measured” names, in this run."
+    "time: minimum of several repetitions, interleaved with those of the implementation it is compared with, except in "
+    "“all” (for an iteration: median difference of two consecutive fits); noise: excess of the median over the minimum; "
+    "memory: increase of the peak memory in a new process; ratio: to the implementation named under “measured”."
 )
 
 
@@ -39,7 +38,7 @@ _LEGEND = (
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Also write the table to this file, as Markdown.")
 def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:
-    """Time, peak memory and quality of dempster beside other implementations, all measured in this run."""
+    """Measure time, peak memory and quality of dempster and of other implementations."""
     chosen = _chosen(discover(), only)
     progress = Console(stderr=True)
     rows: dict[str, list[Row]] = {}
@@ -126,7 +125,7 @@ def _targets(rows: dict[str, list[Row]]) -> str:
 
 
 def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
-    """The whole table, a section for each module of benchmarks, and where it was measured in general terms."""
+    """Return the report: one table for each module of benchmarks, and a description of the machine."""
     packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())
     lines = [
         "# Time, memory and quality",

@@ -1,4 +1,4 @@
-"""Every method once, on data that is generated here, beside what other packages have for the same purpose.
+"""All methods on generated data, beside other packages for the same purpose.
 
 Each of our methods runs with its default parameters and is followed by its rivals. A rival of another package gets as
 much work as it would do anyway (most start once), so its row compares it with our method doing the same: on as many

@@ -1,4 +1,4 @@
-"""The first answer in a fresh process, and what users wait for most: defaults on well-known data."""
+"""The first result in a new process, and fits with default parameters on well-known data."""
 
 from __future__ import annotations
 

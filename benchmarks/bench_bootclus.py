@@ -1,4 +1,4 @@
-"""Bootstrapped mixtures: speed beside refits of scikit-learn's mixture, and growth with the number of objects."""
+"""BootClus: speed beside refits of scikit-learn's mixture, and scaling with the number of objects."""
 
 from __future__ import annotations
 

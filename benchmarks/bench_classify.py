@@ -1,4 +1,4 @@
-"""Evidential classification: the evidential K nearest neighbour rule beside scikit-learn's, and learning its scales."""
+"""Evidential K-nearest neighbor rule beside scikit-learn's classifier, and optimization of its scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relatives of evidential c-means, for dissimilarities (RECM), constraints (CECM), images and categories."""
+"""Variants of ECM for dissimilarities (RECM), constraints (CECM), images and categories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidential c-means: speed beside k-means and beside evclust, growth with the number of objects."""
+"""ECM: speed beside k-means and evclust, and scaling with the number of objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EK-NNclus: growth of a fit with the number of objects, and a sweep of the search beside finding the neighbours."""
+"""EK-NNclus: scaling of a fit with the number of objects, and one sweep beside the neighbor search."""
 
 from __future__ import annotations
 

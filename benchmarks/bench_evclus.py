@@ -1,4 +1,4 @@
-"""EVCLUS: a sweep and a fit beside a plain NumPy loop with a general QP solver, and growth with the number of objects.
+"""EVCLUS: a sweep and a fit beside a NumPy loop with a general QP solver, and scaling with the number of objects.
 
 The loop is what one writes after reading the papers: row by row, the quadratic program of the pairs of an object,
 handed to daqp, the fastest general solver for such small problems that we know of. Its objective (needed once a sweep

@@ -1,4 +1,4 @@
-"""CCM, EGMM, BPEC and the medoid methods: growth with the number of objects, and large data in one go."""
+"""CCM, EGMM, BPEC and the medoid methods: scaling with the number of objects, and large data."""
 
 from __future__ import annotations
 

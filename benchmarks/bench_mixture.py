@@ -1,4 +1,4 @@
-"""Gaussian mixtures: a bootstrap of warm refits beside scikit-learn, growth with the number of objects, selection."""
+"""Gaussian mixtures: bootstrap refits beside scikit-learn, scaling with the number of objects, model selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NN-EVCLUS: what epochs of mini-batches cost, and ten million objects on a GPU beside the processor."""
+"""NN-EVCLUS: time of mini-batch epochs, and ten million objects on a GPU and on the processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices of credal partitions of many objects, which look at all pairs without visiting them."""
+"""Indices of credal partitions of many objects, computed without enumerating all pairs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""``python -m benchmarks.questions``: which pairs to ask an expert about, ours beside random pairs and scikit-query.
+"""Compare strategies for selecting pairs: ``python -m benchmarks.questions``.
 
-An expert who knows the classes answers "same" or "different". After every ten answers EVCLUS is fitted anew with what
-is known, and its labels are compared with the classes. What follows from answers by transitivity is known to every
-strategy. `suggest_pairs` and NPU look at the last partition; the others ask without looking. It writes
-``benchmarks/QUESTIONS.md`` and takes some minutes. It needs scikit-query (``make questions`` installs it).
+A simulated expert who knows the classes answers "same" or "different". After every ten answers EVCLUS is fitted again
+with the constraints, and its labels are compared with the classes. All strategies use the transitive closure of the
+answers. `suggest_pairs` and NPU use the last partition; the other strategies do not. The script writes
+``benchmarks/QUESTIONS.md``, takes some minutes, and needs scikit-query (``make questions`` installs it).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Ask = Callable[..., Constraints]
 
 
 def data_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Standardised sets; the public one if it lies beside the checkout."""
+    """Return standardized data sets; the public one if it is available."""
     sets = {
         "iris": load_iris(return_X_y=True),
         "wine": load_wine(return_X_y=True),
@@ -111,11 +111,11 @@ def curve(ask: Ask, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
 
 def main() -> None:
     lines = [
-        "# Which pair to ask about",
+        "# Selection of pairs for an expert",
         "",
-        "Written by `make questions`: adjusted Rand index of labels and classes after so many answers, EVCLUS with its",
-        f"defaults. Means over {SEEDS} draws of at most {MOST} objects a set. Answers are right, and what follows",
-        "from them by transitivity is used. All strategies have the same number of questions.",
+        "Written by `make questions`: adjusted Rand index of labels and classes by number of answers, for EVCLUS with default",
+        f"parameters. Means over {SEEDS} random samples of at most {MOST} objects per data set. All answers are correct, and the",
+        "transitive closure of the constraints is used. All strategies ask the same number of questions.",
     ]
     tables: dict[str, dict[str, np.ndarray]] = {}
     for name, (X, y) in data_sets().items():
@@ -135,7 +135,7 @@ def main() -> None:
     mean = {s: np.mean([table[s] for table in tables.values()], axis=0) for s in STRATEGIES if s in complete}
     head = "| strategy | " + " | ".join(f"{STEP * k}" for k in range(STEPS + 1)) + " |"
     rule = "|:--|" + "--:|" * (STEPS + 1)
-    for name, table in {"Mean over the sets": mean, **tables}.items():
+    for name, table in {"Mean over the data sets": mean, **tables}.items():
         lines += ["", f"## {name[0].upper()}{name[1:]}", "", head, rule]
         lines += [f"| {s} | " + " | ".join(f"{v:.2f}" for v in values) + " |" for s, values in table.items()]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")

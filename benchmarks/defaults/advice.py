@@ -65,7 +65,7 @@ def _labels(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     words = (
         f"ARI {evidence.mean(rows, best, 'ari'):.3f}, {gain.mean():+.3f} against k-means, at worst {gain.min():+.2f}"
     )
-    return "good labels and doubt, nothing known of the data: the default", best, words
+    return "good labels and doubt, no knowledge about the data: the default", best, words
 
 
 def _speed(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
@@ -75,9 +75,9 @@ def _speed(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     quickest = min(enough, key=lambda name: evidence.mean(rows, name, "seconds"))
     ari, seconds = (evidence.mean(rows, quickest, measure) for measure in ("ari", "seconds"))
     return (
-        "an answer at once",
+        "a fast result",
         quickest,
-        f"the quickest with labels as good as those of k-means: {seconds:.2f} s, ARI {ari:.3f}",
+        f"the fastest method with labels as good as those of k-means: {seconds:.2f} s, ARI {ari:.3f}",
     )
 
 
@@ -85,9 +85,9 @@ def _doubt(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     best = evidence.best(rows, "kept80", slack=0.0)[0]
     ours, k_means, mixture = (evidence.mean(rows, name, "kept80") for name in (best, K_MEANS, MIXTURE))
     return (
-        "to put doubtful objects aside",
+        "to set doubtful objects aside",
         best,
-        f"ARI {ours:.3f} with 80 % kept; k-means by its margin {k_means:.3f}, mixture by its posteriors {mixture:.3f}",
+        f"ARI {ours:.3f} with 80 % kept; k-means by its distance ratio {k_means:.3f}, mixture by its posteriors {mixture:.3f}",
     )
 
 
@@ -98,7 +98,7 @@ def _outliers(evidence: Evidence) -> tuple[str, str, str]:
     score = {name: evidence.mean(rows, name, "planted") - evidence.mean(rows, name, "outliers") for name in names}
     near = [name for name in names if score[name] >= max(score.values()) - 0.02]
     found = evidence.mean(rows, near[0], "planted")
-    return "to find outliers", ", ".join(near), f"{found:.0%} of the planted ones found"
+    return "to detect outliers", ", ".join(near), f"{found:.0%} of the generated outliers detected"
 
 
 def _number(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
@@ -106,8 +106,8 @@ def _number(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     best = max(names, key=lambda name: evidence.mean(rows, name, "ari"))
     own = rows[rows["method"] == best]
     right = int((own["found"] == own["c"]).sum())
-    words = f"ARI {own['ari'].mean():.3f}, number right for {right} of {len(own)}"
-    return "the number of clusters to be found", best, words
+    words = f"ARI {own['ari'].mean():.3f}, number correct for {right} of {len(own)}"
+    return "unknown number of clusters", best, words
 
 
 def _dissimilarities(evidence: Evidence) -> list[tuple[str, str, str]]:

@@ -18,19 +18,17 @@ from benchmarks.defaults.promises import promises
 
 __all__ = ["write_page"]
 
-_ABOUT = """# How good are the defaults?
+_ABOUT = """# Quality of the defaults
 
-Written by `make defaults`. Attributes are standardised, and nothing is set but the number of clusters, which is the
-number of classes, or nothing at all where the number is to be found. Of a public set at most 2,500 objects are taken;
-sets with more than 100 attributes or 31 classes, missing values or no classes are left out. The families are generated
-by `benchmarks/defaults/data.py`, each with several seeds. ARI is the adjusted Rand index of clusters and classes (of
-the objects that have one: planted outliers do not count). Classes of public sets are not always clusters: compare with
-the neighbors in a table, not with 1.
+Written by `make defaults`. Columns are standardized. The only parameter that is set is the number of clusters, which equals
+the number of classes; in the comparison of numbers of clusters no parameter is set. At most 2,500 objects of a public data
+set are used. Data sets with more than 100 columns, more than 31 classes, missing values or no classes are excluded.
+`benchmarks/defaults/data.py` generates families of data sets, each with several seeds. ARI is the adjusted Rand index of
+clusters and classes (without generated outliers). Classes of public data sets are not always clusters, so compare the
+methods with each other, not with 1.
 """
 
-_KEPT = (
-    "![Mean adjusted Rand index against the share of objects kept, a curve for each of seven methods](figures/kept.png)"
-)
+_KEPT = "![Mean adjusted Rand index against the share of objects kept, one curve for each of seven methods](figures/kept.png)"
 _NUMBERS = (
     "![Numbers of clusters found against numbers of classes"
     ", by EVCLUS and by k-means with the silhouette](figures/numbers.png)"
@@ -41,16 +39,16 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     """Write the page and, in the folder ``figures`` beside it, its figures."""
     evidence = Evidence(records)
     parts = [_ABOUT, _circumstances(records, evidence)]
-    parts += ["## In short", _table(("promise", "seen", "kept"), promises(evidence, records["protein"]))]
+    parts += ["## Summary", _table(("requirement", "measured", "met"), promises(evidence, records["protein"]))]
     if len(evidence.public()):
-        parts += ["## Labels, the number of clusters given: public sets", _labels(evidence)]
-        parts += ["## What doubt is worth: public sets", _doubt(evidence), _KEPT]
+        parts += ["## Labels with a known number of clusters: public data sets", _labels(evidence)]
+        parts += ["## Usefulness of the doubt: public data sets", _doubt(evidence), _KEPT]
     parts += ["## Outliers", _outliers(evidence)]
-    parts += ["## How many clusters", _numbers(evidence), _NUMBERS]
-    parts += ["## Generated families, the number of clusters given", _families(evidence)]
-    parts += ["## Data like this, take that", _advice(evidence)]
-    parts += ["## Each set", _each_set(evidence)]
-    parts += ["## What was not run, or failed", _missing(evidence)]
+    parts += ["## Number of clusters", _numbers(evidence), _NUMBERS]
+    parts += ["## Generated families with a known number of clusters", _families(evidence)]
+    parts += ["## Recommendations by type of data", _advice(evidence)]
+    parts += ["## Results by data set", _each_set(evidence)]
+    parts += ["## Exclusions and failures", _missing(evidence)]
     figures = page.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     if len(evidence.public()):
@@ -70,8 +68,8 @@ def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
         return words + " **The folder of public sets is absent: everything about them is left out.**"
     chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))
     return (
-        f"{words} Times below are those of a processor, one thread for each fit.\n\n"
-        f"The rules of the defaults were chosen on half of the public sets: {', '.join(chosen)}. "
+        f"{words} Times below are processor times with one thread per fit.\n\n"
+        f"The rules for the defaults were chosen on half of the public data sets: {', '.join(chosen)}. "
         f"They were confirmed on the other half: {', '.join(others)}."
     )
 
@@ -98,8 +96,8 @@ def _labels(evidence: Evidence) -> str:
         )
     heads = ("method", "sets", "ARI", "against k-means", "chosen on", "confirmed on", "loses most", "worst", "time")
     return _table(heads, lines) + (
-        "\n\n“against k-means”: mean difference on the same sets, which is what to compare where a method does not run "
-        "on all of them. “chosen on”, “confirmed on”: the two halves. “loses most”: the largest loss to k-means."
+        "\n\n“against k-means”: mean difference on the same data sets; use it to compare methods that did not run on all "
+        "of them. “chosen on”, “confirmed on”: the two halves. “loses most”: the largest loss compared with k-means."
     )
 
 
@@ -122,12 +120,12 @@ def _doubt(evidence: Evidence) -> str:
              "80 % kept", "60 % kept", "80 %: over k-means", "over the mixture")  # fmt: skip
     best = evidence.best(rows, "kept80", slack=0.0)
     words = (
-        "“class in the set”, “label right”: of the ambiguous objects, how often the set holds their class, and how "
-        "often the label is right. “80 % kept”: ARI without the fifth of largest doubt (see `retention_curve`); "
-        "k-means by the ratio of the distances to the two nearest centers, the mixture by its posteriors. The last two "
-        "columns compare on the same sets.\n\n"
-        f"Above both cheap ones at 80 % kept: {_names(above['above'])}. Not above both: {_names(above['below'])}; "
-        f"where the doubt is what matters, take {_names(best)} instead."
+        "“class in the set”, “label right”: shares of the ambiguous objects whose set contains their class, and whose "
+        "label is correct. “80 % kept”: ARI without the 20 % most doubtful objects (see `retention_curve`). The doubt of "
+        "k-means is the ratio of the distances to the two nearest centers, that of the mixture one minus the largest "
+        "posterior probability. The last two columns compare methods on the same data sets.\n\n"
+        f"Better than k-means and the mixture at 80 % kept: {_names(above['above'])}. Not better than both: "
+        f"{_names(above['below'])}; if the doubt is important, use {_names(best)} instead."
     )
     return f"{_table(heads, lines)}\n\n{words}\n\n{_rise(evidence, rows)}"
 
@@ -139,8 +137,8 @@ def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
     }
     shown = ", ".join(f"{name} {value:.3f}" for name, value in sorted(rise.items(), key=lambda item: -item[1]))
     return (
-        "A curve lies high because the labels are good or because the doubt is. What the doubt alone is worth is how "
-        f"much ARI is gained by putting the fifth aside: {shown}."
+        "A curve may be high because of good labels or because of informative doubt. The contribution of the doubt alone "
+        f"is the gain in ARI when the 20 % most doubtful objects are set aside: {shown}."
     )
 
 
@@ -162,7 +160,7 @@ def _outliers(evidence: Evidence) -> str:
         "generated, without any",
         "among planted ones",
     )
-    return _table(heads, lines) + "\n\nShares of the objects. EGMM and BootClus put no mass on the empty set."
+    return _table(heads, lines) + "\n\nShares of all objects. EGMM and BootClus have no mass on the empty set."
 
 
 def _numbers(evidence: Evidence) -> str:
@@ -198,16 +196,16 @@ def _families(evidence: Evidence) -> str:
             values = evidence.by_set(evidence.generated(family), name)
             cells.append(f"{values.mean():.2f} ({values.min():.2f})" if len(values) else "")
         lines.append((*cells, _seconds(evidence.mean(evidence.generated(), name, "seconds"))))
-    return _table(("method", *evidence.families(), "time"), lines) + "\n\nMean ARI, and that of the worst seed."
+    return _table(("method", *evidence.families(), "time"), lines) + "\n\nMean ARI, and ARI of the worst seed."
 
 
 def _advice(evidence: Evidence) -> str:
     data = _table(("data", "sets", "take", "ARI", "80 % kept", *COMPARED), by_data(evidence))
     purpose = _table(("you want", "take", "because"), by_purpose(evidence))
     return (
-        "The evidential methods with the best mean ARI on such sets; all that come within 0.01 of it are named, the "
-        "quickest first, and the numbers are those of the first. Only methods that ran on all of the sets compete. "
-        "Where one of the others is better by more than 0.05, it is named first.\n\n" + data + "\n\n" + purpose
+        "The evidential methods with the best mean ARI on such data sets. All methods within 0.01 of the best are listed, "
+        "the fastest first; the numbers are those of the first. Only methods that ran on all of the data sets are "
+        "included. If another method is better by more than 0.05, it is listed first.\n\n" + data + "\n\n" + purpose
     )
 
 
@@ -224,14 +222,14 @@ def _each_set(evidence: Evidence) -> str:
             seen = at.get((name, method))
             cells.append(f"{seen['ari']:.2f} / {seen['found']:.0f}" if seen else "")
         lines.append(tuple(cells))
-    words = "ARI with the number given; then ARI / number found. * rules were chosen on it.\n\n"
+    words = "ARI with the known number of clusters; then ARI / selected number. * data sets on which the rules were chosen.\n\n"
     return words + _table(("set", "objects × attributes", "classes", *given, *finders), lines)
 
 
 def _missing(evidence: Evidence) -> str:
     limits = [f"{name}: {method.limits}" for name, method in GIVEN_NUMBER.items() if method.limits and name != SINGLE]
     lines = [f"- To keep within 15 minutes: {'; '.join(limits)}."]
-    lines.append("- SECM (images) and CatECM (categories) need other data than these.")
+    lines.append("- SECM (images) and CatECM (categories) need other types of data.")
     lines += [f"- {row['method']} failed on {row['set']}: {row['error']}" for _, row in evidence.failed.iterrows()]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What the defaults promise, and what was seen."""
+"""Compare the requirements for the defaults with the measurements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Line = tuple[str, str, str]
 
 
 def promises(evidence: Evidence, protein: float | None) -> list[Line]:
-    """Lines (promise, what was seen, kept or not)."""
+    """Return lines (requirement, measurement, whether it is met)."""
     lines = _of_row(evidence) + _of_outliers(evidence) + _of_families(evidence)
     if not len(evidence.public()):
         return lines
@@ -35,12 +35,12 @@ def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
         _line("EVCLUS: mean ARI over the public sets of at least 0.57", f"{evclus:.3f}", evclus >= 0.57),
         _line("ECM: at least k-means less 0.01", f"{ecm:.3f}, k-means {k_means:.3f}", ecm >= k_means - 0.01),
         _line(
-            "EVCLUS lies above k-means' margin and mixture posteriors with 80 % of the objects kept",
+            "EVCLUS is better than k-means and the mixture with 80 % of the objects kept",
             ", ".join(f"{name} {value:.3f}" for name, value in kept.items()),
             kept["EVCLUS"] > max(kept[K_MEANS], kept[MIXTURE]),
         ),
         _line(
-            'n_clusters="auto" is better than k-means with the silhouette, in ARI and in right numbers',
+            'n_clusters="auto" is better than k-means with the silhouette, in ARI and in correct numbers',
             f"ARI {aris[0]:.3f} and {aris[1]:.3f}; right {right[0]} and {right[1]} of {len(auto)}",
             aris[0] > aris[1] and right[0] > right[1],
         ),
@@ -55,7 +55,7 @@ def _of_row(evidence: Evidence) -> list[Line]:
     ecm, evclus, single = (evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", SINGLE))
     return [
         _line(
-            "Clusters in a row: labels as good as with single clusters alone, within 0.02",
+            "Clusters in a row: ARI at most 0.02 below that with single clusters alone",
             f"ECM {ecm:.3f}, EVCLUS {evclus:.3f}, single clusters {single:.3f}",
             min(ecm, evclus) >= single - 0.02,
         )
@@ -69,12 +69,12 @@ def _of_outliers(evidence: Evidence) -> list[Line]:
     found = {name: evidence.mean(evidence.generated("noisy"), name, "planted") for name in false}
     return [
         _line(
-            "At most 3 % outliers on data without any (generated)",
+            "At most 3 % outliers on generated data without outliers",
             ", ".join(f"{name} {value:.1%}" for name, value in false.items()),
             max(false.values()) <= 0.03,
         ),
         _line(
-            "At least 80 % of planted outliers found",
+            "At least 80 % of generated outliers detected",
             ", ".join(f"{name} {value:.0%}" for name, value in found.items()),
             min(found.values()) >= 0.8,
         ),
@@ -91,7 +91,7 @@ def _of_families(evidence: Evidence) -> list[Line]:
     worst = min(ratios, key=lambda family: ratios[family])
     return [
         _line(
-            'n_clusters="auto" has at least 0.9 of the ARI of k-means with the silhouette on every family but rings',
+            'n_clusters="auto" has at least 0.9 times the ARI of k-means with the silhouette on every family except rings',
             f"at worst {ratios[worst]:.2f} ({worst})",
             ratios[worst] >= 0.9,
         )
@@ -103,11 +103,11 @@ def _of_cost(evidence: Evidence) -> list[Line]:
     own = evidence.rows[evidence.rows["method"] == "EVCLUS"]
     lines = []
     for words, some, limit in (
-        (f"up to {_MANY:,} objects at most 3 times", own[own["n"] <= _MANY], 3.0),
-        ("beyond at most 1.3 times", own[own["n"] > _MANY], 1.3),
+        (f"for up to {_MANY:,} objects at most 3 times", own[own["n"] <= _MANY], 3.0),
+        ("for more objects at most 1.3 times", own[own["n"] > _MANY], 1.3),
     ):
         if len(some):
             ratio = float(some["seconds"].sum() / some["seconds_given"].sum())
-            promise = f"EVCLUS with d0 to be found costs {words} what it costs with that d0 given"
+            promise = f'EVCLUS with d0="auto" takes {words} the time with the same d0 given'
             lines.append(_line(promise, f"{ratio:.2f} times", ratio <= limit))
     return lines
