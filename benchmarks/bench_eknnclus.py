@@ -89,17 +89,18 @@ def growth(quick: bool) -> list[Row]:
 
 def _search(n: int, kind: str) -> Task:
     """Sweeps until nobody moves, from random labels, on a graph that is there."""
-    from dempster.cluster.eknnclus import Evidence, Graph, neighbors_of_all
+    from dempster.cluster.eknnclus import Evidence, NeighborGraph, neighbor_distances
     from dempster.dissimilarity.neighbors import finder
     from dempster.dissimilarity.sources import AttributeSource
     from dempster.optimize.blocks import block_map
 
     X = _blobs(n)[0]
-    neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, -1), n, 100)
+    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, -1), n, 100)
     with block_map(-1) as apply:
-        graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors, apply), "union", apply)
+        weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, apply)
+        graph = NeighborGraph.from_weights(weights, "union", apply)
     if kind == "watchful":  # every object is visited in every sweep
-        graph = Graph(graph.indptr, graph.indices, graph.weights, symmetric=False)
+        graph = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
 
     def run() -> Any:
         rng = np.random.default_rng(0)

@@ -12,10 +12,10 @@ from dempster.mixture.em import (
     DIAGONAL_MODELS,
     MODELS,
     GaussianParameters,
+    count_parameters,
     fit_em,
     log_densities,
-    model_name,
-    n_parameters,
+    resolve_model,
 )
 
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS)
@@ -71,7 +71,7 @@ def test_estimates_are_those_of_mclust(reference, data, model):
     case.assert_equal(f"{model}_cov", run.parameters.covariances)
     case.assert_equal(f"{model}_z", run.responsibilities)
     assert run.log_likelihood == pytest.approx(case["loglik"][k], rel=1e-9)
-    count = n_parameters(model, 3, X.shape[1])
+    count = count_parameters(model, 3, X.shape[1])
     assert count == case["n_par"][k]
     assert 2 * run.log_likelihood - count * np.log(len(X)) == pytest.approx(case["bic"][k], rel=1e-9)
 
@@ -88,7 +88,7 @@ def test_common_orientation_beats_that_of_mclust(reference, data):
     assert (np.diff(run.history) > -1e-9).all()
     ours = fit_em(X, None, case["z0"], "VVE", **TIGHT)
     assert case["loglik"][k] < ours.log_likelihood < case["loglik"][k] + 20
-    assert n_parameters("VVE", 3, X.shape[1]) == case["n_par"][k]
+    assert count_parameters("VVE", 3, X.shape[1]) == case["n_par"][k]
 
 
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
@@ -146,23 +146,23 @@ def test_agrees_with_scikit_learn(iris, model, kind):
     ours = fit_em(iris, None, start, model, **TIGHT)
     np.testing.assert_allclose(ours.parameters.means, theirs.means_, rtol=1e-5)
     assert ours.log_likelihood == pytest.approx(theirs.score(iris) * len(iris), abs=1e-5)
-    bic = 2 * ours.log_likelihood - n_parameters(model, 3, 4) * np.log(len(iris))
+    bic = 2 * ours.log_likelihood - count_parameters(model, 3, 4) * np.log(len(iris))
     assert bic == pytest.approx(-theirs.bic(iris), abs=1e-4)
 
 
 def test_numbers_of_parameters():
     """Celeux and Govaert (1995), table 1, for 3 components in 4 dimensions: 14 for proportions and means, and these."""
     counts = [1, 3, 4, 6, 10, 12, 10, 12, 16, 18, 22, 24, 28, 30]
-    assert [n_parameters(m, 3, 4) - 14 for m in MODELS] == counts
-    assert {n_parameters(m, 1, 1) for m in MODELS} == {2}
+    assert [count_parameters(m, 3, 4) - 14 for m in MODELS] == counts
+    assert {count_parameters(m, 1, 1) for m in MODELS} == {2}
 
 
 def test_names_of_models():
-    assert [model_name("E", 1), model_name("V", 1), model_name("VVV", 1)] == ["EII", "VII", "VVV"]
+    assert [resolve_model("E", 1), resolve_model("V", 1), resolve_model("VVV", 1)] == ["EII", "VII", "VVV"]
     with pytest.raises(InvalidInputError, match=r"^model\b"):
-        model_name("E", 2)
+        resolve_model("E", 2)
     with pytest.raises(InvalidInputError, match=r"^model\b"):
-        model_name("full", 2)
+        resolve_model("full", 2)
 
 
 # ---- each step is a maximum within its model ------------------------------------------------------------------------

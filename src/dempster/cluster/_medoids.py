@@ -21,7 +21,7 @@ from dempster.cluster._mass_step import MassStep, doubtful_masses, plausible_on_
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
@@ -298,7 +298,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest):
         self.params, self.source, self.apply, self.n_clusters = params, sample.values, request.apply, request.n_clusters
-        self.peaks = peaks_of_source(params.init, sample.values, request.n_clusters, params.random_state, params.n_jobs)
+        self.peaks = fit_source_peaks(params.init, self.source, self.n_clusters, params.random_state, params.n_jobs)
         self.has_user_start = self.peaks is not None or not isinstance(params.init, str)
         self.rng = rng = as_random_state(params.random_state)
         n = len(self.source)

@@ -1,4 +1,4 @@
-"""Belief peaks: cluster centres, and how many there are."""
+"""Belief peaks: cluster centers and their number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES, check_enough_objects, named_rows
-from dempster.cluster._peaks import Peaks, find_peaks
+from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
 from dempster.data.sampling import SAMPLE_SIZE
@@ -29,68 +29,68 @@ from dempster.optimize.blocks import Apply, block_map
 
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
-    """Finds cluster centres, and how many there are, in the plane of belief and delta.
+    """Find cluster centers and their number from belief and delta.
 
-    The K nearest neighbours j of an object i are pieces of evidence that i is the centre of a cluster, the stronger
-    the nearer. Combined by Dempster's rule they give the degree of belief
+    The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster; near neighbors
+    are stronger evidence. Combined by Dempster's rule they give the degree of belief
 
         Bel_i = 1 - prod_j (1 - exp(-(d_ij / s_j)^2) / K),    s_j the q-quantile of the distances from j to its
-                                                              neighbours.
+                                                              neighbors.
 
-    delta_i is the distance from i to the nearest object of higher belief (for the most believed object, the largest
-    delta of the others). Centres are peaks: objects for which both are large. Every other object belongs to the
-    cluster of its nearest object of higher belief.
+    delta_i is the distance from i to the nearest object of higher belief (for the object of the highest belief, the
+    largest delta of the others). Centers are peaks: objects for which both are large. Every other object belongs to
+    the cluster of its nearest object of higher belief.
 
-    The peaks are chosen among the objects whose belief is at least the median, in decreasing order of prominence
+    The peaks are selected among the objects whose belief is at least the median, in decreasing order of prominence
     delta_i Bel_i:
 
-    - the first ``n_clusters`` (of lower belief where too few are left, and equal to another object only then), or
-    - those with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, read off `dempster.plot.DeltaBelDisplay`, or
-    - automatically: the first k, where the prominences v_1 >= v_2 >= ... make the largest step
-      log(v_k / v_{k+1}) log(1 + k), 2 <= k <= 2 n / K. The second factor is there because the first few peaks often
-      differ among themselves by the layout of the clusters. There is one cluster if no object but the first is
-      believed more than all its neighbours. The rule expects clusters: on data without any it finds some.
+    - the first ``n_clusters`` (objects of lower belief, or equal to another object, are used only if there are too
+      few), or
+    - all with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, chosen with `dempster.plot.DeltaBelDisplay`, or
+    - automatically: the first k, where the prominences v_1 >= v_2 >= ... have the largest step
+      log(v_k / v_{k+1}) log(1 + k), 2 <= k <= 2 n / K. The second factor is needed because the prominences of the first
+      few peaks often differ with the positions of the clusters. There is one cluster if only the first object has a
+      higher belief than all its neighbors. The rule assumes that there are clusters.
 
-    No n x n matrix is made. Memory: 12 K bytes per object.
+    There is no n x n matrix; each object needs 12 K bytes of memory.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        None: from the thresholds or, without any, automatically.
+        None: from the thresholds or, without thresholds, automatically.
     metric : str or callable, default="euclidean"
-        Any metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
-        categories and missing cells, or "precomputed": X is a square matrix of dissimilarities. With a function and
+        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
+        categories and missing values, or "precomputed": X is a square matrix of dissimilarities. With a function and
         with "gower" every object is compared with all others.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of raising an error.
     n_neighbors : int or "auto", default="auto"
-        K, smaller than the clusters, large enough to smooth out chance. "auto": the square root of the number n of
-        objects, but at least min(30, n / 5) and at most 300.
+        The number K of neighbors, smaller than the clusters but large enough to reduce noise. "auto": the square root
+        of the number n of objects, but at least min(30, n / 5) and at most 300.
     q : float in (0, 1], default=0.9
-        Quantile of the distances to the neighbours that serves as scale.
+        Quantile of the distances to the neighbors that is used as scale.
     min_belief, min_delta : float or None, default=None
-        Thresholds. With either of them all objects above both are peaks, or the ``n_clusters`` most prominent of them.
+        Thresholds. With one of them, all objects above both are peaks, or the ``n_clusters`` most prominent of these.
         None: the median belief, any delta.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate": nearest-neighbour descent (needs ``dempster[neighbors]``). "auto": exact, unless there are more
+        "approximate": nearest-neighbor descent (needs ``dempster[neighbors]``). "auto": exact, unless there are more
         than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
-        neighbours; all else is without chance.
+        The same seed gives the same result bit for bit, for every ``n_jobs``. Only approximate neighbors are random.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
     belief_ : ndarray of shape (n_samples,)
     delta_ : ndarray of shape (n_samples,)
     nearest_higher_ : ndarray of shape (n_samples,)
-        Nearest object of higher belief, -1 for the most believed one. Of equally believed objects the first counts as
-        higher.
+        Nearest object of higher belief, -1 for the object of the highest belief. Of objects with equal belief, the
+        first one counts as higher.
     prominence_ : ndarray of shape (n_samples,)
         Belief times delta.
     peak_indices_ : ndarray of shape (n_clusters,)
-        Positions of the centres, the most prominent first.
+        Indices of the centers, the most prominent first.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the peaks; absent for precomputed dissimilarities and for "gower".
     labels_ : ndarray of shape (n_samples,)
@@ -100,13 +100,13 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     neighbors_ : str
         "exact" or "approximate".
     min_belief_, min_delta_ : float
-        The thresholds that were applied.
+        Thresholds.
     min_prominence_ : float or None
-        A value between the prominences of the last peak and of the next object; None if only thresholds chose.
+        A value between the prominences of the last peak and of the next object; None if only thresholds select peaks.
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks. All attributes but ``labels_`` are then those of the drawn ones,
-        and positions are positions among these.
+        Indices of the objects in the sample, if X came in blocks. All attributes except ``labels_`` then describe the
+        sample, and indices refer to its rows.
 
     References
     ----------
@@ -170,22 +170,23 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            It may come in blocks (``docs/blocks.md``): the peaks are then those of a sample of 20,000 objects, and the
-            labels of all are lazy.
+            X may come in blocks (``docs/blocks.md``): the peaks are then those of a sample of 20,000 objects, and the
+            labels of all objects are lazy.
         y : ignored
         """
         with fit_transaction(self) as draft:
-            peaks = draft._fitted_to(X)
-        for words in peaks.fit_warnings():
-            warnings.warn(f"BeliefPeaks: {words}", UserWarning, stacklevel=2)
+            draft._set_attributes(X)
+        if self.n_clusters_ > 1 and self.prominence_[self.peak_indices_].min() == 0:
+            message = f"BeliefPeaks: X has fewer different objects than n_clusters={self.n_clusters_}"
+            warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Cluster of the nearest of the objects given to `fit`.
+        """Return the cluster of the nearest training object.
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or (n_new, n_samples) dissimilarities to the objects of `fit`
+        X : array-like of shape (n_new, n_features), or (n_new, n_samples) dissimilarities to the training objects
 
         Returns
         -------
@@ -203,32 +204,30 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _nearest_labels(self, values: Any, apply: Apply) -> np.ndarray:
         index, _ = ReferenceFinder(self._references)(values, 1, apply)
-        drawn = vars(self).get("_drawn_labels")  # of the objects that were compared, if these were not all
-        return (self.labels_ if drawn is None else drawn)[index[:, 0]]
+        sample_labels = vars(self).get("_drawn_labels")
+        return (self.labels_ if sample_labels is None else sample_labels)[index[:, 0]]
 
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
-        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # checks columns and names
+        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # Validates the columns.
         light = copy.copy(self)
-        kept = ("_input", "_references", "_drawn_labels", "n_features_in_", *self.get_params(deep=False))
-        known = {"_drawn_labels": self.labels_, **vars(self)}
-        light.__dict__ = {name: value for name, value in known.items() if name in kept}
-        return source.map(_labels_of_block, light, None, np.int64)
+        names = ("_input", "_references", "_drawn_labels", "n_features_in_", *self.get_params(deep=False))
+        attributes = {"_drawn_labels": self.labels_, **vars(self)}
+        light.__dict__ = {name: value for name, value in attributes.items() if name in names}
+        return source.map(_label_block, light, None, np.int64)
 
-    def _fitted_to(self, X: TableLike) -> Peaks:
-        """Set all fitted attributes."""
+    def _set_attributes(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
         if not self._comes_in_blocks(X):
-            return self._fitted_to_all(X)
+            self._fit_in_memory(X)
+            return
         source = open_blocks(X, self.n_jobs)
         rows = sample_rows(source.counted(), SAMPLE_SIZE, self.random_state)
-        peaks = self._fitted_to_all(named_rows(source.take(rows), source))
+        self._fit_in_memory(named_rows(source.take(rows), source))
         self._drawn_labels, self.sample_indices_ = self.labels_, rows
         self.labels_ = self._block_labels(source).lazy()
-        return peaks
 
-    def _fitted_to_all(self, X: TableLike) -> Peaks:
-        """The same for objects in memory."""
+    def _fit_in_memory(self, X: TableLike) -> None:
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, centered=True, fewest=2)
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
@@ -246,12 +245,12 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 min_delta=self.min_delta,
             )
         self._references = References.of(source, np.arange(len(source)))
-        relief = peaks.relief
-        self.belief_ = relief.belief
-        self.delta_ = relief.delta
-        self.nearest_higher_ = relief.nearest_higher
-        self.prominence_ = relief.prominence
-        self.n_neighbors_ = relief.n_neighbors
+        scores = peaks.scores
+        self.belief_ = scores.belief
+        self.delta_ = scores.delta
+        self.nearest_higher_ = scores.nearest_higher
+        self.prominence_ = scores.prominence
+        self.n_neighbors_ = scores.n_neighbors
         self.peak_indices_ = peaks.indices
         self.labels_ = peaks.labels
         self.n_clusters_ = len(peaks.indices)
@@ -261,13 +260,12 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.neighbors_ = find.kind
         if not (self._input.is_precomputed or self._input.is_gower):
             self.cluster_centers_ = self._input.attributes(self, X, peaks.indices)
-        return peaks
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
 
 
-def _labels_of_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndarray:
+def _label_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndarray:
     if len(block) == 0:
         return np.empty(0, np.int64)
     return peaks._nearest_labels(peaks._input.new(peaks, block), apply)
@@ -276,17 +274,17 @@ def _labels_of_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
 
-def asks_for_peaks(init: Any) -> bool:
-    """Whether a start is to be found by belief peaks."""
+def uses_belief_peaks(init: Any) -> bool:
+    """Return whether belief peaks give the start."""
     return isinstance(init, BeliefPeaks) or (isinstance(init, str) and init == "belief-peaks")
 
 
-def fitted_peaks(
+def fit_peaks(
     init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks:
-    """Belief peaks of the objects; one of the user's own is copied. Their number must be that of the clusters.
+    """Fit belief peaks, or a copy of ``init``; raise an error if their number is not ``n_clusters``.
 
-    Missing cells have stand-ins: a peak that becomes a prototype must have all attributes.
+    Missing values are filled in, because a peak that becomes a prototype must be complete.
     """
     peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
     if isinstance(init, BeliefPeaks):
@@ -299,33 +297,30 @@ def fitted_peaks(
     return peaks
 
 
-def peaks_of_source(
+def fit_source_peaks(
     init: Any,
     source: DissimilaritySource | SparseSource,
     n_clusters: int,
     random_state: Seed,
     n_jobs: int | None,
 ) -> BeliefPeaks | None:
-    """Belief peaks of objects with these dissimilarities, if they are asked for; a `BeliefPeaks` of the user's own
-    compares them in the same way."""
-    if not asks_for_peaks(init):
+    """Fit belief peaks to the dissimilarities of a source if ``init`` selects them; else return None."""
+    if not uses_belief_peaks(init):
         return None
     if isinstance(source, SparseSource):
-        raise InvalidInputError(
-            "init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some"
-        )
+        raise InvalidInputError("init selects belief peaks, which need all dissimilarities, but X is a sparse matrix")
     if isinstance(source, AttributeSource):
         metric, table = source.metric, to_host(source.objects)
     else:
-        everyone = np.arange(len(source))
-        metric, table = "precomputed", source.block(everyone, everyone) if source.matrix is None else source.matrix
+        rows = np.arange(len(source))
+        metric, table = "precomputed", source.block(rows, rows) if source.matrix is None else source.matrix
     if isinstance(init, BeliefPeaks):
         init = clone(init).set_params(metric=metric)
-    return fitted_peaks(init, table, n_clusters, metric, random_state, n_jobs)
+    return fit_peaks(init, table, n_clusters, metric, random_state, n_jobs)
 
 
 def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
-    """The attributes of the peaks, if they are asked for; any other start as it is."""
-    if (isinstance(init, str) and init != "belief-peaks") or not asks_for_peaks(init):
+    """Return the attributes of the belief peaks if ``init`` selects them; else ``init``."""
+    if not uses_belief_peaks(init):
         return init
-    return fitted_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
+    return fit_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

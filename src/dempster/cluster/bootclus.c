@@ -1,5 +1,5 @@
-/* Probabilities of the components under many fits of a mixture: the fits run in the inner loops, a block of them at a
- * time, whose parameters stay in the cache while the objects pass by. */
+/* Probabilities of the components under many fits of a mixture. The inner loops run over a block of fits, whose
+ * parameters stay in the cache for all rows. */
 #include "_native/native.h"
 
 enum { BLOCK = 128 };
@@ -8,10 +8,10 @@ typedef struct {
     index_t d, g, fits;
     const double *whiteners; /* (g, d, d, fits) inverse Cholesky factors of the covariances */
     const double *means;     /* (g, d, fits) */
-    const double *constants; /* (g, fits) what the log-densities do not owe to the object */
+    const double *constants; /* (g, fits) constant terms of the log-densities */
 } Mixtures;
 
-/* Logarithms of proportion times density of component k for an object, under b fits from the one called `first`. */
+/* Logarithms of proportion times density of component k for a row, under fits first..first + b - 1. */
 static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, const double *x, double *restrict out) {
     const index_t d = of->d, fits = of->fits;
     for (index_t f = 0; f < b; f++) out[f] = of->constants[k * fits + first + f];
@@ -29,7 +29,7 @@ static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, c
     }
 }
 
-/* Posterior probabilities (n, g, fits) of the components given each object of X (n, d). */
+/* Posterior probabilities (n, g, fits) of the components given each row of X (n, d). */
 KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t fits, const double *X, const double *whiteners,
                             const double *means, const double *constants, float *out) {
     Scratch scratch = {0};

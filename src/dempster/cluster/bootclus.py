@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._native import kernel
 from dempster._progress import heard_by
 from dempster._random import seed_sequence
-from dempster._types import Advance, ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
-from dempster.cluster import egmm as _kernels
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._search import Families, FitResult, Method, Sample, named_family, require_singletons
 from dempster.cluster._starts import check_different_objects
@@ -44,9 +45,13 @@ from dempster.partition import CredalPartition
 from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import checked_pairs, pair_forms
 
+_bootstrap_posteriors = kernel("""bootstrap_posteriors(
+    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
+    out: float32[n, g, fits] out)""")
+
 
 class Coverage(NamedTuple):
-    """Share of pairs whose true probability lies in their interval, and mean length of the intervals."""
+    """Share of pairs whose interval contains the true probability, and mean length of the intervals."""
 
     confidence: float
     belief: float
@@ -55,30 +60,30 @@ class Coverage(NamedTuple):
 
 
 class PairIntervals:
-    """For all pairs of some objects, a confidence interval and the belief-plausibility interval fitted to it.
+    """Confidence intervals and fitted belief-plausibility intervals of all pairs of some objects.
 
-    Both are about the probability that the two objects belong to the same cluster. Pairs come in the order (0, 1),
-    (0, 2), ..., (1, 2), ... as in `scipy.spatial.distance.squareform`.
+    Both intervals are for the probability that the two objects belong to the same cluster. Pairs are in the order
+    (0, 1), (0, 2), ..., (1, 2), ... as in `scipy.spatial.distance.squareform`.
 
     Parameters
     ----------
     partition : CredalPartition
-        Of all objects.
+        Partition of all objects.
     objects : array of shape (r,)
-        The objects whose pairs are meant, by position.
+        Indices of the objects whose pairs are compared.
     lower, upper : arrays of shape (r (r - 1) / 2,)
         Bounds of the confidence intervals.
     confidence : float
-        Their level.
+        Confidence level.
 
     Attributes
     ----------
     pairs : ndarray of shape (p, 2)
-        Positions of the two objects.
+        Indices of the two objects.
     lower, upper : ndarray of shape (p,)
         Percentile confidence interval.
     belief, plausibility : ndarray of shape (p,)
-        That the two objects belong to the same cluster (Denoeux, 2020, eq. 3).
+        Belief and plausibility that the two objects belong to the same cluster (Denoeux, 2020, eq. 3).
 
     Examples
     --------
@@ -99,7 +104,7 @@ class PairIntervals:
         self.partition = partition
         self.objects = objects
         self.confidence = confidence
-        self._lower, self._upper = lower, upper  # single precision: there are many
+        self._lower, self._upper = lower, upper  # in single precision to save memory
 
     @property
     def lower(self) -> np.ndarray:
@@ -125,30 +130,31 @@ class PairIntervals:
     @property
     def _relational(self) -> tuple[np.ndarray, np.ndarray]:
         masses = self.partition[self.objects].relational().masses.astype(float)
-        return masses[:, 1], 1 - masses[:, 2]  # no mass on the empty set
+        return masses[:, 1], 1 - masses[:, 2]  # The empty set has no mass.
 
     def __len__(self) -> int:
         return len(self._lower)
 
     def probabilities(self, posterior: Any) -> np.ndarray:
-        """(p,) probability that each pair is together, from probabilities (n, c) of the clusters for all objects."""
+        """Return the probability that each pair is in the same cluster.
+
+        Parameters
+        ----------
+        posterior : array-like of shape (n, c)
+            Probabilities of the clusters for all objects of the partition.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+        """
         posterior = np.asarray(posterior, dtype=float)
         if posterior.ndim != 2 or len(posterior) != len(self.partition):
-            raise InvalidInputError(
-                f"posterior must be of shape ({len(self.partition)}, c), a row for each object, got {posterior.shape}"
-            )
-        chosen = posterior[self.objects]
-        r = len(chosen)
-        out = np.empty(r * (r - 1) // 2)
-        start = 0
-        for i in range(r - 1):
-            stop = start + r - i - 1
-            out[start:stop] = chosen[i + 1 :] @ chosen[i]
-            start = stop
-        return out
+            raise InvalidParameterError("posterior", f"of shape ({len(self.partition)}, c)", posterior.shape)
+        rows = posterior[self.objects]
+        return (rows @ rows.T)[np.triu_indices(len(rows), 1)]
 
     def coverage(self, posterior: Any) -> Coverage:
-        """How often the intervals hold the true probability, where it is known (simulated data).
+        """Compute how often the intervals contain the true probability, where it is known (simulated data).
 
         Parameters
         ----------
@@ -170,7 +176,7 @@ class PairIntervals:
         )
 
     def to_frame(self):
-        """A pandas table with a row for each pair."""
+        """Return a DataFrame with one row for each pair."""
         import pandas as pd
 
         belief, plausibility = self._relational
@@ -181,63 +187,52 @@ class PairIntervals:
         return f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, confidence {self.confidence:g})"
 
 
-_ROWS_OF_PAIRS = 8  # rows of the matrix of pairs a thread takes at once
-_PAIRS = 4096
-_MIN_A_CLUSTER = 20  # references drawn from each cluster, if it has as many
-_UNIFORM = 0.1  # share of the uniform mass function in the start
+_ROWS_PER_TASK = 8  # rows of the matrix of pairs
+_PAIRS_PER_TASK = 4096
+_MIN_REFERENCES_PER_CLUSTER = 20
+_UNIFORM_SHARE = 0.1  # share of the uniform mass function in the start
 
 
-def choose_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of objects drawn at random, in proportion to the clusters but enough from each of them."""
+def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows at random, and additional rows of clusters with fewer than 20 of them; return sorted indices."""
     n = len(labels)
     if n_references >= n:
         return np.arange(n)
-    chosen = rng.permutation(n)[:n_references]
-    present = np.bincount(labels[chosen], minlength=labels.max() + 1)
+    sample = rng.permutation(n)[:n_references]
+    counts = np.bincount(labels[sample], minlength=labels.max() + 1)
     extra = []
     for k in np.unique(labels):
-        missing = min(_MIN_A_CLUSTER, n_references // 2) - present[k]
+        missing = min(_MIN_REFERENCES_PER_CLUSTER, n_references // 2) - counts[k]
         if missing > 0:
-            rest = np.setdiff1d(np.flatnonzero(labels == k), chosen)
+            rest = np.setdiff1d(np.flatnonzero(labels == k), sample)
             extra.append(rng.permutation(rest)[:missing])
-    return np.sort(np.concatenate([chosen, *extra]))
+    return np.sort(np.concatenate([sample, *extra]))
 
 
-def intervals_of_all_pairs(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds (n, n) float32 for all pairs of objects; the diagonals hold zeros."""
+def all_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+    """Compute lower and upper bounds (n, n) in float32 for all pairs of rows; the diagonals are zero."""
     n = len(P)
     lower, upper = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     ranks = quantile_ranks(P.shape[2], confidence)
-    blocks = row_blocks(n, _ROWS_OF_PAIRS, most=None)
+    blocks = row_blocks(n, _ROWS_PER_TASK, most=None)
     apply(quantiles_within, [(P, *ranks, lower, upper, *rows) for rows in blocks])
-    return lower, upper
-
-
-def intervals_of_pairs(
-    P: np.ndarray, pairs: np.ndarray, confidence: float, apply: Apply
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds (p,) for chosen pairs."""
-    lower, upper = np.empty(len(pairs)), np.empty(len(pairs))
-    ranks = quantile_ranks(P.shape[2], confidence)
-    blocks = row_blocks(len(pairs), _PAIRS, most=None)
-    apply(quantiles_of_pairs, [(P, pairs, *ranks, lower, upper, *rows) for rows in blocks])
     return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
 class PairFamily:
-    """A family of focal sets without the empty set, which a probabilistic model gives no mass.
+    """Nonempty focal sets of a family; a mixture gives the empty set no mass.
 
     Attributes
     ----------
     asked : FocalSets
-        The family that was asked for.
+        The family, possibly with the empty set.
     sets : FocalSets
         Its nonempty sets.
     columns : (f,) array
-        Of these sets in the family that was asked for.
+        Indices of the nonempty sets in ``asked``.
     forms : (2, f, f) array
-        m_i' S m_j = belief, m_i' C m_j = 1 - plausibility of "same cluster".
+        Matrices S and C with m_i' S m_j = belief and m_i' C m_j = 1 - plausibility of "same cluster".
     """
 
     asked: FocalSets
@@ -246,36 +241,30 @@ class PairFamily:
     forms: np.ndarray
 
     @classmethod
-    def of(cls, family: FocalSets) -> PairFamily:
+    def from_focal_sets(cls, family: FocalSets) -> PairFamily:
         columns = np.flatnonzero(family.cardinality > 0)
         sets = FocalSets(family.membership[columns])
         return cls(family, sets, columns, np.ascontiguousarray(pair_forms(sets)[1:3]))
 
-    def start(self, posterior: np.ndarray) -> PairMasses:
-        """Masses on the single clusters as the mixture has them, a little uniform: all sets can be reached."""
+    def initial_masses(self, posterior: np.ndarray) -> PairMasses:
+        """Return the posterior probabilities as masses of singletons, mixed with a uniform mass function."""
         f = len(self.sets)
-        masses = np.full((len(posterior), f), _UNIFORM / f)
-        masses[:, self.sets.singleton_index] += (1 - _UNIFORM) * posterior
+        masses = np.full((len(posterior), f), _UNIFORM_SHARE / f)
+        masses[:, self.sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
         masses /= masses.sum(axis=1, keepdims=True)
         return PairMasses(self, masses)
 
 
 @dataclass(frozen=True, eq=False)
 class PairMasses:
-    """Masses of some objects, on the nonempty sets of a family.
-
-    Attributes
-    ----------
-    family : PairFamily
-    masses : (r, f) array
-    """
+    """Masses (r, f) of some objects on the nonempty sets of a family."""
 
     family: PairFamily
     masses: np.ndarray
 
 
 def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float) -> Run[PairMasses]:
-    """Masses whose beliefs and plausibilities of pairs match the bounds (Denoeux, 2020, algorithm 2)."""
+    """Fit masses whose beliefs and plausibilities of pairs match the bounds (Denoeux, 2020, algorithm 2)."""
     family, masses = start.family, start.masses.copy()
     targets = np.stack([lower, 1 - upper])  # eq. 13
     for target in targets:
@@ -284,38 +273,18 @@ def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter
     return Run(PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged))
 
 
-_MAX_REDRAWS = 100  # of one sample, before the model is called unfit for these data
-_PLAIN_REDRAWS = 20  # of one sample, before a ridge keeps its components from collapsing
+_MAX_REDRAWS = 100  # of one sample, before an error is raised
+_PLAIN_REDRAWS = 20  # of one sample, before regularization is added
 _RIDGE = 0.01  # of the variance of each attribute
-_SAMPLES_A_TASK = 10
-_ROWS = 64  # objects whose probabilities are computed together
-
-
-class _Refit(NamedTuple):
-    """What every sample is drawn from, where its fit starts, and how it is fitted; can be sent to other processes."""
-
-    data: np.ndarray
-    fitted: GaussianParameters
-    posterior: np.ndarray
-    tol: float
-    max_iter: int
-    regularization: float
-    scaled: bool
-
-
-class _Replicate(NamedTuple):
-    proportions: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
-    log_likelihood: float
-    n_redrawn: int
+_SAMPLES_PER_TASK = 10
+_ROWS = 64  # rows whose probabilities are computed together
 
 
 @dataclass(frozen=True, eq=False)
 class Bootstraps:
     """Parameters of B fits of a mixture of c components to bootstrap samples.
 
-    Component k of every fit is the one that shares most objects with component k of the mixture fitted to the data.
+    Component k of every fit is matched to component k of the mixture fitted to the data.
 
     Attributes
     ----------
@@ -323,9 +292,9 @@ class Bootstraps:
     means : ndarray of shape (B, c, d)
     covariances : ndarray of shape (B, c, d, d)
     log_likelihood : ndarray of shape (B,)
-        Of each sample under its own fit.
+        Log-likelihood of each sample under its fit.
     n_redrawn : int
-        Samples thrown away because the fit lost a component, and drawn again.
+        Number of samples that were drawn again because the fit lost a component.
     """
 
     proportions: np.ndarray
@@ -342,36 +311,40 @@ class Bootstraps:
         return int(self.proportions.shape[1])
 
     def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-        """(n, c, B) float32 probabilities of the components given each object, under every fit.
+        """Compute the probabilities of the components given each object, under every fit.
 
         Parameters
         ----------
-        X : (n, d) float64
+        X : (n, d) float64 array
         apply : Apply, optional
-            Several blocks of objects at the same time.
+            Process blocks of rows in parallel.
+
+        Returns
+        -------
+        (n, c, B) float32 array
         """
         return self.posterior_function()(X, apply)
 
     def posterior_function(self) -> Callable[..., np.ndarray]:
-        """`posteriors` as a function, with what depends on the fits alone computed once."""
+        """Return `posteriors` as a function that computes the factors of the covariances only once."""
         prepared = self._prepared()
 
         def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
             out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
             if apply is None:
-                _kernels.posteriors(X, *prepared, out, 0, len(X))
+                _bootstrap_posteriors(X, *prepared, out)
             else:
                 blocks = row_blocks(len(X), _ROWS, most=None)
-                apply(_kernels.posteriors, [(X, *prepared, out, *rows) for rows in blocks])
+                apply(_bootstrap_posteriors, [(X[a:b], *prepared, out[a:b]) for a, b in blocks])
             return out
 
         return posteriors
 
     def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
+        """Compute inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
-        # in a unit that is a power of two, so that those of X change no digit
+        # The unit is a power of two, so that the unit of X does not change any digit.
         unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
         half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
@@ -382,100 +355,37 @@ class Bootstraps:
         return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
 
 
-def bootstrap_mixture(
+def _refit_samples(
     data: np.ndarray,
     fitted: GaussianParameters,
     posterior: np.ndarray,
-    n_bootstraps: int,
-    seed: np.random.SeedSequence,
-    *,
-    tol: float,
-    max_iter: int,
-    regularization: float,
-    scaled: bool,
-    n_jobs: int | None,
-    advance: Advance,
-) -> Bootstraps:
-    """Refit a mixture to samples drawn with replacement, each fit starting from the mixture of all data.
-
-    Every sample has a seed of its own, so the result does not depend on how the work is shared out. The work goes
-    through joblib: threads by default, whatever `joblib.parallel_config` says otherwise (processes, a Dask cluster).
-
-    Parameters
-    ----------
-    data : (n, d) float64
-    fitted : the mixture fitted to the data
-    posterior : (n, c) its probabilities of the components, to recognise them in the fits
-    n_bootstraps : int
-    seed : numpy SeedSequence
-    tol, max_iter, regularization, scaled : of the EM algorithm
-    n_jobs : int or None
-    advance : function called after every sample with a word on the state
-    """
-    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization, scaled)
-    check_memory(n_bootstraps * fitted.covariances.nbytes, f"n_bootstraps={n_bootstraps:,}", "take fewer")
-    seeds = seed.spawn(n_bootstraps)
-    tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
-    replicates: list[_Replicate] = []
-    redrawn = 0
-    for some in _in_parallel(n_jobs, refit, tasks):
-        for replicate in some:
-            replicates.append(replicate)
-            redrawn += replicate.n_redrawn
-            advance(f"{redrawn} redrawn" if redrawn else "")
-    return Bootstraps(
-        proportions=np.stack([r.proportions for r in replicates]),
-        means=np.stack([r.means for r in replicates]),
-        covariances=np.stack([r.covariances for r in replicates]),
-        log_likelihood=np.array([r.log_likelihood for r in replicates]),
-        n_redrawn=redrawn,
-    )
+    settings: dict[str, Any],
+    seeds: list[np.random.SeedSequence],
+) -> list[tuple[Any, ...]]:
+    """Draw and fit some samples; return proportions, means, covariances, log-likelihood and redraws of each."""
+    return [_refit_sample(data, fitted, posterior, settings, np.random.default_rng(seed)) for seed in seeds]
 
 
-def _in_parallel(
-    n_jobs: int | None, refit: _Refit, tasks: list[list[np.random.SeedSequence]]
-) -> Iterator[list[_Replicate]]:
-    """Results of the tasks in their order, as they come."""
-    from joblib import Parallel, delayed
-
-    workers = min(n_threads(n_jobs), len(tasks))
-    if workers == 1:
-        return (_refit(refit, seeds) for seeds in tasks)
-    return Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
-        delayed(_refit)(refit, seeds) for seeds in tasks
-    )
-
-
-def _refit(refit: _Refit, seeds: list[np.random.SeedSequence]) -> list[_Replicate]:
-    """One task: a few samples."""
-    return [_refit_once(refit, np.random.default_rng(seed)) for seed in seeds]
-
-
-def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
-    """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
-    data, fitted, posterior, tol, max_iter, regularization, scaled = refit
+def _refit_sample(
+    data: np.ndarray,
+    fitted: GaussianParameters,
+    posterior: np.ndarray,
+    settings: dict[str, Any],
+    rng: np.random.Generator,
+) -> tuple[Any, ...]:
+    """Draw a sample and fit it; draw again if the fit loses a component."""
     n = len(data)
-    for redrawn in range(_MAX_REDRAWS + 1):
+    for redraws in range(_MAX_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-        if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
-            regularization = max(regularization, _RIDGE)
-        result = fit_em(
-            data,
-            weights,
-            fitted,
-            fitted.model,
-            tol=tol,
-            max_iter=max_iter,
-            regularization=regularization,
-            scaled=scaled,
-        )
+        if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
+            settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
+        result = fit_em(data, weights, fitted, fitted.model, **settings)
         if result.problem is None:
             p = result.parameters
             assert p is not None
             assert result.responsibilities is not None
-            order = _alignment(result.responsibilities, posterior)
-            likelihood = float(result.log_likelihood)
-            return _Replicate(p.proportions[order], p.means[order], p.covariances[order], likelihood, redrawn)
+            order = _match_components(result.responsibilities, posterior)
+            return p.proportions[order], p.means[order], p.covariances[order], result.log_likelihood, redraws
     raise InvalidInputError(
         f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
         f"{_MAX_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
@@ -483,8 +393,8 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
     )
 
 
-def _alignment(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
-    """For each component of the mixture, the component of the refit that shares most objects with it."""
+def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
+    """Return, for each component of the mixture, the component of the refit that shares most rows with it."""
     shared = posterior.T @ responsibilities
     best = shared.argmax(axis=1)
     if np.array_equal(np.sort(best), np.arange(len(best))):
@@ -496,7 +406,7 @@ def _alignment(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class PairModel:
-    """Each object is compared with the reference objects, whose masses stay as they are.
+    """Model that compares each row with the reference rows, whose masses are fixed.
 
     Attributes
     ----------
@@ -504,11 +414,11 @@ class PairModel:
     confidence : float
         Level of the intervals.
     references : References
-        In double precision.
+        Reference rows in double precision.
     fitted : PairMasses
-        Of the references.
+        Masses of the references.
     compared : (r,) array
-        The references, by their numbers, that other objects are compared with.
+        Indices of the references that other rows are compared with.
     """
 
     bootstraps: Bootstraps
@@ -522,10 +432,10 @@ class PairModel:
         return self.fitted.family.asked
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of any objects; one with the attributes of a reference object has the masses of that one.
+        """Compute the masses (n, f); a row equal to a reference row has the masses of that reference.
 
-        For the others the intervals of their pairs with some of the reference objects are computed, and matched with
-        the masses of these held fixed: a small convex quadratic program each.
+        For other rows, the intervals of their pairs with the references are matched while the masses of the references
+        are fixed. This is a small convex quadratic program for each row.
         """
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         X = np.ascontiguousarray(values, dtype=float)
@@ -533,14 +443,13 @@ class PairModel:
         known, new = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
         out[np.ix_(known, self.fitted.family.columns)] = self.fitted.masses[same[known]]
         if len(new):
-            # threads go over blocks, so the matrix products inside must not start their own
+            # Threads process the blocks, so the matrix products inside must not start more threads.
             with one_blas_thread():
                 self._project(X, new, out, apply)
         return out
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian, in the mean over
-        the bootstrap fits."""
+        """Return the logarithm of weight times density of each cluster, averaged over the bootstrap fits."""
         fits = self.bootstraps
         gap = np.asarray(values, dtype=float)[0] - fits.means
         parts = -quadratic_parts(gap, np.linalg.inv(fits.covariances)).mean(axis=0).T / 2
@@ -549,7 +458,7 @@ class PairModel:
         return ClusterEvidence.of_attributes("mean logarithm of weight times density", parts, base)
 
     def without(self, position: int) -> PairModel:
-        """The same, but that one object of the fit is not compared with."""
+        """Return the model without comparisons with one training row."""
         others = self.compared[self.references.positions[self.compared] != position]
         return replace(self, compared=others) if len(others) else self
 
@@ -574,37 +483,35 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM, and the number of objects beyond which it is tightened
-# Samples are fitted until the log-likelihood changes by no more than this, whatever its size: the estimates of a sample
-# differ from those of the data by half a unit a parameter, of which EM must not leave out much.
+_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM; the number of rows above which the tolerance is reduced
+# EM stops for a sample when the log-likelihood changes by less than this, whatever its size. Estimates of a sample
+# differ from those of the data by half a unit per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.01
 
 
 def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
-    """Return a digest that changes with the data, with the parameters of the mixtures, and with the state of a
-    generator of random numbers."""
-    given = params.mixture.get_params() if isinstance(params.mixture, ParsimoniousGaussianMixture) else params.mixture
-    parts = (data.shape, n_clusters, given, params.n_bootstraps, params.random_state)
+    """Return a hash of the data, of the parameters of the mixtures and of the state of the random generator."""
+    mixture = params.mixture.get_params() if isinstance(params.mixture, ParsimoniousGaussianMixture) else params.mixture
+    parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
     return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureFits:
-    """Mixtures, and what they were fitted to.
+    """Fitted mixtures.
 
     Attributes
     ----------
     mixture : ParsimoniousGaussianMixture
-        Fitted to the data.
+        Mixture fitted to the data.
     posterior : (n, c) array
         Its probabilities of the components.
     bootstraps : Bootstraps
-        Fitted to the samples.
+        Mixtures fitted to the samples.
     for_references : numpy SeedSequence
-        For what is drawn afterwards.
+        Seed for the references.
     fingerprint : str
-        Of the settings and the data, with the random state as this fit has left it: as long as nobody draws from it,
-        it stands for these mixtures.
+        Hash of the settings, the data and the random state after this fit.
     """
 
     mixture: ParsimoniousGaussianMixture
@@ -615,7 +522,7 @@ class MixtureFits:
 
 
 def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
-    """Fit the mixture to the data, then to samples of them; BIC chooses the number of clusters if it is None."""
+    """Fit the mixture to the data, then to samples; BIC selects the number of clusters if it is None."""
     for_mixture, for_samples, for_references = seed_sequence(params.random_state).spawn(3)
     if isinstance(params.mixture, ParsimoniousGaussianMixture):
         mixture = clone(params.mixture)
@@ -641,30 +548,62 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
-    with params._open_progress(params.n_bootstraps, "samples") as advance:
-        bootstraps = bootstrap_mixture(
-            data,
-            mixture.parameters_,
-            posterior,
-            params.n_bootstraps,
-            for_samples,
-            tol=min(mixture.tol, _MAX_CHANGE / (1 + abs(likelihood))),
-            max_iter=mixture.max_iter,
-            regularization=mixture.reg_covar,
-            scaled=scaled,
-            n_jobs=params.n_jobs,
-            advance=advance,
-        )
+    settings = {
+        "tol": min(mixture.tol, _MAX_CHANGE / (1 + abs(likelihood))),
+        "max_iter": mixture.max_iter,
+        "regularization": mixture.reg_covar,
+        "scaled": scaled,
+    }
+    bootstraps = _fit_bootstraps(params, data, mixture.parameters_, posterior, settings, for_samples)
     return MixtureFits(mixture, posterior, bootstraps, for_references, mixture_fingerprint(params, n_clusters, data))
 
 
-_ALL_PAIRS_UP_TO = 2000  # objects, for n_partners="auto"
-_PARTNERS = 500  # of each object beyond
-_COMPARED = 150  # of these, with whom the other objects are compared: more change neither masses nor coverage
+def _fit_bootstraps(
+    params: BootClus,
+    data: np.ndarray,
+    fitted: GaussianParameters,
+    posterior: np.ndarray,
+    settings: dict[str, Any],
+    seed: np.random.SeedSequence,
+) -> Bootstraps:
+    """Refit a mixture to samples drawn with replacement; each fit starts from the mixture of all data.
+
+    Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
+    threads by default, or as `joblib.parallel_config` says (processes, a Dask cluster).
+    """
+    from joblib import Parallel, delayed
+
+    n = params.n_bootstraps
+    check_memory(n * fitted.covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    seeds = seed.spawn(n)
+    tasks = [seeds[start : start + _SAMPLES_PER_TASK] for start in range(0, n, _SAMPLES_PER_TASK)]
+    refit = partial(_refit_samples, data, fitted, posterior, settings)
+    n_workers = min(n_threads(params.n_jobs), len(tasks))
+    results: Iterable[list[tuple[Any, ...]]] = map(refit, tasks)
+    if n_workers > 1:
+        workers = Parallel(n_jobs=n_workers, prefer="threads", return_as="generator")
+        results = workers(delayed(refit)(task) for task in tasks)
+    fits = []
+    n_redrawn = 0
+    with params._open_progress(n, "samples") as advance:
+        for result in results:
+            for fit in result:
+                fits.append(fit)
+                n_redrawn += fit[-1]
+                advance(f"{n_redrawn} redrawn" if n_redrawn else "")
+    proportions, means, covariances, likelihoods, _ = zip(*fits, strict=True)
+    return Bootstraps(
+        np.stack(proportions), np.stack(means), np.stack(covariances), np.array(likelihoods, dtype=float), n_redrawn
+    )
+
+
+_ALL_PAIRS_UP_TO = 2000  # rows, for n_partners="auto"
+_N_REFERENCES = 500  # above
+_N_COMPARED = 150  # references that other rows are compared with; more change neither masses nor coverage
 
 
 class BootClusMethod(Method[PairMasses, PairMasses]):
-    """The pairs of the reference objects, with one start: what the mixture says of each object."""
+    """Fit the masses of the reference rows, starting from the posterior probabilities of the mixture."""
 
     def __init__(self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply):
         self.params, self.values, self.fits, self.apply = params, sample.values, fits, apply
@@ -672,22 +611,22 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.of(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
-        self.lower, self.upper = intervals_of_all_pairs(probabilities, params.confidence, apply)
+        self.lower, self.upper = all_pair_intervals(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the reference objects; which of them others are compared with."""
-        n, wanted = len(self.values), self.params.n_partners
-        if wanted == "all" or (wanted == "auto" and n <= _ALL_PAIRS_UP_TO):
+        """Return the indices of the references, and which of them other rows are compared with."""
+        n, n_partners = len(self.values), self.params.n_partners
+        if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
         rng, labels = np.random.default_rng(self.fits.for_references), self.fits.posterior.argmax(axis=1)
-        if not isinstance(wanted, str):
-            which = choose_references(labels, wanted, rng)
+        if not isinstance(n_partners, str):
+            which = draw_references(labels, n_partners, rng)
             return which, np.arange(len(which))
-        which = choose_references(labels, _PARTNERS, rng)
-        return which, choose_references(labels[which], _COMPARED, rng)
+        which = draw_references(labels, _N_REFERENCES, rng)
+        return which, draw_references(labels[which], _N_COMPARED, rng)
 
     def draw_starts(self, family: FocalSets) -> list[PairMasses]:
-        return [PairFamily.of(family).start(self.fits.posterior[self.which])]
+        return [PairFamily.from_focal_sets(family).initial_masses(self.fits.posterior[self.which])]
 
     def run_start(self, start: PairMasses) -> Run[PairMasses]:
         return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
@@ -699,15 +638,15 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         model = PairModel(self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared)
         return FitResult(run, model, model.masses(self.values, self.apply))
 
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(p,) lower and upper bounds of the pairs (0, 1), (0, 2), ..., (1, 2), ... of the reference objects."""
-        right = np.triu_indices(len(self.which), 1)
-        return self.lower[right], self.upper[right]
+    def intervals(self, partition: CredalPartition) -> PairIntervals:
+        upper_triangle = np.triu_indices(len(self.which), 1)
+        lower, upper = self.lower[upper_triangle], self.upper[upper_triangle]
+        return PairIntervals(partition, self.which, lower, upper, self.params.confidence)
 
 
-def pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
-    """What the parameter of BootClus stands for: with "auto" pairs of neighboring means, with "selected" pairs of
-    mutually most similar clusters by the similarity sum_i pi_ik pi_il."""
+def select_pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
+    """Return the family of focal sets that the parameter of BootClus stands for."""
+
     if isinstance(focal_sets, FocalSets):
         require_singletons(focal_sets, "belief in a pair comes from them")
         return focal_sets
@@ -723,65 +662,64 @@ def pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clust
 
 
 class BootClus(EvidentialClusterer):
-    """Calibrated model-based evidential clustering: how sure is a Gaussian mixture that two objects belong together?
+    """Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
 
-    1. A Gaussian mixture is fitted to the data (the best covariance model by BIC, or a given one).
-    2. The same model is refitted to samples drawn with replacement. Each fit gives every pair of objects a
-       probability P_ij = sum_k pi_ik pi_jk of being in the same cluster; quantiles over the fits make a confidence
-       interval [P^l_ij, P^u_ij].
-    3. Masses m_1, ..., m_n over sets of clusters are found whose degrees of belief and plausibility of "same cluster"
-       match the intervals:
+    1. Fit a Gaussian mixture to the data (the best covariance model by BIC, or a given one).
+    2. Refit the same model to samples drawn with replacement. Each fit gives every pair of objects a probability
+       P_ij = sum_k pi_ik pi_jk of being in the same cluster. Quantiles over the fits give a confidence interval
+       [P^l_ij, P^u_ij].
+    3. Fit masses m_1, ..., m_n over sets of clusters, whose belief and plausibility of "same cluster" match the
+       intervals:
 
            minimise  sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2.
 
-    If the model is right, [Bel_ij, Pl_ij] holds the true probability for a share of about ``confidence`` of the pairs:
-    the partition is *calibrated*. A model that is too simple gives intervals that are short and wrong; when in doubt
-    take a more general one (``mixture="VVV"``). Every object belongs to some cluster here: there is no mass on the
-    empty set.
+    If the model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence`` of the
+    pairs: the partition is *calibrated*. A model that is too simple gives intervals that are short and wrong; when in
+    doubt use a more general one (``mixture="VVV"``). The empty set has no mass: every object belongs to a cluster.
 
-    A new object is compared with the reference objects, whose masses stay as they are: the refitted mixtures give
-    intervals for the probability of being together with each of them, and its masses are those that match these best
-    (a convex problem). One with the attributes of a reference object has the masses of that one.
+    A new object is compared with the reference objects, whose masses are fixed. The refitted mixtures give intervals
+    for the probability that the object and each reference are in the same cluster, and its masses match these
+    intervals best (a convex problem). An object equal to a reference has the masses of that reference.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`). None: as
-        ``focal_sets`` says if it is a family, else chosen by BIC along with the covariance model, from 1 to 9.
+        "auto": the best supported number (see `dempster.model_selection.number_of_clusters`). None: the number of
+        ``focal_sets`` if it is a FocalSets, else the number from 1 to 9 selected by BIC along with the covariance
+        model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters and the pairs of neighboring ones (with no third
-        one between their means). "pairs": single clusters and all pairs. "selected": single clusters and the pairs of
+        Sets of clusters that may carry mass. "auto": single clusters and the pairs of neighboring ones (no third
+        mean lies between theirs). "pairs": single clusters and all pairs. "selected": single clusters and the pairs of
         mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "simple": single clusters and the frame.
         "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
-        Covariance model: None chooses among all fourteen by BIC, a name ("EII", "VEV", "VVV", ...) fixes it. An
-        estimator is copied and given ``n_clusters`` components (with ``n_clusters=None`` it keeps its own).
+        Covariance model. None: the best of all fourteen by BIC. A name ("EII", "VEV", "VVV", ...) fixes it. An
+        estimator is copied and gets ``n_clusters`` components (with ``n_clusters=None`` it keeps its number).
     confidence : float in (0, 1), default=0.9
         Level of the intervals.
     n_bootstraps : int, default=500
-        Samples drawn with replacement.
+        Number of samples drawn with replacement.
     n_partners : int, "all" or "auto", default="auto"
-        "all": all pairs of objects are looked at. A number: the pairs of each object with that many reference objects,
-        drawn at random but enough from each cluster, which are fitted among themselves first; time is then linear in
-        the number of objects, and memory does not grow with their pairs (40 bytes each with "all"). "auto": all pairs
-        up to 2,000 objects; beyond, 500 reference objects, with 150 of which the others are compared.
+        "all": use all pairs of objects, with 40 bytes of memory for each. A number: draw that many reference objects
+        at random (more from small clusters), fit their masses first, and compare each other object with them; time and
+        memory are then linear in the number of objects. "auto": all pairs up to 2,000 objects; above, 500 reference
+        objects, and the others are compared with 150 of them.
     max_iter : int, default=1000
-        Sweeps over the objects when masses are fitted.
+        Maximum number of sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
-        The sweeps end when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
+        The sweeps stop when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
     n_neighbor_clusters : int, default=2
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other. (Nearest are
-        the most similar; "auto" selects pairs as well, beyond four clusters.)
+        For ``focal_sets="selected"``: pairs of clusters, each among this many most similar ones of the other.
     warm_start : bool, default=False
-        Fit again to the same data with the mixtures of the call before, which take most of the time: for other levels,
-        focal sets or partners (``set_params(confidence=0.95).fit(X)``). Mixtures are fitted anew where the data,
-        ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (a RandomState or Generator also
-        if somebody has drawn from it in the meantime).
+        Reuse the mixtures of the previous call, which take most of the time, with another level, other focal sets or
+        partners (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data, ``n_clusters``,
+        ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (also if other code has drawn from a RandomState
+        or Generator).
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``. Each sample has a seed of its own.
+        The same seed gives the same result bit for bit, for every ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The samples are fitted
-        by joblib, so in processes or on a Dask cluster if it says so.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        joblib fits the samples, in processes or on a Dask cluster if it is configured so.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -789,19 +727,18 @@ class BootClus(EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     mixture_ : ParsimoniousGaussianMixture
-        Fitted to the data. Cluster k of the partition is its component k.
+        Mixture fitted to the data. Cluster k of the partition is its component k.
     bootstraps_ : Bootstraps
         Parameters of the refitted mixtures.
     n_redrawn_ : int
-        Samples that lost a cluster and were drawn again. (With very few objects most samples do; a sample drawn twenty
-        times in vain is fitted with a ridge of a hundredth of the variances.)
+        Number of samples that lost a cluster and were drawn again, frequent with very few objects. After twenty
+        draws a sample is fitted with a ridge of a hundredth of the variances.
     intervals_ : PairIntervals
-        Confidence intervals and belief-plausibility intervals of all pairs of the reference objects (with all pairs:
-        of all objects).
+        Confidence intervals and belief-plausibility intervals of all pairs of the reference objects.
     reference_indices_ : ndarray
-        Positions of the objects that all others, and new ones, are compared with.
+        Indices of the reference objects.
     focal_sets_ : FocalSets
     objective_ : float
         Sum of squares over the pairs of the reference objects.
@@ -812,7 +749,7 @@ class BootClus(EvidentialClusterer):
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks.
+        Indices of the objects in the sample, if X came in blocks.
 
     References
     ----------
@@ -826,7 +763,7 @@ class BootClus(EvidentialClusterer):
     >>> model = BootClus(3, n_bootstraps=100, mixture="EII", random_state=0).fit(sample.data)
     >>> model.intervals_
     PairIntervals(44850 pairs of 300 objects, confidence 0.9)
-    >>> 0.7 < model.intervals_.coverage(sample.posterior).belief <= 1  # of the true probabilities
+    >>> 0.7 < model.intervals_.coverage(sample.posterior).belief <= 1
     True
     """
 
@@ -882,88 +819,93 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): a
-            sample of 20,000 objects is then clustered, and the masses of all are lazy.
+            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): a sample of 20,000
+            rows is then clustered, and the masses of all rows are lazy.
         y : ignored
         """
         return self._fit(X)
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._requested_clusters()
+        n_clusters = self._requested_clusters()
         if self.n_clusters == "auto":
-            wanted = super()._find_n_clusters(sample, apply)
-        check_different_objects(data, data, wanted or 1)
-        known = self._fits if self.warm_start else None
-        if known is None or known.fingerprint != mixture_fingerprint(self, wanted, data):
-            self._fits = fit_mixtures(self, wanted, data)
-        return self._known_fits().bootstraps.n_clusters
+            n_clusters = super()._find_n_clusters(sample, apply)
+        elif isinstance(self.focal_sets, FocalSets):
+            n_clusters = self.focal_sets.n_clusters
+        check_different_objects(data, data, n_clusters or 1)
+        previous = self._fits if self.warm_start else None
+        if previous is None or previous.fingerprint != mixture_fingerprint(self, n_clusters, data):
+            self._fits = fit_mixtures(self, n_clusters, data)
+        return self._mixture_fits().bootstraps.n_clusters
 
-    def _known_fits(self) -> MixtureFits:
+    def _mixture_fits(self) -> MixtureFits:
         assert self._fits is not None
         return self._fits
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
+        return Families(select_pair_family(self.focal_sets, self._mixture_fits(), self.n_neighbor_clusters))
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
-        return BootClusMethod(self, sample, self._known_fits(), request.apply)
+        return BootClusMethod(self, sample, self._mixture_fits(), request.apply)
 
     def _fitted_attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
-        bootstraps = model.bootstraps
         return {
             "mixture_": method.fits.mixture,
-            "bootstraps_": bootstraps,
-            "n_redrawn_": bootstraps.n_redrawn,
+            "bootstraps_": model.bootstraps,
+            "n_redrawn_": model.bootstraps.n_redrawn,
             "reference_indices_": method.which,
-            "intervals_": PairIntervals(self.credal_partition_, method.which, *method.bounds(), self.confidence),
+            "intervals_": method.intervals(self.credal_partition_),
         }
 
     # ---- pairs ----------------------------------------------------------------------------------------------------
 
     def pair_probabilities(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Probabilities that pairs of objects belong to the same cluster, under each of the bootstrap fits.
+        """Compute the probabilities that pairs of objects are in the same cluster, under each bootstrap fit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Objects, old or new.
+            Training or new objects.
         pairs : array-like of shape (p, 2)
-            Positions of two objects each.
+            Row indices of two objects each.
 
         Returns
         -------
         ndarray of shape (p, n_bootstraps)
         """
-        P, chosen = self._posteriors_of_pairs(X, pairs)
-        out = np.empty((len(chosen), len(self.bootstraps_)), dtype=np.float32)
-        probabilities_of_pairs(P, chosen, out)
+        P, positions = self._posteriors_of_pairs(X, pairs)
+        out = np.empty((len(positions), len(self.bootstraps_)), dtype=np.float32)
+        probabilities_of_pairs(P, positions, out)
         return out.astype(float)
 
     def pair_intervals(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Confidence intervals of the probability that pairs of objects belong to the same cluster.
+        """Compute confidence intervals of the probability that pairs of objects are in the same cluster.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Objects, old or new.
+            Training or new objects.
         pairs : array-like of shape (p, 2)
-            Positions of two objects each.
+            Row indices of two objects each.
 
         Returns
         -------
         ndarray of shape (p, 2)
             Lower and upper bounds.
         """
-        P, chosen = self._posteriors_of_pairs(X, pairs)
+        P, positions = self._posteriors_of_pairs(X, pairs)
+        lower, upper = np.empty(len(positions)), np.empty(len(positions))
+        ranks = quantile_ranks(P.shape[2], self.confidence)
         with block_map(self.n_jobs) as apply:
-            return np.column_stack(intervals_of_pairs(P, chosen, self.confidence, apply))
+            blocks = row_blocks(len(positions), _PAIRS_PER_TASK, most=None)
+            apply(quantiles_of_pairs, [(P, positions, *ranks, lower, upper, *rows) for rows in blocks])
+        return np.column_stack([lower, upper])
 
     def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of the objects that occur in the pairs, and the pairs among these."""
+        """Compute the probabilities of the rows that occur in the pairs, and the pairs as indices of these rows."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)
-        wanted = checked_pairs(pairs, len(values))
-        objects, places = np.unique(wanted, return_inverse=True)
-        P = self.bootstraps_.posteriors(np.ascontiguousarray(values[objects], dtype=float))
-        return P, np.ascontiguousarray(places.reshape(wanted.shape), dtype=np.int64)
+        pairs = checked_pairs(pairs, len(values))
+        rows, positions = np.unique(pairs, return_inverse=True)
+        P = self.bootstraps_.posteriors(np.ascontiguousarray(values[rows], dtype=float))
+        return P, np.ascontiguousarray(positions.reshape(pairs.shape), dtype=np.int64)

@@ -16,7 +16,7 @@ from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialCluster
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import fuzziness, outlier_distance, reasons
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, fitted_peaks
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
 from dempster.data import sampling
 from dempster.dissimilarity.partial import point_squares
@@ -26,19 +26,15 @@ from dempster.partition import CredalPartition
 
 
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
-    """Evidential c-means whose prototypes do not move. There is one start."""
+    """Evidential c-means with fixed prototypes. There is one start."""
 
     def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray):
-        self.estimator, self.values, self.weights, self.apply = (
-            estimator,
-            sample.values,
-            sample.kernel_weights,
-            request.apply,
-        )
-        # second moments, which the adaptive metric needs, lose digits far from the origin
+        self.estimator, self.values, self.apply = estimator, sample.values, request.apply
+        self.weights = sample.kernel_weights
+        # The second moments of the adaptive metric would lose digits far from the origin.
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
-        self.given_centers = centers
+        self.original_centers = centers
         self.zero = ZERO * sampling.mean_squared_deviation(self.data, self.weights)
         self.beta = fuzziness(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
         self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
@@ -60,7 +56,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
-        model = replace(run.model, centers=self.given_centers)
+        model = replace(run.model, centers=self.original_centers)
         return FitResult(run, model, model.masses(self.values, self.apply))
 
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
@@ -69,7 +65,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
-        """What delta="auto" stands for, from the distances to the nearest prototype."""
+        """Compute delta="auto" from the distances to the nearest prototype."""
         if has_missing(self.data):
             squares = point_squares(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
             distances = np.sqrt(squares)
@@ -80,56 +76,55 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return outlier_distance(distances, self.weights if len(self.weights) else np.ones(len(distances)))
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
-        """The objective of a model, and the model with the best metrics for its masses."""
+        """Return the objective of a model, and the model with the best metrics for its masses."""
         statistics = model.statistics(self.data, self.weights, self.apply)
         return statistics.objective, model.updated(statistics, move_centers=False)
 
 
 class BPEC(EvidentialClusterer):
-    """Belief-peak evidential clustering: `BeliefPeaks` finds the centres, and they stay where they are.
+    """Belief-peak evidential clustering: evidential c-means with the centers found by `BeliefPeaks`.
 
-    Masses are those of `ECM` with the prototypes fixed at the belief peaks; with ``metric="adaptive"`` each cluster
-    learns its own metric, and the objective of ECM never rises. Nothing is drawn at random and, given the number of
-    neighbours, the number of clusters can be left open.
+    The masses are those of `ECM` with prototypes fixed at the belief peaks. With ``metric="adaptive"`` each cluster
+    learns a metric, and the objective of ECM never increases. The result is deterministic, and `BeliefPeaks` can
+    determine the number of clusters.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=None
-        "auto" or None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets``
-        say.
+        "auto" or None: the number of peaks (see `BeliefPeaks` for the rule), or the number in ``init`` or
+        ``focal_sets``.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto": single clusters are fitted first; then the empty set and the pairs
+        of neighboring clusters (no third one lies between them) get mass, while the metrics are fixed. "simple",
+        "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of mutually nearest
+        clusters are added.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
+        "adaptive": each cluster has a matrix of determinant one (elongated clusters).
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
+        Fuzziness: near 1 the masses become certain. "auto": 1.5 up to five attributes, decreasing above.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
-        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
-        peak.
+        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": two interquartile
+        ranges above the third quartile of the distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
-        ``docs/missing.md`` tells when to impute instead.
+        Treatment of missing values (NaN). "refuse": raise an error. "partial": compare objects by their observed
+        attributes; a missing one adds its variance within clusters to all costs, so that objects with many missing
+        values are more uncertain. An object without any value, and the adaptive metric, raise an error.
+        ``docs/missing.md`` describes when to impute instead.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
-        The centres: found with the default parameters of `BeliefPeaks`, with those of the one given, or given.
+        Centers: found with the default parameters of `BeliefPeaks`, or with the parameters of an estimator, or given.
     max_iter : int, default=500
-        For the adaptive metric.
+        Maximum number of iterations for the adaptive metric.
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        The iterations stop when the relative change of the objective is smaller.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
-        neighbours in large data of many dimensions; all else is without chance.
+        The same seed gives the same result bit for bit, for every ``n_jobs``. Only approximate neighbors, in large data
+        of many dimensions, are random.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -137,16 +132,16 @@ class BPEC(EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The peaks, the most prominent first.
+        Peaks, the most prominent first.
     belief_peaks_ : BeliefPeaks
-        As fitted; `dempster.plot.DeltaBelDisplay.from_estimator` shows it. Absent if centres were given.
+        Fitted peaks, for `dempster.plot.DeltaBelDisplay.from_estimator`. Absent if centers were given.
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        With the adaptive metric.
+        Only with the adaptive metric.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        What was used.
+        Values used, also for "auto".
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -155,7 +150,7 @@ class BPEC(EvidentialClusterer):
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks; ``belief_peaks_`` are those of these.
+        Indices of the objects in the sample, if X came in blocks; ``belief_peaks_`` is fitted to the sample.
 
     References
     ----------
@@ -221,26 +216,28 @@ class BPEC(EvidentialClusterer):
     def fit(self, X: TableLike, y: None = None) -> Self:
         """Find the peaks and the masses around them.
 
-        There are no weights: belief peaks know none, so that a fit with weights could not be that of repeated rows.
+        There are no weights, because belief peaks cannot use them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): the peaks are
-            then those of a sample of 20,000 objects, and the masses of all are lazy.
+            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): the peaks are then
+            those of a sample of 20,000 objects, and the masses of all objects are lazy.
         y : ignored
         """
         return self._fit(X)
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
-        """As many as there are peaks, unless the centres are given."""
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._requested_clusters()
+        """Return the number of peaks, unless the centers are given."""
+        n_clusters = self._requested_clusters()
+        if isinstance(self.focal_sets, FocalSets):
+            n_clusters = self.focal_sets.n_clusters
         self._peaks: BeliefPeaks | None = None
-        if asks_for_peaks(self.init):
+        if uses_belief_peaks(self.init):
             settings = "euclidean", self.random_state, self.n_jobs
-            self._peaks = fitted_peaks(self.init, sample.values, wanted, *settings)
+            self._peaks = fit_peaks(self.init, sample.values, n_clusters, *settings)
             return self._peaks.n_clusters_
-        return len(self.init) if wanted is None else wanted
+        return len(self.init) if n_clusters is None else n_clusters
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
         if self._peaks is None:
@@ -250,17 +247,16 @@ class BPEC(EvidentialClusterer):
         return FixedPrototypeMethod(self, sample, request, centers)
 
     def _auto_params(self, method: FixedPrototypeMethod) -> dict[str, str]:
-        used = method.beta, method.delta
-        return reasons(self.beta, self.delta, *used)
+        return reasons(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        found = {
+        attributes = {
             "cluster_centers_": model.centers.astype(method.values.dtype),
             "delta_": method.delta,
             "beta_": method.beta,
         }
         if self._peaks is not None:
-            found["belief_peaks_"] = self._peaks
+            attributes["belief_peaks_"] = self._peaks
         if model.metrics is not None:
-            found["metric_matrices_"] = model.metrics
-        return found
+            attributes["metric_matrices_"] = model.metrics
+        return attributes

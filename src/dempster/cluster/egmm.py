@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
-from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
@@ -30,44 +29,26 @@ from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-_bootstrap_posteriors = kernel("""bootstrap_posteriors(
-    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
-    out: float32[n, g, fits] out)""")
-
-
-def posteriors(
-    X: np.ndarray,
-    whiteners: np.ndarray,
-    means: np.ndarray,
-    constants: np.ndarray,
-    out: np.ndarray,
-    start: int,
-    stop: int,
-) -> None:
-    """Posterior probabilities of objects start to stop - 1 under all fits; the fits run in the inner loops."""
-    _bootstrap_posteriors(X[start:stop], whiteners, means, constants, out[start:stop])
-
 
 @dataclass(frozen=True)
 class EvidentialMixture:
-    """The parameters, and how they turn objects into masses.
+    """Parameters of the mixture, and the masses they give.
 
     Attributes
     ----------
     components : FocalSets
-        The sets that have a Gaussian.
+        Sets that have a Gaussian component.
     means : (c, p) array
-        Of the clusters, measured from ``origin``.
+        Means of the clusters, relative to ``origin`` and in units of ``unit``.
     covariance : (p, p) array
     weights : (g,) array
-        Of the components, one a nonempty set.
+        Weights of the components, one for each nonempty set.
     origin : (p,) array or None
-        To be taken off the objects first; None if they are measured from it already.
+        Origin to subtract from X; None if X is already centered and scaled.
     unit : float
-        In which means and covariance are measured; the objects too, if ``origin`` is None.
+        Unit of means and covariance.
     doubtful : FocalSets or None
-        Single clusters and pairs of neighbors: masses are then on these, read off from the probabilities of the
-        single clusters, which are the components.
+        Single clusters and pairs of neighbors that carry the mass, derived from the probabilities of single clusters.
     """
 
     components: FocalSets
@@ -80,22 +61,22 @@ class EvidentialMixture:
 
     @property
     def family(self) -> FocalSets:
-        """The sets that carry mass."""
+        """Sets that carry mass."""
         return self.components if self.doubtful is None else self.doubtful
 
     @property
     def sets(self) -> np.ndarray:
-        """(g, c) membership of the nonempty sets that have a Gaussian."""
+        """Membership (g, c) of the nonempty sets that have a component."""
         return self.components.membership[self.components.cardinality > 0].astype(float)
 
     @property
     def n_parameters(self) -> float:
-        """Free parameters: weights, means, covariance."""
+        """Number of free parameters: weights, means, covariance."""
         c, p = self.means.shape
         return len(self.weights) - 1 + c * p + p * (p + 1) / 2
 
     def round_components(self) -> RoundComponents:
-        """In the metric of the covariance all components are round, with variance one."""
+        """Return the components in coordinates in which the covariance is the identity."""
         sets = self.sets
         values, vectors = np.linalg.eigh(self.covariance)
         rounded = vectors / np.sqrt(values)
@@ -108,25 +89,26 @@ class EvidentialMixture:
         return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
-        known = self.round_components()
-        rounded, places, constant, normalizer = known.rounded, known.places, known.constants, known.normalizer
+        """Return a function of rows that computes their masses on the nonempty sets and their log-densities."""
+        components = self.round_components()
+        rounded, places, constant = components.rounded, components.places, components.constants
+        normalizer = components.normalizer
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            objects = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
-            objects = objects @ rounded
-            logs = objects @ places.T + constant
+            rows = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
+            rows = rows @ rounded
+            logs = rows @ places.T + constant
             top = logs.max(axis=1)
             logs -= top[:, None]
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
             logs /= total[:, None]
-            return logs, np.log(total) + top - np.einsum("id,id->i", objects, objects) / 2 + normalizer
+            return logs, np.log(total) + top - np.einsum("id,id->i", rows, rows) / 2 + normalizer
 
         return densities
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """(n, f) masses of objects; those of a tensor are found where it is."""
+        """Compute the masses (n, f) of rows; those of a tensor on its device."""
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         densities = self._densities()
@@ -144,14 +126,14 @@ class EvidentialMixture:
         return out
 
     def masses_on_device(self, values: Array, device: Any) -> Array:
-        """(n, f) masses of objects, by torch."""
+        """Compute the masses (n, f) of rows with torch."""
         doubtful = self.doubtful is not None
         return _device.mixture_masses(self.round_components(), self.family, values, device, doubtful=doubtful)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""
-        objects = np.asarray(values, dtype=float)
-        gap = (objects if self.origin is None else (objects - self.origin) / self.unit) - self.means
+        """Return the logarithm of the weight times the density of the Gaussian of each cluster."""
+        rows = np.asarray(values, dtype=float)
+        gap = (rows if self.origin is None else (rows - self.origin) / self.unit) - self.means
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights[nonempty[self.components.singleton_index]])
@@ -162,7 +144,7 @@ class EvidentialMixture:
         return ClusterEvidence.of_attributes("logarithm of weight times density", parts, weights + constant)
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
-        """(n,) logarithms of the densities of objects."""
+        """Compute the logarithms (n,) of the densities of rows."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities()
@@ -170,7 +152,7 @@ class EvidentialMixture:
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
-        """What a step of EM needs of the objects; ``weights`` is empty, or None, if all count alike."""
+        """Compute the sums over rows that an EM step needs; ``weights`` is empty or None without weights."""
         if is_tensor(X):
             return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
         assert weights is not None
@@ -187,38 +169,24 @@ class EvidentialMixture:
         return reduce(add, apply(sums, row_blocks(len(X), most=None)))
 
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
-        """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).
+        """Return minus the penalised log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
 
-        ``second`` is the weighted sum of x x', which needs no masses because they sum to one, ``n`` that of weights.
+        ``second`` is the weighted sum of x x', which does not depend on the masses because they sum to one; ``n`` is
+        the sum of the weights.
         """
         penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
-        return penalty - sums.likelihood, self._maximizer(sums.total, sums.first, second, n, ridge)
-
-    def _maximizer(
-        self, total: np.ndarray, first: np.ndarray, second: np.ndarray, n: float, ridge: float
-    ) -> EvidentialMixture:
-        sets = self.sets
-        mean = sets / sets.sum(axis=1, keepdims=True)
-        means = solve_normal_equations((mean.T * total) @ mean, mean.T @ first)
+        mean = self.sets / self.sets.sum(axis=1, keepdims=True)
+        means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
         places = mean @ means
-        cross = first.T @ places
-        scatter = (second - cross - cross.T + (places.T * total) @ places) / n
-        return replace(
-            self, means=means, covariance=positive_definite(scatter + ridge * np.eye(len(scatter))), weights=total / n
-        )
+        cross = sums.first.T @ places
+        scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
+        covariance = positive_definite(scatter + ridge * np.eye(len(scatter)))
+        return penalty - sums.likelihood, replace(self, means=means, covariance=covariance, weights=sums.total / n)
 
 
 @dataclass(frozen=True)
 class MixtureSums:
-    """Sums over objects: they can be added over blocks of data.
-
-    Attributes
-    ----------
-    likelihood : float
-        Its logarithm.
-    total : (g,) sum of masses
-    first : (g, p) sum of m x
-    """
+    """Sums over rows: log-likelihood, masses (g,) and masses times x (g, p); sums over blocks can be added."""
 
     likelihood: float
     total: np.ndarray
@@ -228,18 +196,18 @@ class MixtureSums:
         return MixtureSums(self.likelihood + other.likelihood, self.total + other.total, self.first + other.first)
 
     def scaled(self, factor: float) -> MixtureSums:
-        """The sums of objects that count for so much."""
+        """Multiply the sums by a factor."""
         return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
 
 
 def neighbors_in_metric(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
-    """Single clusters and pairs of neighbors, in the metric in which the covariance is round."""
+    """Return single clusters and pairs of neighbors, in coordinates in which the covariance is the identity."""
     values, vectors = np.linalg.eigh(positive_definite(covariance))
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
 def positive_definite(covariance: np.ndarray) -> np.ndarray:
-    """The same matrix if it is well conditioned, else with its smallest eigenvalues raised."""
+    """Return the matrix with its smallest eigenvalues raised if it is ill conditioned."""
     covariance = (covariance + covariance.T) / 2
     values, vectors = np.linalg.eigh(covariance)
     least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
@@ -249,32 +217,32 @@ def positive_definite(covariance: np.ndarray) -> np.ndarray:
 
 
 def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
-    """Return the sums over some rows."""
+    """Compute the sums over some rows."""
     return model.sums(rows, weights, apply)
 
 
 def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> float:
-    """Return the log-likelihood of some rows."""
+    """Compute the log-likelihood of some rows."""
     logs = to_host(model.log_densities(rows, apply))
     return float(logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights))
 
 
 @dataclass(frozen=True)
 class OnlineMixture:
-    """A mixture and the sums over the objects that it was learned from.
+    """A mixture and the sums over the rows that it was learned from.
 
-    The masses of a block are those under the mixture of its time (Neal and Hinton, 1998: incremental variants of EM;
-    forgetting as in Cappe and Moulines, 2009: online EM).
+    The masses of each block are computed with the mixture at that time (Neal and Hinton, 1998: incremental variants of
+    EM). Earlier blocks are forgotten as in Cappe and Moulines (2009, online EM).
 
     Attributes
     ----------
     model : EvidentialMixture
-        What moves, measured from ``origin`` in ``unit``.
+        Current mixture, relative to ``origin`` and in units of ``unit``.
     origin : (p,) array
     unit : float
     reg_covar : float
     neighbors : bool
-        Whether doubt between neighboring clusters is read off.
+        Whether pairs of neighboring clusters get mass.
     sums : MixtureSums or None
         None before the first block.
     second : (p, p) array
@@ -294,42 +262,39 @@ class OnlineMixture:
 
     @property
     def objective(self) -> float:
-        """Minus the log-likelihood of all objects so far, each under the mixture of its time."""
+        """Minus the log-likelihood of all rows, each computed with the mixture at its time."""
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
     def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
+        """Return the state after one more block; ``kept`` is the share of the earlier sums that is kept."""
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
         sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
         if self.sums is not None:
             sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
-        later = replace(self, sums=sums, second=second, n=n)
-        return replace(later, model=later._maximizer()) if update else later
-
-    def _maximizer(self) -> EvidentialMixture:
-        assert self.sums is not None
-        assert isinstance(self.second, np.ndarray)
-        mean = self.sums.first.sum(axis=0) / self.n  # masses sum to one
-        variance = max(float(np.trace(self.second)) / self.n - float(mean @ mean), 0.0) / len(mean)
-        return self.model.step(self.sums, self.second, self.n, self.reg_covar * variance)[1]
+        model = self.model
+        if update:
+            mean = sums.first.sum(axis=0) / n  # Masses sum to one.
+            variance = max(float(np.trace(second)) / n - float(mean @ mean), 0.0) / len(mean)
+            model = model.step(sums, second, n, self.reg_covar * variance)[1]
+        return replace(self, model=model, sums=sums, second=second, n=n)
 
     def fitted(self) -> EvidentialMixture:
-        """The model for new objects, in their coordinates."""
+        """Return the model for new rows, in their coordinates."""
         model = self.model
         doubtful = neighbors_in_metric(model.means, model.covariance) if self.neighbors else None
         return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
 
 
-_FIRST_STEPS = 10  # of k-means, from the first means
+_FIRST_STEPS = 10  # of k-means, from the initial means
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """EM from several starts. Rows are measured from their mean, as products of attributes lose digits far away, and in
-    units of their spread, so that relative changes of the likelihood do not depend on the units of X.
+    """EM from several starts.
 
-    ``init`` is the name of a way to draw starts, or the means or the partition to start from.
+    Rows are centered, because products of large coordinates lose digits, and scaled, so that relative changes of the
+    likelihood do not depend on the units of X. ``init`` is the name of an initialization, means or a partition.
     """
 
     def __init__(
@@ -358,7 +323,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     @property
     def has_user_start(self) -> bool:
-        """Whether ``init`` holds means or a partition."""
+        """Whether ``init`` contains means or a partition."""
         return not isinstance(self.init, str)
 
     def draw_starts(self, family: FocalSets) -> list[EvidentialMixture]:
@@ -384,11 +349,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
-        """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
+        """Return a mixture with equal weights, whose covariance is the scatter around the nearest means."""
         require_singletons(family, "each has a mean of its own")
         gap = self.sample - means[_starts.nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
-        # as many clusters as objects leave no scatter
+        # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self._mean_variance())
         covariance = positive_definite(scatter + least * np.eye(len(scatter)))
         g = int((family.cardinality > 0).sum())
@@ -414,8 +379,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run_on_all(self._from_means(family, run.model.means))
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        """A Gaussian between two others would take objects of neither, or none if they fit; so doubt comes from the
-        probabilities."""
+        """Add pairs of neighboring clusters, whose masses follow from the probabilities of the single clusters.
+
+        A Gaussian between two others would attract rows of other clusters, or none.
+        """
         neighbors = neighbors_in_metric(run.model.means, run.model.covariance)
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
@@ -447,59 +414,58 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Return the state in which learning block by block begins; ``neighbors``: whether doubt between neighbors is
-        read off."""
+        """Return the initial state of incremental learning; ``neighbors``: whether pairs of neighbors get mass."""
         return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
 
 
 class EGMM(OnlineClusterer):
-    """Evidential Gaussian mixture: a component for every *set* of clusters, at the barycentre of their means.
+    """Evidential Gaussian mixture: one component for every *set* of clusters, at the barycentre of their means.
 
     The model is the mixture density
 
         p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),    mu_A the mean of mu_k, k in A,
 
-    with one covariance matrix for all components; the mass of an object on A is the probability that it comes from
-    component A. There is no mass on the empty set. Fitted by EM: the likelihood never falls. Since all components
-    have the same shape, no parameter says what is imprecise or far away: objects between two clusters make the weight
-    of the pair grow. Cost per iteration: linear in the number of objects.
+    with one covariance matrix for all components. The mass of an object on A is the probability that it comes from
+    component A. The empty set has no mass. EM fits the model, and the likelihood never decreases. There is no
+    parameter for the imprecision: objects between two clusters increase the weight of the pair. The cost per iteration
+    is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        "auto": the best supported number (see `dempster.model_selection.number_of_clusters`); ``number_`` then
+        contains the candidates and the criteria.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass, the empty set left out of the named families. "auto": the mixture has
-        single clusters as components; then doubt between neighboring clusters (with no third one between them) is read
-        off from their probabilities, as mass on the pair. "simple", "pairs" and "full" are fitted as a whole, each set
-        with a Gaussian. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Sets of clusters that may carry mass; named families do not contain the empty set. "auto": the components are
+        single clusters; objects that are ambiguous between neighboring clusters (no third cluster lies between them)
+        then get mass on the pair, computed from their probabilities. "simple", "pairs" and "full" are fitted with a
+        Gaussian for each set. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
     reg_covar : float >= 0, default=1e-6
-        Times the mean variance of the attributes, added to the diagonal of the covariance matrix at every M-step (the
-        exact maximiser of the likelihood with the penalty ``reg n / 2 tr(Sigma^-1)``).
+        Regularization, relative to the mean variance of the attributes, added to the diagonal of the covariance matrix
+        at every M-step (the exact maximiser of the likelihood with the penalty ``reg n / 2 tr(Sigma^-1)``).
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
-        First means, moved by a few steps of k-means when drawn. "belief-peaks": the centres found by `BeliefPeaks`,
-        which knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
-        ``n_init``.
+        Initial means; drawn means are moved by a few steps of k-means. "belief-peaks": the centers found by
+        `BeliefPeaks`, which ignores weights; a BeliefPeaks estimator sets its parameters. A deterministic start is used
+        once, for every ``n_init``.
     n_init : int, default=10
-        Starts; the largest likelihood is kept. Above 20,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects.
+        Number of starts; the run with the largest likelihood is kept. Above 20,000 objects the starts are compared on a
+        sample of that size, and the best run continues with all objects.
     max_iter : int, default=500
     tol : float, default=1e-7
-        Relative change of the likelihood that ends the iterations.
+        The iterations stop when the relative change of the likelihood is smaller.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     checkpoint : path, optional
-        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
-        on from it, to the same result. It is refused if data or parameters are others.
+        For X in blocks: file to which the result of each pass is appended. A fit that was interrupted continues from
+        it, with the same result. A file from other data or parameters is rejected.
     device : str, default="cpu"
-        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
-        of X). A tensor is not moved. Starts compete on the processor.
+        Device that computes the sums over all objects; "cuda" is a GPU (needs torch, and X without missing values). A
+        tensor stays on its device. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives the same result bit for bit, for every ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -507,18 +473,18 @@ CredalPartition, default="k-means++"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     means_ : ndarray of shape (n_clusters, n_features)
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The same.
+        Same as ``means_``.
     covariance_ : ndarray of shape (n_features, n_features)
     weights_ : ndarray
         Probability of every focal set.
     log_likelihood_ : float
-        Of all objects.
+        Log-likelihood of all objects.
     ebic_ : float
-        Log-likelihood minus half the number of parameters times log n: the number of clusters that makes it largest
-        is a good one.
+        Log-likelihood minus half the number of parameters times log n; larger is better when numbers of clusters are
+        compared.
     focal_sets_ : FocalSets
     objective_ : float
         Minus the penalised log-likelihood.
@@ -529,9 +495,9 @@ CredalPartition, default="k-means++"
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks.
+        Indices of the objects in the sample, if X came in blocks.
     n_samples_seen_ : int
-        Objects of all blocks, after `partial_fit`.
+        Number of objects in all blocks, after `partial_fit`.
 
     References
     ----------
@@ -598,25 +564,25 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
-            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
-            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
+            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): every iteration is
+            then a pass over them, and results with a row for each object are lazy. X may be a torch tensor
+            (``docs/scale.md``): the fit then runs on its device, and the results are tensors there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the likelihood; an object of weight 2 counts as two. It may come in blocks if X
-            does.
+            Weight of each object in the likelihood; an object of weight 2 counts as two. The weights may come in blocks
+            if X does.
         """
         return self._fit(X, sample_weight=sample_weight)
 
     def score_samples(self, X: TableLike) -> np.ndarray:
-        """Logarithm of the density of each object: low for objects unlike those of `fit`."""
+        """Compute the logarithm of the density of each object; it is low for outliers."""
         check_is_fitted(self, "means_")
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             return self._model.log_densities(values, apply)
 
     def score(self, X: TableLike, y: None = None) -> float:
-        """Mean logarithm of the density."""
+        """Compute the mean logarithm of the density."""
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -631,7 +597,7 @@ CredalPartition, default="k-means++"
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights
-        found = {
+        attributes = {
             "means_": means,
             "cluster_centers_": means,
             "covariance_": model.covariance * model.unit**2,
@@ -639,6 +605,6 @@ CredalPartition, default="k-means++"
         }
         if isinstance(method, EGMMMethod):
             likelihood = method.log_likelihood(model)
-            found["log_likelihood_"] = likelihood
-            found["ebic_"] = likelihood - model.n_parameters * np.log(method.n) / 2
-        return found
+            attributes["log_likelihood_"] = likelihood
+            attributes["ebic_"] = likelihood - model.n_parameters * np.log(method.n) / 2
+        return attributes

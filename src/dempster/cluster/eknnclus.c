@@ -1,10 +1,9 @@
-/* EK-NNclus over a sparse graph of neighbours, in compressed rows: the neighbours of object i are indices[indptr[i]],
- * ..., indices[indptr[i + 1] - 1], and `weights` are the weights of evidence w = -log(1 - phi(d)) that they lend to the
- * cluster they are in. */
+/* EK-NNclus on a sparse graph of neighbors in compressed rows: the neighbors of row i are indices[indptr[i]], ...,
+ * indices[indptr[i + 1] - 1], and `weights` are their weights of evidence w = -log(1 - phi(d)). */
 #include "_native/native.h"
 
-static const double MIN_GAIN = 1e-12; /* less may be rounding, and objects would move to and fro */
-enum { SOON = 4 }; /* visits ahead */
+static const double MIN_GAIN = 1e-12; /* smaller gains may be rounding errors, and rows would move forever */
+enum { PREFETCH_VISITS = 4 };
 
 #define integer int32_t
 #define SUFFIX i32

@@ -1,13 +1,14 @@
-/* A part of eknnclus.c, once for each type `integer` of the graph. */
+/* Included by eknnclus.c once for each type `integer` of the indices. */
 
-/* One sweep: every object in turn takes the label that its neighbours support most.
+/* One sweep: every row in turn takes the label that its neighbors support most.
  *
- * The plausibility that object i belongs to cluster k is proportional to exp(u_k), u_k = sum of the weights of its
- * neighbours in k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015), so this is the evidential k-NN rule. An object
- * moves if it gains; if `settle`, also if it loses nothing and the other label is lower.
+ * The plausibility that row i belongs to cluster k is proportional to exp(u_k), u_k = sum of the weights of its
+ * neighbors in k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). A row moves if its support increases; with `settle`
+ * also if the support is equal and the other label is lower.
  *
- * `labels` and `awake` change in place: where the graph is symmetric, objects sleep until a neighbour moves. `support`
- * is scratch, one zero a label. The sum of gains goes to `gained`; the result is the number of moves. */
+ * `labels` and `awake` change in place. In a symmetric graph a row is skipped until one of its neighbors moves.
+ * `support` is scratch memory, one zero for each label. The sum of gains is written to `gained`; the result is the
+ * number of moves. */
 KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, const integer *indptr,
                       const integer *indices, const double *weights, bool symmetric, const index_t *order,
                       int32_t *labels, bool *awake, double *support, bool settle, double *gained, index_t *result) {
@@ -16,15 +17,15 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
     double total = 0.0;
     for (index_t v = 0; v < visits; v++) {
         const index_t i = order[v], begin = indptr[i], end = indptr[i + 1];
-        if (v + SOON < visits) { /* rows lie anywhere in memory: ask for those that come soon */
-            const index_t later = indptr[order[v + SOON]];
+        if (v + PREFETCH_VISITS < visits) { /* The order is random, so the hardware cannot prefetch. */
+            const index_t later = indptr[order[v + PREFETCH_VISITS]];
             __builtin_prefetch(indices + later);
             __builtin_prefetch(weights + later);
         }
         if (!awake[i]) continue;
         awake[i] = !symmetric;
         const int32_t own = labels[i];
-        int32_t best = begin == end && settle ? 0 : own; /* without neighbours nobody speaks for any label */
+        int32_t best = begin == end && settle ? 0 : own; /* A row without neighbors has no support. */
         for (index_t a = begin; a < end; a++) support[labels[indices[a]]] += weights[a];
         for (index_t a = begin; a < end; a++) {
             const int32_t k = labels[indices[a]];
@@ -43,7 +44,7 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
     return DONE;
 }
 
-/* Half the sum of the weights between objects of the same label: for a symmetric graph, that over pairs. */
+/* Half the sum of the weights between rows with the same label; for a symmetric graph, the sum over pairs. */
 KERNEL TYPED(agreement)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
                         const int32_t *labels, double *result) {
     (void)e;
@@ -55,10 +56,10 @@ KERNEL TYPED(agreement)(index_t n, index_t e, const integer *indptr, const integ
     return DONE;
 }
 
-/* Dempster's combination of the neighbours of n objects, on the columns empty, single clusters, frame.
+/* Combine the evidence of the neighbors of n rows by Dempster's rule; the columns are empty, single clusters, frame.
  *
- * With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r); all is divided by the largest
- * exp(u_k), so nothing overflows. */
+ * With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r). All terms are divided by the largest
+ * exp(u_k) to avoid an overflow. */
 KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *indptr, const integer *indices,
                               const double *weights, const int32_t *labels, index_t n_clusters, double *out) {
     (void)e, (void)m;
@@ -85,27 +86,7 @@ KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *in
     return release(&scratch);
 }
 
-/* ---- graphs in another order ------------------------------------------------------------------------------------- */
-
-/* Write the rows of the objects order[start], ..., order[stop - 1] one after the other, where `new_indptr` says, with new
- * numbers for their neighbours. */
-KERNEL TYPED(reordered_rows)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
-                             const index_t *order, const integer *rank, index_t start, index_t stop,
-                             const integer *new_indptr, integer *new_indices, double *new_weights) {
-    (void)n, (void)e;
-    for (index_t row = start; row < stop; row++) {
-        index_t place = new_indptr[row];
-        for (index_t a = indptr[order[row]]; a < indptr[order[row] + 1]; a++, place++) {
-            new_indices[place] = rank[indices[a]];
-            new_weights[place] = weights[a];
-        }
-    }
-    return DONE;
-}
-
-/* ---- graphs of which each object sees both sides ---------------------------------------------------------------- */
-
-/* The rows of the transposed matrix, each in the order of the rows it comes from: a counting sort. */
+/* Transpose the graph by a counting sort; the entries of each row are in the order of the original rows. */
 KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const integer *indices,
                               const double *weights, integer *turned_indptr, integer *turned_indices,
                               double *turned_weights) {
@@ -128,25 +109,25 @@ KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const
     return release(&scratch);
 }
 
-/* How many objects are near each of the objects start..stop - 1, or have it near. */
+/* Count the entries of rows start..stop - 1 of the union of the graph and its transpose. */
 KERNEL TYPED(union_sizes)(index_t n, index_t e, const integer *indptr, const integer *indices,
                           const integer *turned_indptr, const integer *turned_indices, index_t start, index_t stop,
                           integer *sizes) {
     (void)e;
     Scratch scratch = {0};
-    integer *seen_by = take_zeros(&scratch, n, sizeof *seen_by); /* 1 + the last object that has it near */
+    integer *last_row = take_zeros(&scratch, n, sizeof *last_row); /* 1 + the last row with this neighbor */
     for (index_t i = start; i < stop && !scratch.failed; i++) {
         integer size = indptr[i + 1] - indptr[i];
-        for (index_t a = indptr[i]; a < indptr[i + 1]; a++) seen_by[indices[a]] = (integer)(i + 1);
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++) last_row[indices[a]] = (integer)(i + 1);
         for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++)
-            size += seen_by[turned_indices[a]] != (integer)(i + 1);
+            size += last_row[turned_indices[a]] != (integer)(i + 1);
         sizes[i] = size;
     }
     return release(&scratch);
 }
 
-/* The rows start..stop - 1 of the union: the larger of two weights or, for `mean`, half their sum, where a weight that
- * is not there counts as none. Objects that are near come first. */
+/* Compute the rows start..stop - 1 of the union: the larger of two weights or, with `mean`, half their sum; a missing
+ * weight is zero. Entries of the original graph come first. */
 KERNEL TYPED(union_rows)(index_t n, index_t e, index_t u, const integer *indptr, const integer *indices,
                          const double *weights, const integer *turned_indptr, const integer *turned_indices,
                          const double *turned_weights, bool mean, index_t start, index_t stop,
@@ -165,10 +146,10 @@ KERNEL TYPED(union_rows)(index_t n, index_t e, index_t u, const integer *indptr,
             place_of[indices[a]] = place;
         }
         for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++) {
-            const integer j = turned_indices[a], known = place_of[j];
+            const integer j = turned_indices[a], found = place_of[j];
             const double weight = share * turned_weights[a];
-            if (known >= begin) {
-                double *own = union_weights + known;
+            if (found >= begin) {
+                double *own = union_weights + found;
                 *own = mean ? *own + weight : larger(*own, weight);
             } else {
                 union_indices[place] = j;

@@ -1,16 +1,16 @@
-"""How many clusters: candidates, what speaks for each of them, and the one for which most does.
+"""Number of clusters: candidates and the criteria that compare them.
 
-Four witnesses are heard on a sample of the objects, because each of them alone is easily misled:
+Four criteria are computed on a sample of the rows, because each of them alone is unreliable:
 
-- the *silhouette* (Rousseeuw, 1987): are the objects nearer to their own cluster than to the next?
-- two *likelihoods*, of round clusters that share one size and of clusters with a size each, less three times the
-  penalty of the Bayesian information criterion: does another cluster explain more than it costs? The clusters are
-  multivariate t distributions (Peel and McLachlan, 2000): under Gaussians, objects far out in the tails of real data
-  would always speak for one cluster more;
-- *belief peaks* (Su and Denoeux, 2019): how many objects stand out as centers?
+- the *silhouette* (Rousseeuw, 1987), which compares the distances to the own cluster and to the next one;
+- two *log-likelihoods*, of spherical clusters with a common size and with one size each, minus three times the penalty
+  of the Bayesian information criterion. The clusters are multivariate t distributions (Peel and McLachlan, 2000),
+  because under Gaussians, rows in the tails of real data would always favor one cluster more;
+- the number of *belief peaks* (Su and Denoeux, 2019).
 
-Each is scaled so that its best candidate has 1 and its worst 0, and the candidate with the largest sum is taken. The
-rule was chosen on one half of a collection of data sets and confirmed on the other (``benchmarks/DEFAULTS.md``).
+Each criterion is scaled so that its best candidate has 1 and its worst 0, and the candidate with the largest sum is the
+best. The rule was developed on one half of a collection of data sets and confirmed on the other
+(``benchmarks/DEFAULTS.md``).
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
 
 _CANDIDATES = range(2, 26)
-_AROUND_PEAKS = 0.2  # candidates this near to the number of peaks are heard, too
+_AROUND_PEAKS = 0.2  # relative distance from the number of peaks within which numbers are candidates
 _SAMPLE_SIZE = 1500
 _STARTS = 5  # of k-means
-_PENALTY = 3.0  # times that of BIC
-_FREEDOM = 3.0  # of the t distributions: the smaller, the heavier their tails
+_PENALTY = 3.0  # relative to BIC
+_FREEDOM = 3.0  # degrees of freedom of the t distributions
 _CENTERING, _SCALING = 10, 20  # iterations for centers and sizes
-_FLOOR = 0.02  # of the mean size, added to each
-_NEAR, _FENCE, _LEAST_RANGE = 5, 4.0, 0.1  # neighbors, and interquartile ranges beyond which one is far from all
-_BELIEF = 0.9  # of the neighbors that bear witness for a peak
+_FLOOR = 0.02  # of the mean size, added to each size
+_NEAREST, _FENCE, _MIN_RANGE = 5, 4.0, 0.1  # neighbors and interquartile ranges that define outliers
+_QUANTILE = 0.9  # parameter q of belief peaks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberOfClusters:
-    """Numbers of clusters that were compared, and what speaks for each.
+    """Compared numbers of clusters and their criteria.
 
     Attributes
     ----------
     n_clusters : (k,) int array
         Candidates, increasing.
     silhouette : (k,) array
-        Mean silhouette of the partition into so many clusters.
+        Mean silhouette of the partition into this number of clusters.
     likelihood_one_size, likelihood_own_sizes : (k,) arrays
         Penalised log-likelihoods per object.
     n_peaks : int
-        Belief peaks.
+        Number of belief peaks.
     n_objects : int
-        How many objects were looked at.
+        Number of objects used.
     """
 
     n_clusters: np.ndarray
@@ -77,27 +77,27 @@ class NumberOfClusters:
 
     @property
     def witnesses(self) -> dict[str, np.ndarray]:
-        """What each witness says of each candidate, from 0 (worst) to 1 (best)."""
+        """Criteria of each candidate by name, from 0 (worst) to 1 (best)."""
         away = -np.abs(np.log(self.n_clusters / max(self.n_peaks, 1)))
         return {
-            "silhouette": _scaled(self.silhouette),
-            "likelihood, one size": _scaled(self.likelihood_one_size),
-            "likelihood, own sizes": _scaled(self.likelihood_own_sizes),
-            "belief peaks": _scaled(away),
+            "silhouette": _scale(self.silhouette),
+            "likelihood, one size": _scale(self.likelihood_one_size),
+            "likelihood, own sizes": _scale(self.likelihood_own_sizes),
+            "belief peaks": _scale(away),
         }
 
     @property
     def support(self) -> np.ndarray:
-        """(k,) mean of the witnesses."""
+        """Mean of the criteria (k,)."""
         return np.mean(list(self.witnesses.values()), axis=0)
 
     @property
     def best(self) -> int:
-        """The number with the largest support; the smaller on ties."""
+        """Number with the largest support; the smaller on ties."""
         return int(self.n_clusters[self.support.argmax()])
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each candidate: what was measured, and its support."""
+        """Return a DataFrame with the criteria and the support of each candidate."""
         import pandas as pd
 
         columns = {
@@ -111,23 +111,20 @@ class NumberOfClusters:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the support of each candidate (see `dempster.plot.NumberOfClustersDisplay`)."""
-        from dempster.plot.number_of_clusters import (
-            NumberOfClustersDisplay,  # a view of this value, imported when looked at
-        )
+        from dempster.plot.number_of_clusters import NumberOfClustersDisplay  # needs matplotlib
 
         return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
 
     def reasons(self) -> str:
-        """In words: what was chosen, which number each witness would have taken, and the next best."""
-        favorites = {name: int(self.n_clusters[values.argmax()]) for name, values in self.witnesses.items()}
-        said = "; ".join(f"{name} {k}" for name, k in favorites.items())
-        words = f"{self.best}; {said}"
+        """Return the best number, the number that each criterion prefers, and the second best, as text."""
+        preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.witnesses.items()}
+        text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:
             k = int(self.n_clusters[order[1]])
             ratio = self.support[order[1]] / max(self.support[order[0]], np.finfo(float).tiny)
-            words += f"; next {k}, with {ratio:.0%} of the support"
-        return words
+            text += f"; next {k}, with {ratio:.0%} of the support"
+        return text
 
     def __len__(self) -> int:
         return len(self.n_clusters)
@@ -136,7 +133,7 @@ class NumberOfClusters:
         return f"NumberOfClusters({self.reasons()})"
 
 
-def _scaled(values: np.ndarray) -> np.ndarray:
+def _scale(values: np.ndarray) -> np.ndarray:
     finite = np.where(np.isfinite(values), values, np.nanmin(np.where(np.isfinite(values), values, np.inf)))
     if not np.isfinite(finite).all():
         return np.zeros(len(values))
@@ -151,24 +148,24 @@ def compared_numbers(
     random_state: Seed,
     apply: Apply,
 ) -> NumberOfClusters:
-    """Compare numbers of clusters of these objects, on a sample if they are many.
+    """Compare numbers of clusters, on a sample of the rows if there are many.
 
-    Without ``candidates``, 2 to 25 and the numbers near that of the belief peaks. Candidates above a third of the
-    number of different objects are left out: of so few a cluster nothing can be said.
+    Without ``candidates``, the numbers are 2 to 25 and those near the number of belief peaks. Candidates above a third
+    of the number of different rows are ignored, because the criteria need a few rows per cluster.
     """
     rng = as_random_state(random_state)
-    some, w, D = _without_outliers(*_sample(source, weights, rng))
-    n, squares = len(some), np.square(D)
-    n_peaks = len(find_peaks(some, finder(some, "auto", rng, 1), apply, _BELIEF).indices) if n > 2 else 1
-    if candidates is None:  # many peaks speak for more clusters than the usual candidates have
+    sample, w, D = _remove_outliers(*_draw_sample(source, weights, rng))
+    n, squares = len(sample), np.square(D)
+    n_peaks = len(find_peaks(sample, finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
+    if candidates is None:  # Many peaks are evidence of more clusters than the default candidates.
         low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
-    different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
-    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(different // 3, 1)}) or [1])
-    euclidean = some.is_euclidean and isinstance(some.objects, np.ndarray)
-    dimension = float(some.objects.shape[1]) if euclidean else intrinsic_dimension(D)
-    partitions = _partitions(some.objects if euclidean else None, squares, w, numbers, rng)
-    silhouettes, one, own = np.array([_measured(D, squares, labels, w, dimension) for labels in partitions]).T
+    n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
+    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(n_different // 3, 1)}) or [1])
+    is_euclidean = sample.is_euclidean and isinstance(sample.objects, np.ndarray)
+    dimension = float(sample.objects.shape[1]) if is_euclidean else intrinsic_dimension(D)
+    partitions = _fit_partitions(sample.objects if is_euclidean else None, squares, w, numbers, rng)
+    silhouettes, one, own = np.array([_score_partition(D, squares, labels, w, dimension) for labels in partitions]).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
     return NumberOfClusters(
         numbers,
@@ -180,10 +177,10 @@ def compared_numbers(
     )
 
 
-def _sample(
+def _draw_sample(
     source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState
 ) -> tuple[DissimilaritySource, np.ndarray]:
-    """Some of the objects, drawn in proportion to the weights along an order that has nothing to do with the rows."""
+    """Draw rows in proportion to their weights, independently of the order of the rows."""
     w = np.ones(len(source)) if weights is None else weights.astype(float)
     if isinstance(source.objects, np.ndarray):
         order = order_along_line(source.objects)
@@ -191,79 +188,81 @@ def _sample(
         probes = np.arange(min(len(source), 200))
         order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
     which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
-    some = source.subset(which)
-    if isinstance(some, AttributeSource) and has_missing(some.objects):
-        some = AttributeSource(filled(some.objects), some.metric)
-    return some, counts / counts.mean()
+    sample = source.subset(which)
+    if isinstance(sample, AttributeSource) and has_missing(sample.objects):
+        sample = AttributeSource(filled(sample.objects), sample.metric)
+    return sample, counts / counts.mean()
 
 
-def _without_outliers(
+def _remove_outliers(
     source: DissimilaritySource, weights: np.ndarray
 ) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
-    """The objects that are not far from all others, for which clusters of their own would speak, their weights, and
-    the dissimilarities between them."""
-    everyone = np.arange(len(source))
-    D = source.block(everyone, everyone).astype(float)
+    """Remove rows that are far from all others, which would form small clusters.
+
+    Return the other rows, their weights, and the dissimilarities between them.
+    """
+    rows = np.arange(len(source))
+    D = source.block(rows, rows).astype(float)
     D = (D + D.T) / 2
     np.fill_diagonal(D, 0)
-    k = min(_NEAR, len(D) - 1)
+    k = min(_NEAREST, len(D) - 1)
     if k < 1:
         return source, weights, D
     near = np.partition(D, k, axis=1)[:, k]
     logs = np.log(np.maximum(near, np.finfo(float).tiny))
     low, high = np.quantile(logs, [0.25, 0.75])
-    kept = np.flatnonzero(logs <= high + _FENCE * max(high - low, _LEAST_RANGE))
-    return source.subset(kept), weights[kept], D[np.ix_(kept, kept)]
+    inside = np.flatnonzero(logs <= high + _FENCE * max(high - low, _MIN_RANGE))
+    return source.subset(inside), weights[inside], D[np.ix_(inside, inside)]
 
 
-def _partitions(
+def _fit_partitions(
     X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
 ) -> list[np.ndarray]:
-    """For each number the best of several k-means, or of medoids where there are no coordinates."""
+    """Return, for each number of clusters, the labels of the best of several k-means, or of medoids without X."""
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
-        return [squares[chosen].argmin(axis=0) for chosen in medoids]
+        return [squares[centers].argmin(axis=0) for centers in medoids]
     data = np.ascontiguousarray(X, dtype=float)
     data = data - mean_of_rows(data)
 
-    def best(k: int) -> np.ndarray:
+    def best_labels(k: int) -> np.ndarray:
         runs = [k_means(data, k, rng, weights) for _ in range(_STARTS)]
         return min(runs, key=lambda run: float(weights @ np.square(data - run[0][run[1]]).sum(axis=1)))[1]
 
-    return [best(int(k)) for k in numbers]
+    return [best_labels(int(k)) for k in numbers]
 
 
-def _measured(
+def _score_partition(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Mean silhouette, and log-likelihoods per object of round clusters of one size and of a size each."""
+    """Compute the mean silhouette, and the log-likelihoods per row with a common size and with a size per cluster."""
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
     total = share.sum(axis=1)
     part = total / total.sum()
-    numbered = np.searchsorted(clusters, labels)
-    away = _squares_from_centers(squares, numbered, weights, dimension)
-    own = _sizes(away, numbered, weights, dimension)
-    one = _sizes(away, np.zeros_like(numbered), weights, dimension)
+    codes = np.searchsorted(clusters, labels)
+    away = _squares_from_centers(squares, codes, weights, dimension)
+    own = _squared_sizes(away, codes, weights, dimension)
+    one = _squared_sizes(away, np.zeros_like(codes), weights, dimension)
 
     def likelihood(size: np.ndarray) -> float:
         tails = (_FREEDOM + dimension) / 2 * np.log1p(away / (_FREEDOM * size))
-        return float(np.average(np.log(part[numbered]) - dimension / 2 * np.log(size) - tails, weights=weights))
+        return float(np.average(np.log(part[codes]) - dimension / 2 * np.log(size) - tails, weights=weights))
 
-    floored = own[numbered] + _FLOOR * (part @ own) + np.finfo(float).tiny
+    tiny = np.finfo(float).tiny
     return (
-        _silhouette(D, share, total, numbered, weights),
-        likelihood(np.full(len(D), one[0] + np.finfo(float).tiny)),
-        likelihood(floored),
+        _silhouette(D, share, total, codes, weights),
+        likelihood(np.full(len(D), one[0] + tiny)),
+        likelihood(own[codes] + _FLOOR * (part @ own) + tiny),
     )
 
 
 def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
-    """Squared distances to the centers of t distributions, one for each cluster, by expectation and maximisation.
+    """Compute squared distances to the centers of t distributions, one for each cluster, by EM.
 
-    A center is a weighted mean of its objects, so squared distances between them are enough: with weights a that sum to
-    one, object i is at sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2 from it.
+    A center is a weighted mean of its rows, so squared distances between the rows are sufficient: with weights a that
+    sum to one, the squared distance of row i is sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2.
     """
     away = np.zeros(len(labels))
     for cluster in range(labels.max() + 1):
@@ -282,8 +281,8 @@ def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.n
     return away
 
 
-def _sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
-    """Squared sizes of t distributions around given centers, one for each group of objects."""
+def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
+    """Compute the squared sizes of t distributions with given centers, one for each group of rows."""
     total = np.bincount(groups, weights)
     sizes = np.bincount(groups, weights * away) / (dimension * total)
     for _ in range(_SCALING):
@@ -295,12 +294,12 @@ def _sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension:
 
 
 def _silhouette(D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean of (b - a) / max(a, b); an object alone in its cluster counts as 0."""
+    """Compute the weighted mean of (b - a) / max(a, b); the value of a row alone in its cluster is 0."""
     if len(total) < 2:
         return float("nan")
     rows = np.arange(len(D))
     sums = D @ share.T
-    others = total[labels] - weights  # of its own cluster, itself left out
+    others = total[labels] - weights
     alone = others <= 1e-9 * total[labels]
     a = sums[rows, labels] / np.where(alone, 1, others)
     means = sums / total

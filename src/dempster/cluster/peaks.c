@@ -1,8 +1,8 @@
-/* Belief peaks, over tables of neighbours: a row an object, the nearest first. */
+/* Belief peaks from tables of neighbors: one row of neighbors for each row of X, the nearest first. */
 #include "_native/native.h"
 
-/* Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbours j (Su and Denoeux, 2019). Where the scale
- * is zero (twins), only twins bear witness. */
+/* Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbors j (Su and Denoeux, 2019). If the scale is
+ * zero, only neighbors at distance zero contribute. */
 KERNEL add_up_belief(index_t rows, index_t K, index_t n, const int32_t *index, const double *distance,
                      const double *scale, double *belief) {
     (void)n;
@@ -18,8 +18,8 @@ KERNEL add_up_belief(index_t rows, index_t K, index_t n, const int32_t *index, c
     return DONE;
 }
 
-/* The nearest of the given neighbours that is believed more, of equally near ones the most believed, and its distance;
- * -1 where there is none. */
+/* Find the nearest neighbor of higher belief and its distance; -1 without one. Of equally near neighbors the one with
+ * the highest belief is used. */
 KERNEL first_higher(index_t rows, index_t K, index_t n, const index_t *objects, const int32_t *index,
                     const double *distance, const index_t *rank, index_t *nearest, double *delta) {
     (void)n;
@@ -39,7 +39,7 @@ KERNEL first_higher(index_t rows, index_t K, index_t n, const index_t *objects, 
     return DONE;
 }
 
-/* Every object takes the label of its nearest object of higher belief; peaks have theirs already. */
+/* Give every row without a label the label of its nearest row of higher belief. */
 KERNEL follow(index_t n, const index_t *order, const index_t *nearest, index_t *labels) {
     for (index_t v = 0; v < n; v++) {
         const index_t i = order[v];

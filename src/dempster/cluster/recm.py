@@ -26,7 +26,7 @@ from dempster.cluster._medoids import (
 )
 from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
 from dempster.cluster._starts import isolated_by_distances, outlier_distance
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.sources import DissimilaritySource, References, check_square, rounding
@@ -646,7 +646,7 @@ class RECM(RelationalClusterer):
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Try shifts one after the other until one does not give up; the last of them never does."""
         source = sample.values
-        peaks = peaks_of_source(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
+        peaks = fit_source_peaks(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
         init = self.init if peaks is None else peaks.peak_indices_
         rng = as_random_state(self.random_state)
         square = is_to_be_squared(self.square, self.metric)

@@ -28,7 +28,7 @@ from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks, uses_belief_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.input import DissimilarityInput, mark_tags
@@ -1218,8 +1218,8 @@ default="k-means++"
     def _start(self, values: np.ndarray | ViewMatrices, n_clusters: int) -> str | ArrayLike | CredalPartition:
         """What `init` stands for, as the method takes it."""
         init = self.init
-        if asks_for_peaks(init):
-            peaks = peaks_of_source(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
+        if uses_belief_peaks(init):
+            peaks = fit_source_peaks(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
             assert peaks is not None
             return peaks.peak_indices_ if isinstance(values, ViewMatrices) else values[peaks.peak_indices_]
         if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):

@@ -6,14 +6,14 @@
  *     VII:  n_k log(tr W_k / n_k + a)
  *     VVV:  n_k log(|W_k / n_k| + tr W_k / n_k + a)
  *
- * where a is the mean variance of a column of the data; it and the trace keep the cost defined for small clusters,
- * whose scatter matrix is singular. At every step the two clusters are merged whose union raises the total cost least.
+ * where a is the mean variance of a column of the data; it and the trace keep the cost finite for small clusters,
+ * whose scatter matrix is singular. Every step merges the two clusters whose union increases the total cost least.
  */
 #include "_native/native.h"
 
 enum { EII, VII, VVV }; /* in the order of dempster.mixture.hierarchical */
 
-/* The clusters, m points at first; of two that are merged the lower number lives on. */
+/* Clusters, initially m points; the union of two clusters has the lower of their numbers. */
 typedef struct {
     index_t model, m, d;
     double alpha;
@@ -22,9 +22,9 @@ typedef struct {
     double *traces;   /* (m,) */
     double *scatter;  /* (m, d, d), the lower triangles; VVV only */
     double *costs;    /* (m,) */
-    double *rises;    /* (m, m) what the union of two costs more than both, above the diagonal */
+    double *rises;    /* (m, m) cost of the union of two minus their costs, above the diagonal */
     double *best;     /* (m,) the smallest rise with a cluster of higher number */
-    index_t *nearest; /* (m,) and that cluster, -1 where there is none */
+    index_t *nearest; /* (m,) that cluster, -1 without one */
     bool *active;     /* (m,) */
     double *matrix, *factor; /* (d, d) scratch */
 } Clusters;
@@ -57,7 +57,7 @@ static double cost(const Clusters *clusters, double size, double trace, double l
     return size * log(exp(log_det) + spherical);
 }
 
-/* Cost of clusters i and j together. W of the union = W_i + W_j + n_i n_j / (n_i + n_j) (m_i - m_j)(m_i - m_j)'. */
+/* Cost of the union of i and j, with scatter matrix W_i + W_j + n_i n_j / (n_i + n_j) (m_i - m_j)(m_i - m_j)'. */
 static double cost_of_union(const Clusters *clusters, index_t i, index_t j) {
     index_t d = clusters->d;
     const double *mean_i = clusters->means + i * d, *mean_j = clusters->means + j * d;
@@ -77,7 +77,7 @@ static double cost_of_union(const Clusters *clusters, index_t i, index_t j) {
     return cost(clusters, size, trace, log_determinant(d, clusters->matrix, clusters->factor));
 }
 
-/* Cluster i becomes the union of i and j. */
+/* Replace cluster i by the union of i and j. */
 static void unite(const Clusters *clusters, index_t i, index_t j) {
     index_t d = clusters->d;
     double *mean_i = clusters->means + i * d, *mean_j = clusters->means + j * d;
@@ -98,7 +98,7 @@ static void unite(const Clusters *clusters, index_t i, index_t j) {
     clusters->active[j] = false;
 }
 
-/* The cheapest partner of a cluster among those after it; the first on ties. */
+/* Find the cluster of higher number with the smallest rise; the first on ties. */
 static void scan(const Clusters *clusters, index_t row) {
     const double *rises = clusters->rises + row * clusters->m;
     double best = INFINITY;
@@ -109,20 +109,20 @@ static void scan(const Clusters *clusters, index_t row) {
             best = rises[s];
             nearest = s;
         } else if (nearest < 0) {
-            nearest = s; /* where every rise overflows, there is still a partner */
+            nearest = s; /* Use the first one if every rise overflows. */
         }
     }
     clusters->best[row] = best;
     clusters->nearest[row] = nearest;
 }
 
-/* The cluster whose cheapest union is the cheapest of all. */
+/* Find the cluster with the smallest rise of all. */
 static index_t cheapest(const Clusters *clusters) {
-    index_t found = -1;
+    index_t best = -1;
     for (index_t r = 0; r < clusters->m; r++)
-        if (clusters->active[r] && clusters->nearest[r] >= 0 && (found < 0 || clusters->best[r] < clusters->best[found]))
-            found = r;
-    return found;
+        if (clusters->active[r] && clusters->nearest[r] >= 0 && (best < 0 || clusters->best[r] < clusters->best[best]))
+            best = r;
+    return best;
 }
 
 static void begin(const Clusters *clusters) {
@@ -138,7 +138,7 @@ static void begin(const Clusters *clusters) {
     }
 }
 
-/* Merge clusters i < j, and bring the rises and the cheapest partners up to date. */
+/* Merge clusters i < j, and update the rises and the nearest clusters. */
 static void merge(const Clusters *clusters, index_t i, index_t j) {
     index_t m = clusters->m;
     unite(clusters, i, j);
@@ -158,7 +158,7 @@ static void merge(const Clusters *clusters, index_t i, index_t j) {
 
 static double *numbers(Scratch *scratch, index_t count) { return take(scratch, count, sizeof(double)); }
 
-/* Write the merges (steps, 2), in order, of steps + 1 points of given sizes. */
+/* Write the merges (steps, 2) of steps + 1 points with the given sizes, in order. */
 KERNEL agglomerate(index_t steps, index_t d, const double *points, const double *sizes, index_t model, double alpha,
                    index_t *merges) {
     index_t m = steps + 1;
@@ -187,10 +187,10 @@ KERNEL agglomerate(index_t steps, index_t d, const double *points, const double 
 
 /* Write labels of the steps + 1 points after the first n_merges merges, numbered by first appearance. */
 KERNEL cut_merges(index_t steps, const index_t *merges, index_t n_merges, index_t *labels) {
-    for (index_t i = 0; i <= steps; i++) labels[i] = i; /* the parents of the points at first */
+    for (index_t i = 0; i <= steps; i++) labels[i] = i; /* initially the parent of each point */
     for (index_t step = 0; step < n_merges; step++) labels[merges[2 * step + 1]] = merges[2 * step];
     index_t count = 0;
-    for (index_t i = 0; i <= steps; i++) /* a cluster lives on under its lowest number: parents come first */
+    for (index_t i = 0; i <= steps; i++) /* A parent has a lower number than its children. */
         labels[i] = labels[i] == i ? count++ : labels[labels[i]];
     return DONE;
 }

@@ -1,4 +1,4 @@
-/* Every function that maximizes returns -1, or the number of a component whose scatter matrix leaves no maximum. */
+/* Functions that maximize return -1, or the index of a component without a maximum (singular scatter matrix). */
 #include "covariances.h"
 
 #include "linear_algebra.h"
@@ -47,9 +47,8 @@ static void divide_by_mean(index_t d, double *shape) {
     for (index_t j = 0; j < d; j++) shape[j] /= mean;
 }
 
-/* Volumes (g,) and one shape (d,) for variances `spectra` (g, d) times sizes: two conditional maxima by turns.
- *
- * The problem is convex in the logarithms, so any first shape leads to the same place; a good one sooner. */
+/* Volumes (g,) and one shape (d,) for variances `spectra` (g, d) times sizes: alternate two conditional
+ * maximizations. The problem is convex in the logarithms, so the solution does not depend on the first shape. */
 static index_t volumes_and_common_shape(index_t g, index_t d, const double *sizes, const double *spectra, double *shape,
                                         double *volumes) {
     divide_by_mean(d, shape);
@@ -77,7 +76,7 @@ static index_t volumes_and_common_shape(index_t g, index_t d, const double *size
     return -1;
 }
 
-/* Variances (g, d) with one volume and a shape for each component. */
+/* Variances (g, d) with a common volume and one shape for each component. */
 static index_t common_volume(index_t g, index_t d, const double *sizes, const double *spectra, const double *floors,
                              double *out) {
     double volume = 0.0;
@@ -94,7 +93,7 @@ static index_t common_volume(index_t g, index_t d, const double *sizes, const do
     return -1;
 }
 
-/* One variance of all attributes, or one for each, the same in all components: EII, EEI. */
+/* EII and EEI: variances common to all components, one for all columns or one for each. */
 static void common_variances(const Maximization *step, const double *spectra, double *variances) {
     index_t g = step->g, d = step->d;
     double n = total(g, step->sizes);
@@ -155,7 +154,7 @@ static void inverse_of_scaled(index_t d, const double *factor, double scale, dou
     }
 }
 
-/* VEE. `step->matrix` is the common one of the last call: where the turns begin. */
+/* VEE. Start from the common matrix of the last call, `step->matrix`. */
 static index_t volumes_and_common_matrix(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *matrix = step->matrix, *volumes = step->volumes, *factor = step->factor, *inverse = step->inverse;
@@ -188,11 +187,11 @@ static index_t volumes_and_common_matrix(const Maximization *step) {
     return -1;
 }
 
-/* One sweep over all planes; each turns two axes to the exact minimum of sum_k tr(W_k D V_k^-1 D').
+/* Rotate the axes in every plane to the exact minimum of sum_k tr(W_k D V_k^-1 D').
  *
- * `turned` (g, d, d) are the scatter matrices in the axes (rows of `axes`), `variances` (g, d) those along them. In the
- * plane of axes j and i the sum is P cos 2t + Q sin 2t plus a constant, t being the angle. Returns the largest turn
- * (its sine). */
+ * `turned` (g, d, d) are the scatter matrices in these axes (rows of `axes`), `variances` (g, d) the variances along
+ * them. In the plane of axes j and i the sum is P cos 2t + Q sin 2t plus a constant, where t is the angle. Return the
+ * sine of the largest angle. */
 static double turn_common_axes(index_t g, index_t d, double *turned, double *axes, const double *variances) {
     double largest = 0.0;
     for (index_t j = 0; j < d - 1; j++) {
@@ -216,7 +215,7 @@ static double turn_common_axes(index_t g, index_t d, double *turned, double *axe
     return largest;
 }
 
-/* EVE and VVE: the axes for given variances and the variances for given axes, by turns. */
+/* EVE and VVE: alternate between axes for given variances and variances for given axes. */
 static index_t common_axes(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *axes = step->axes, *turned = step->matrices;
@@ -239,7 +238,7 @@ static index_t common_axes(const Maximization *step) {
     return -1;
 }
 
-/* EEV and VEV: each component has its own axes, all have the shape (largest variance first) in common. */
+/* EEV and VEV: axes of each component, common shape (largest variance first). */
 static index_t own_axes(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *shape = step->shape, *spectra = step->spectra, *axes = step->matrices, *volumes = step->volumes;
@@ -282,9 +281,9 @@ static index_t common_volume_own_matrix(const Maximization *step) {
     return -1;
 }
 
-void first_state(const Maximization *step, bool axes_known) {
+void initialize_state(const Maximization *step, bool has_axes) {
     index_t d = step->d;
-    bool common = (step->model == EVE || step->model == VVE) && !axes_known;
+    bool common = (step->model == EVE || step->model == VVE) && !has_axes;
     pooled(step, step->matrix);
     if (step->model == VEV || common) {
         scaled(d * d, step->matrix, 1.0, step->factor);
@@ -293,7 +292,7 @@ void first_state(const Maximization *step, bool axes_known) {
         diagonals(1, d, step->matrix, step->shape);
     }
     for (index_t j = 0; j < d; j++)
-        if (!(step->shape[j] > 0.0)) step->shape[j] = 1.0; /* the inner loop will say what is wrong */
+        if (!(step->shape[j] > 0.0)) step->shape[j] = 1.0; /* The inner loop reports the singular component. */
 }
 
 index_t update_covariances(const Maximization *step) {

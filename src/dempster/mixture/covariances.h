@@ -3,7 +3,7 @@
  * Given the sizes n_k and scatter matrices W_k of the components, `update_covariances` writes the covariances that
  * maximize
  *
- *     -1/2 sum_k  n_k log |S_k| + tr(W_k S_k^-1),     S_k = volume_k * D_k diag(shape_k) D_k'   with |diag(shape_k)| = 1,
+ *     -1/2 sum_k  n_k log |S_k| + tr(W_k S_k^-1),   S_k = volume_k * D_k diag(shape_k) D_k'   with |diag(shape_k)| = 1,
  *
  * within a model. Matrices are full and symmetric. */
 #ifndef DEMPSTER_MIXTURE_COVARIANCES_H
@@ -18,13 +18,13 @@ typedef struct {
     index_t model, g, d;
     const double *sizes;   /* (g,) */
     const double *scatter; /* (g, d, d) */
-    const double *least;   /* (d,) the smallest variance that an attribute may have */
+    const double *least;   /* (d,) smallest permitted variance of each column */
     double *covariances;   /* (g, d, d) */
-    /* what inner loops go on with at the next call */
+    /* State of the inner loops, kept between calls. */
     double *shape;  /* (d,) */
     double *axes;   /* (d, d) common axes, in rows */
     double *matrix; /* (d, d) */
-    /* scratch */
+    /* Scratch memory. */
     double *spectra, *variances; /* (g, d) */
     double *matrices;            /* (g, d, d) */
     double *volumes;             /* (g,) */
@@ -32,10 +32,10 @@ typedef struct {
     double *floors;              /* (d,) */
 } Maximization;
 
-/* Where inner loops begin when nothing is known: the pooled scatter matrix, its shape and its axes. */
-void first_state(const Maximization *step, bool axes_known);
+/* Initialize the inner loops with the pooled scatter matrix, its shape and, unless `has_axes`, its axes. */
+void initialize_state(const Maximization *step, bool has_axes);
 
-/* Write the covariances; -1, or the number of a component whose scatter matrix leaves no maximum. */
+/* Write the covariances; return -1, or the index of a component without a maximum. */
 index_t update_covariances(const Maximization *step);
 
 #endif

@@ -1,18 +1,19 @@
-/* Expectation-maximization on plain arrays: objects are columns, so that inner loops run along memory.
+/* Expectation-maximization. The data are transposed, (columns of the table, rows of the table), so that inner loops run
+ * along memory.
  *
- * The objects are taken in blocks that stay in the cache. A pass over them gives the responsibilities under the present
- * parameters, the log-likelihood, and the weighted sums from which the next parameters follow; the sums are taken
- * around the present means, which costs no digits. */
+ * Rows are processed in blocks that stay in the cache. A pass gives the responsibilities under the current parameters,
+ * the log-likelihood, and the weighted sums for the next parameters. The sums are centered at the current means to
+ * avoid a loss of digits. */
 #include "_native/native.h"
 #include "_native/sums.h"
 #include "covariances.h"
 #include "linear_algebra.h"
 
-enum { BLOCK = 256 };          /* objects of a block, a whole number of lanes */
-enum { FINE, LOST, SINGULAR }; /* what may go wrong with a component: the numbers that Python knows */
+enum { BLOCK = 256 };          /* rows of a block, a multiple of the number of lanes */
+enum { FINE, LOST, SINGULAR }; /* problems with a component, as in em.py */
 
-static const double NEGLIGIBLE = -700.0; /* exp of less is zero for all purposes, and denormal numbers are slow */
-static const double LEAST_SHARE = 1e-10; /* a component with less of the total weight has lost its objects */
+static const double NEGLIGIBLE = -700.0; /* Smaller exponents are set to zero, because denormal numbers are slow. */
+static const double MIN_SHARE = 1e-10; /* of the total weight; a component with less is empty */
 static const double LOG_2PI = 1.8378770664093453;
 
 typedef struct {
@@ -26,48 +27,48 @@ typedef struct {
     const double *means;     /* (g, d) */
     const double *inverses;  /* (g, d, d) inverse Cholesky factors of the covariances */
     const double *constants; /* (g,) logarithms of the proportions and of the determinants */
-    bool diagonal;           /* whether the covariances are */
+    bool diagonal;           /* whether the covariances are diagonal */
 } Densities;
 
 typedef struct {
     double *sizes;  /* (g,) sums of the weights */
-    double *first;  /* (g, d) of the objects */
-    double *second; /* (g, d, d) of their products (the lower triangle) */
+    double *first;  /* (g, d) weighted sums of the rows */
+    double *second; /* (g, d, d) weighted sums of products, the lower triangle */
 } Sums;
 
-/* Scratch for the objects of a block. */
+/* Scratch memory for the rows of a block. */
 typedef struct {
-    double *gaps;        /* (d, BLOCK) objects less a mean */
+    double *gaps;        /* (d, BLOCK) rows minus a mean */
     double *part, *line; /* (BLOCK,) */
-} Room;
+} Buffers;
 
 static double *numbers(Scratch *scratch, index_t count) { return take(scratch, count, sizeof(double)); }
 
-static Room new_room(Scratch *scratch, index_t d) {
-    return (Room){numbers(scratch, d * BLOCK), numbers(scratch, BLOCK), numbers(scratch, BLOCK)};
+static Buffers new_buffers(Scratch *scratch, index_t d) {
+    return (Buffers){numbers(scratch, d * BLOCK), numbers(scratch, BLOCK), numbers(scratch, BLOCK)};
 }
 
-/* How many objects the block that begins at `start` has. */
+/* Number of rows in the block that begins at `start`. */
 static index_t block_size(index_t n, index_t start) { return n - start < BLOCK ? n - start : BLOCK; }
 
 /* ---- the expectation ----------------------------------------------------------------------------------------- */
 
-/* Logarithm of proportion times density of component k for b objects from `start`, into `out`. */
-static void log_joint(const Data *data, index_t start, index_t b, const Densities *densities, index_t k, Room room,
-                      double *restrict out) {
+/* Write the logarithm of proportion times density of component k for rows start..start + b - 1 into `out`. */
+static void log_joint(const Data *data, index_t start, index_t b, const Densities *densities, index_t k,
+                      Buffers buffers, double *restrict out) {
     index_t d = data->d;
     const double *inverse = densities->inverses + k * d * d;
-    double *restrict line = room.line;
+    double *restrict line = buffers.line;
     for (index_t i = 0; i < b; i++) out[i] = 0.0;
     for (index_t j = 0; j < d; j++) {
         const double *restrict row = data->X + j * data->n + start;
-        double *restrict gap = room.gaps + j * BLOCK;
+        double *restrict gap = buffers.gaps + j * BLOCK;
         double center = densities->means[k * d + j], scale = inverse[j * d + j];
         for (index_t i = 0; i < b; i++) gap[i] = row[i] - center;
         for (index_t i = 0; i < b; i++) line[i] = scale * gap[i];
         for (index_t s = 0; s < j && !densities->diagonal; s++) {
             double factor = inverse[j * d + s];
-            const double *restrict other = room.gaps + s * BLOCK;
+            const double *restrict other = buffers.gaps + s * BLOCK;
             for (index_t i = 0; i < b; i++) line[i] += factor * other[i];
         }
         for (index_t i = 0; i < b; i++) out[i] += line[i] * line[i];
@@ -76,10 +77,10 @@ static void log_joint(const Data *data, index_t start, index_t b, const Densitie
     for (index_t i = 0; i < b; i++) out[i] = constant - 0.5 * out[i];
 }
 
-/* Turn the logarithms in Z (g, n) into responsibilities, for b objects from `start`; write their log-densities, the
- * logarithms of the sums over components, into room.part. */
-static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b, Room room) {
-    double *restrict top = room.part, *restrict sum = room.line;
+/* Normalize the logarithms in Z (g, n) to responsibilities, for rows start..start + b - 1; write their log-densities
+ * (the logarithms of the sums over components) into buffers.part. */
+static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b, Buffers buffers) {
+    double *restrict top = buffers.part, *restrict sum = buffers.line;
     for (index_t i = 0; i < b; i++) {
         top[i] = Z[start + i];
         sum[i] = 0.0;
@@ -108,13 +109,13 @@ static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b,
 
 /* ---- the weighted sums --------------------------------------------------------------------------------------- */
 
-/* Add the sums of component k over b objects from `start`, around its mean; Z (g, n) are the responsibilities. */
+/* Add the sums of component k over rows start..start + b - 1, centered at its mean; Z (g, n) are responsibilities. */
 static void add_sums(const Data *data, index_t start, index_t b, const double *Z, const double *means, bool diagonal,
-                     index_t k, Room room, const Sums *sums) {
+                     index_t k, Buffers buffers, const Sums *sums) {
     index_t d = data->d, padded = padded_to_lanes(b);
     const double *weights = data->weights + start, *responsibilities = Z + k * data->n + start;
     double *first = sums->first + k * d, *second = sums->second + k * d * d;
-    double *restrict part = room.part, *restrict line = room.line;
+    double *restrict part = buffers.part, *restrict line = buffers.line;
     for (index_t i = 0; i < b; i++) {
         part[i] = weights[i] * responsibilities[i];
         line[i] = 1.0;
@@ -123,14 +124,15 @@ static void add_sums(const Data *data, index_t start, index_t b, const double *Z
     sums->sizes[k] += lanes_dot(padded, part, line);
     for (index_t j = 0; j < d; j++) {
         const double *restrict row = data->X + j * data->n + start;
-        double *restrict gap = room.gaps + j * BLOCK;
+        double *restrict gap = buffers.gaps + j * BLOCK;
         double center = means[k * d + j];
         for (index_t i = 0; i < b; i++) gap[i] = row[i] - center;
         for (index_t i = b; i < padded; i++) gap[i] = 0.0;
         for (index_t i = 0; i < padded; i++) line[i] = part[i] * gap[i];
         first[j] += lanes_dot(padded, part, gap);
         second[j * d + j] += lanes_dot(padded, line, gap);
-        for (index_t s = 0; s < j && !diagonal; s++) second[j * d + s] += lanes_dot(padded, line, room.gaps + s * BLOCK);
+        for (index_t s = 0; s < j && !diagonal; s++)
+            second[j * d + s] += lanes_dot(padded, line, buffers.gaps + s * BLOCK);
     }
 }
 
@@ -140,37 +142,37 @@ static void clear(index_t g, index_t d, const Sums *sums) {
     for (index_t i = 0; i < g * d * d; i++) sums->second[i] = 0.0;
 }
 
-/* Sums for given responsibilities Z (g, n), around the means. */
-static void weighted_sums(const Data *data, index_t g, const double *Z, const double *means, bool diagonal, Room room,
-                          const Sums *sums) {
+/* Compute the sums for given responsibilities Z (g, n), centered at the means. */
+static void weighted_sums(const Data *data, index_t g, const double *Z, const double *means, bool diagonal,
+                          Buffers buffers, const Sums *sums) {
     clear(g, data->d, sums);
     for (index_t start = 0; start < data->n; start += BLOCK) {
         index_t b = block_size(data->n, start);
-        for (index_t k = 0; k < g; k++) add_sums(data, start, b, Z, means, diagonal, k, room, sums);
+        for (index_t k = 0; k < g; k++) add_sums(data, start, b, Z, means, diagonal, k, buffers, sums);
     }
 }
 
 /* Write the responsibilities Z (g, n) and the weighted sums; return the log-likelihood. */
-static double expect(const Data *data, const Densities *densities, double *Z, Room room, const Sums *sums) {
+static double expect(const Data *data, const Densities *densities, double *Z, Buffers buffers, const Sums *sums) {
     index_t g = densities->g;
     double likelihood = 0.0;
     clear(g, data->d, sums);
     for (index_t start = 0; start < data->n; start += BLOCK) {
         index_t b = block_size(data->n, start);
-        for (index_t k = 0; k < g; k++) log_joint(data, start, b, densities, k, room, Z + k * data->n + start);
-        normalize(Z, g, data->n, start, b, room);
+        for (index_t k = 0; k < g; k++) log_joint(data, start, b, densities, k, buffers, Z + k * data->n + start);
+        normalize(Z, g, data->n, start, b, buffers);
         double of_block = 0.0;
-        for (index_t i = 0; i < b; i++) of_block += data->weights[start + i] * room.part[i];
+        for (index_t i = 0; i < b; i++) of_block += data->weights[start + i] * buffers.part[i];
         likelihood += of_block;
         for (index_t k = 0; k < g; k++)
-            add_sums(data, start, b, Z, densities->means, densities->diagonal, k, room, sums);
+            add_sums(data, start, b, Z, densities->means, densities->diagonal, k, buffers, sums);
     }
     return likelihood;
 }
 
 /* ---- the maximization ---------------------------------------------------------------------------------------- */
 
-/* Inverse Cholesky factors and constants of the log-densities; -1, or the first component that is singular. */
+/* Compute inverse Cholesky factors and constants of the log-densities; return -1, or the first singular component. */
 static index_t prepare(index_t g, index_t d, const double *proportions, const double *covariances, const double *least,
                        double *inverses, double *constants) {
     for (index_t k = 0; k < g; k++) {
@@ -181,14 +183,14 @@ static index_t prepare(index_t g, index_t d, const double *proportions, const do
     return -1;
 }
 
-/* Proportions, means and (in sums->second) scatter matrices from sums around the old means; `added` goes to the
- * variances. -1, or a component that has lost its objects. */
+/* Compute proportions, means and (in sums->second) scatter matrices from sums centered at the old means; `added` is
+ * added to the variances. Return -1, or an empty component. */
 static index_t new_moments(index_t g, index_t d, const double *added, double *proportions, double *means,
                            const Sums *sums) {
     double total = 0.0;
     for (index_t k = 0; k < g; k++) total += sums->sizes[k];
     for (index_t k = 0; k < g; k++)
-        if (!(sums->sizes[k] > LEAST_SHARE * total)) return k;
+        if (!(sums->sizes[k] > MIN_SHARE * total)) return k;
     for (index_t k = 0; k < g; k++) {
         double size = sums->sizes[k], *first = sums->first + k * d, *second = sums->second + k * d * d;
         proportions[k] = size / total;
@@ -208,7 +210,7 @@ static index_t new_moments(index_t g, index_t d, const double *added, double *pr
     return -1;
 }
 
-/* Weighted moments of the attributes; the variance of a constant one is exactly zero. */
+/* Compute weighted means and variances of the columns; the variance of a constant column is exactly zero. */
 static void mean_and_variances(const Data *data, double *mean, double *variances) {
     const double *weights = data->weights;
     double total = 0.0;
@@ -217,7 +219,7 @@ static void mean_and_variances(const Data *data, double *mean, double *variances
         const double *row = data->X + j * data->n;
         double origin = data->n > 0 ? row[0] : 0.0, sum = 0.0, low = origin, high = origin;
         for (index_t i = 0; i < data->n; i++) {
-            sum += weights[i] * (row[i] - origin); /* from the first object, to lose no digits */
+            sum += weights[i] * (row[i] - origin); /* Centering avoids a loss of digits. */
             low = smaller(row[i], low);
             high = larger(row[i], high);
         }
@@ -231,7 +233,7 @@ static void mean_and_variances(const Data *data, double *mean, double *variances
     }
 }
 
-/* The smallest variances allowed, and what is added to those within components. */
+/* Compute the smallest permitted variances, and the regularization of the variances within components. */
 static void variance_limits(index_t d, const double *variances, double share, double regularization, double *least,
                             double *added) {
     double mean = 0.0;
@@ -243,15 +245,15 @@ static void variance_limits(index_t d, const double *variances, double share, do
     }
 }
 
-/* ---- what Python calls --------------------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
 
-/* Logarithms of proportion times density (g, n) or, if `normalized`, the responsibilities, into `out`. The result is
- * -1, or the first component whose covariance matrix is not positive definite. */
+/* Write the logarithms of proportion times density (g, n) or, if `normalized`, the responsibilities into `out`. The
+ * result is -1, or the first component whose covariance matrix is not positive definite. */
 KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const double *proportions,
                          const double *means, const double *covariances, bool diagonal, bool normalized, double *out,
                          index_t *result) {
     Scratch scratch = {0};
-    Room room = new_room(&scratch, d);
+    Buffers buffers = new_buffers(&scratch, d);
     double *inverses = numbers(&scratch, g * d * d), *constants = numbers(&scratch, g);
     double *none = take_zeros(&scratch, d, sizeof(double));
     if (scratch.failed) return release(&scratch);
@@ -260,14 +262,14 @@ KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const
     index_t singular = prepare(g, d, proportions, covariances, none, inverses, constants);
     for (index_t start = 0; singular < 0 && start < n; start += BLOCK) {
         index_t b = block_size(n, start);
-        for (index_t k = 0; k < g; k++) log_joint(&data, start, b, &densities, k, room, out + k * n + start);
-        if (normalized) normalize(out, g, n, start, b, room);
+        for (index_t k = 0; k < g; k++) log_joint(&data, start, b, &densities, k, buffers, out + k * n + start);
+        if (normalized) normalize(out, g, n, start, b, buffers);
     }
     *result = singular;
     return release(&scratch);
 }
 
-/* What EM ended with: iterations, whether it converged, what went wrong and with which component. */
+/* Outcome of EM: number of iterations, convergence, problem and its component. */
 enum { N_ITER, CONVERGED, FLAW, COMPONENT };
 
 static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, index_t component) {
@@ -277,12 +279,13 @@ static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, 
     outcome[COMPONENT] = component;
 }
 
-/* EM from responsibilities Z (g, n), or from parameters; all are overwritten. See `dempster.mixture.em`. */
+/* Run EM from responsibilities Z (g, n) or from parameters; all are overwritten. See `dempster.mixture.em`. */
 KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
               double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
-              double reference, index_t max_iter, double regularization, double share, double *history, index_t *outcome) {
+              double reference, index_t max_iter, double regularization, double share, double *history,
+              index_t *outcome) {
     Scratch scratch = {0};
-    Room room = new_room(&scratch, d);
+    Buffers buffers = new_buffers(&scratch, d);
     Sums sums = {numbers(&scratch, g), numbers(&scratch, g * d), numbers(&scratch, g * d * d)};
     double *inverses = numbers(&scratch, g * d * d), *constants = numbers(&scratch, g);
     double *mean = numbers(&scratch, d), *variances = numbers(&scratch, d);
@@ -303,7 +306,7 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
     if (!given_parameters) {
         for (index_t k = 0; k < g; k++)
             for (index_t j = 0; j < d; j++) means[k * d + j] = mean[j];
-        weighted_sums(&data, g, Z, means, densities.diagonal, room, &sums);
+        weighted_sums(&data, g, Z, means, densities.diagonal, buffers, &sums);
     }
     end(outcome, max_iter, false, FINE, -1);
     for (index_t iteration = 0; iteration < max_iter; iteration++) {
@@ -313,7 +316,7 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
                 end(outcome, iteration, false, LOST, lost);
                 break;
             }
-            if (iteration == (given_parameters ? 1 : 0)) first_state(&step, given_parameters);
+            if (iteration == (given_parameters ? 1 : 0)) initialize_state(&step, given_parameters);
             index_t unbounded = update_covariances(&step);
             if (unbounded >= 0) {
                 end(outcome, iteration, false, SINGULAR, unbounded);
@@ -325,7 +328,7 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
             end(outcome, iteration, false, SINGULAR, singular);
             break;
         }
-        double likelihood = expect(&data, &densities, Z, room, &sums);
+        double likelihood = expect(&data, &densities, Z, buffers, &sums);
         history[iteration] = likelihood;
         const double change = likelihood - history[iteration > 0 ? iteration - 1 : 0];
         if (iteration > 0 && fabs(change) <= tol * (1.0 + fabs(likelihood - reference))) {

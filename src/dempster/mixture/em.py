@@ -1,7 +1,7 @@
-"""Expectation-maximisation for one covariance model, with plain arrays in and out, and the 14 models.
+"""Expectation-maximisation for one covariance model, and the 14 models.
 
-`fit_em` has little overhead beside its compiled loop, which releases the interpreter lock, so that many fits (a
-bootstrap, a grid of models) run in parallel threads. It does not raise when a component collapses, but reports it.
+`fit_em` has little overhead, and its compiled loop releases the interpreter lock, so that many fits (a bootstrap, a
+grid of models) run in parallel threads. It reports the collapse of a component instead of raising an error.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, read_fields
 
-# Volume, shape and orientation: Equal for all components, Varying, or the Identity (Celeux and Govaert, 1995).
+# Volume, shape and orientation: Equal for all components, Varying, or Identity (Celeux and Govaert, 1995).
 MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 DIAGONAL_MODELS = MODELS[:6]
 _ONE_DIMENSIONAL = {"E": "EII", "V": "VII"}
-_FINE, _SINGULAR = 0, 2  # what went wrong in EM; 1: a component lost its objects
-# Objects are columns. Writes log(proportion * density) or, if normalized, responsibilities; returns -1, or the first
-# component whose covariance matrix is not positive definite.
+_NO_PROBLEM, _SINGULAR = 0, 2  # codes of the kernel; 1: a component is empty
+# Write log(proportion * density) or, if normalized, responsibilities; return -1, or the first component whose
+# covariance matrix is not positive definite. X is transposed.
 _densities = kernel("""mixture_densities(
     X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
     diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
-# EM from responsibilities Z, or from parameters; all are overwritten. It ends when the log-likelihood L changes by no
-# more than tol (1 + |L - reference|). `regularization` times the variances of the data is added to those within
-# components; covariances below `share` times them are singular. The outcome is the number of iterations, whether it
-# converged, what went wrong and with which component.
+# EM from responsibilities Z, or from parameters; all are overwritten. It stops when the log-likelihood L changes by at
+# most tol (1 + |L - reference|). `regularization` times the variances of the data is added to those within components;
+# covariances below `share` times them are singular. The outcome is the number of iterations, the convergence, the code
+# of the problem and its component.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
     model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
     history: float64[max_iter] out, outcome: int64[4] out)""")
-# A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
+# A covariance is singular if the variance of a column, given those before it, is below this share of that of the data.
 SINGULAR_SHARE = 1e-10
 
 
@@ -48,9 +48,9 @@ class GaussianParameters:
     means : ndarray of shape (g, d)
     covariances : ndarray of shape (g, d, d)
     model : str
-        The covariance model, one of `dempster.mixture.em.MODELS`.
+        Covariance model, one of `dempster.mixture.em.MODELS`.
     orientation : ndarray of shape (d, d), optional
-        Common axes (rows) of the models EVE and VVE, with which a warm start goes on.
+        Common axes (rows) of the models EVE and VVE, for a warm start.
     """
 
     proportions: np.ndarray
@@ -67,20 +67,20 @@ class GaussianParameters:
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """What EM ended with.
+    """Result of EM.
 
     Parameters
     ----------
     parameters : GaussianParameters or None
-        None if there is a problem.
+        None if a component collapsed.
     log_likelihood : float
-        Of the parameters, weighted; -inf if there is a problem.
+        Weighted log-likelihood; -inf if a component collapsed.
     n_iter : int
     converged : bool
     responsibilities : ndarray of shape (n, g) or None
-        Of all objects, those of weight zero included, under the parameters; None if there is a problem.
+        Responsibilities of all rows, also those of weight zero; None if a component collapsed.
     problem : str or None
-        Which component collapsed, and how.
+        Message about the component that collapsed.
     history : ndarray of shape (n_iter,)
         Log-likelihood after every iteration.
     """
@@ -107,27 +107,27 @@ def fit_em(
 ) -> EMResult:
     """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
 
-    Arguments are not checked. The interpreter lock is released in the compiled part. The attributes are measured in
-    `binary_unit`, so that multiplying them by a power of two changes no digit of the responsibilities.
+    Arguments are not validated. The attributes are divided by `binary_unit`, so that multiplying them by a power of two
+    does not change the responsibilities.
 
     Parameters
     ----------
     data : ndarray of shape (n, d), float64
     weights : ndarray of shape (n,) or None
-        None: all one. An object of weight 2 counts as two, one of weight 0 not at all.
+        None: all one. A row of weight 2 counts as two; a row of weight 0 is ignored.
     start : GaussianParameters or ndarray of shape (n, g)
         Parameters (of any model), or responsibilities.
     model : str
         One of `dempster.mixture.em.MODELS`.
     tol : float
-        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - L0|)``, with L0 from
-        `unit_log_likelihood`, so that units do not matter.
+        EM stops when the log-likelihood L changes by at most ``tol * (1 + |L - L0|)``. L0 is `unit_log_likelihood`,
+        so that the result does not depend on units.
     max_iter : int
     regularization : float
-        This share of the variance of each attribute is added to the variance within every component (before the
-        covariance model is fitted, so that its constraints hold).
+        Share of the variance of each attribute that is added to the variance within every component, before the
+        constraints of the covariance model are applied.
     scaled : bool
-        Whether L0 is taken off L; otherwise it is zero.
+        Whether L0 is subtracted; otherwise it is zero.
 
     Returns
     -------
@@ -152,12 +152,12 @@ def fit_em(
     Z: np.ndarray
     axes: np.ndarray
     if weights is None:
-        kept, w = None, np.ones(n)
+        used, w = None, np.ones(n)
     else:
-        kept = None if weights.all() else np.flatnonzero(weights)
-        w = np.ascontiguousarray(weights if kept is None else weights[kept], dtype=np.float64)
+        used = None if weights.all() else np.flatnonzero(weights)
+        w = np.ascontiguousarray(weights if used is None else weights[used], dtype=np.float64)
     unit = binary_unit(data.var(axis=0).mean())
-    X = np.ascontiguousarray((data if kept is None else data[kept]).T / unit, dtype=np.float64)
+    X = np.ascontiguousarray((data if used is None else data[used]).T / unit, dtype=np.float64)
     if isinstance(start, GaussianParameters):
         proportions, means, covariances = (
             np.array(a, dtype=np.float64, order="C")
@@ -166,7 +166,7 @@ def fit_em(
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
     else:
-        Z = np.array((start if kept is None else start[kept]).T, dtype=np.float64, order="C")
+        Z = np.array((start if used is None else start[used]).T, dtype=np.float64, order="C")
         g = len(Z)
         proportions, means, covariances = np.empty(g), np.empty((g, d)), np.empty((g, d, d))
         axes = np.empty((d, d))
@@ -177,20 +177,20 @@ def fit_em(
         X, w, Z, isinstance(start, GaussianParameters), proportions, means, covariances, axes, MODELS.index(model), tol,
         reference, max_iter, regularization, SINGULAR_SHARE, history, outcome,
     )  # fmt: skip
-    n_iter, converged, flaw, component = outcome.tolist()
+    n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
-    if flaw != _FINE:
-        what = "its covariance matrix became singular" if flaw == _SINGULAR else "it lost all its objects"
+    if code != _NO_PROBLEM:
+        what = "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
         problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
     orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
-    responsibilities = Z.T if kept is None else _densities_or_responsibilities(parameters, data, normalized=True)
+    responsibilities = Z.T if used is None else _evaluate_components(parameters, data, normalized=True)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
 
 
 def binary_unit(variance: float) -> float:
-    """The power of two above the square root of a variance: dividing by it changes no digit.
+    """Return the power of two above the square root of a variance: dividing by it changes no digit.
 
     >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
     (4.0, 4096.0)
@@ -199,9 +199,9 @@ def binary_unit(variance: float) -> float:
 
 
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """What the units of the attributes add to a log-likelihood: that of a density one in a box of the size of the data.
+    """Return the log-likelihood of a density that is one in a box of the size of the data.
 
-    Multiplying an attribute by s takes log(s) from the log-density of every object, and from this as much.
+    Multiplying an attribute by s subtracts log(s) from the log-density of every row, and the same from this value.
 
     >>> import numpy as np
     >>> x = np.array([[1.0], [3.0]])
@@ -216,30 +216,18 @@ def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> flo
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-    """Logarithms of proportion times density of each component.
+    """Return the logarithms (n, g) of proportion times density of each component.
 
-    Their log-sum-exp over components is the log-density of the mixture; normalised, they are the responsibilities.
-
-    Parameters
-    ----------
-    parameters : GaussianParameters
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (n, g)
-
-    Examples
-    --------
     >>> import numpy as np
     >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
     >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
     [[-0.9189]]
     """
-    return _densities_or_responsibilities(parameters, X, normalized=False)
+    return _evaluate_components(parameters, X, normalized=False)
 
 
-def _densities_or_responsibilities(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
+def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
+    """Return responsibilities if normalized, else the logarithms of proportion times density."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)
@@ -247,17 +235,16 @@ def _densities_or_responsibilities(parameters: GaussianParameters, X: np.ndarray
     )
     columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
     out = np.empty((len(proportions), columns.shape[1]))
-    diagonal = parameters.model in DIAGONAL_MODELS
-    failed = _densities(columns, proportions, means, covariances, diagonal, normalized, out)
-    if failed >= 0:
-        raise InvalidParameterError(
-            "covariances", message=f"covariances must be positive definite, that of component {failed} is not"
-        )
+    is_diagonal = parameters.model in DIAGONAL_MODELS
+    singular = _densities(columns, proportions, means, covariances, is_diagonal, normalized, out)
+    if singular >= 0:
+        message = f"covariances must be positive definite, but the one of component {singular} is not"
+        raise InvalidParameterError("covariances", message=message)
     return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
-    """Axes with which EVE and VVE begin, when they begin with parameters."""
+    """Return the initial axes of EVE and VVE for a start from parameters."""
     if model not in ("EVE", "VVE"):
         return np.empty_like(start.covariances[0])
     if start.orientation is not None:
@@ -269,36 +256,24 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
 # ---- covariance models ----------------------------------------------------------------------------------------------
 
 
-def model_name(name: str, n_features: int) -> str:
-    """The name of a covariance model as in `MODELS`; with one attribute also "E" and "V".
+def resolve_model(name: str, n_features: int) -> str:
+    """Return the name of a covariance model in `MODELS`; with one attribute "E" and "V" are valid, too.
 
-    >>> model_name("VEV", 4), model_name("E", 1)
+    >>> resolve_model("VEV", 4), resolve_model("E", 1)
     ('VEV', 'EII')
     """
     if name in MODELS:
         return name
     if n_features == 1 and name in _ONE_DIMENSIONAL:
         return _ONE_DIMENSIONAL[name]
-    hint = " (E and V name models of data with one attribute)" if name in _ONE_DIMENSIONAL else ""
+    hint = " (E and V are models for one attribute)" if name in _ONE_DIMENSIONAL else ""
     raise InvalidParameterError("model", f"one of {', '.join(MODELS)}{hint}", name)
 
 
-def n_parameters(model: str, n_components: int, n_features: int) -> int:
-    """Free parameters of a mixture: proportions, means, covariances (Celeux and Govaert, 1995, table 1).
+def count_parameters(model: str, n_components: int, n_features: int) -> int:
+    """Count the proportions, means and free parameters of the covariances (Celeux and Govaert, 1995, table 1).
 
-    Parameters
-    ----------
-    model : str
-        One of `MODELS`.
-    n_components, n_features : int
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> n_parameters("VVV", 3, 4), n_parameters("EII", 3, 4)
+    >>> count_parameters("VVV", 3, 4), count_parameters("EII", 3, 4)
     (44, 15)
     """
     g, d = n_components, n_features

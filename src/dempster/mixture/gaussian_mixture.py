@@ -39,80 +39,81 @@ from dempster.mixture.em import (
     MODELS,
     EMResult,
     GaussianParameters,
+    count_parameters,
     fit_em,
     log_densities,
-    model_name,
-    n_parameters,
+    resolve_model,
 )
 from dempster.mixture.hierarchical import MergeTree, merge_tree
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import as_likely
 from dempster.optimize.k_means import k_means
 
-_TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mclust
-_TREE_SAMPLE = 1000  # objects that stand for more than that
-_PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample
-_FIRST_ITERATIONS = 10  # over which starts compete
+_TREE_LIMIT = 2000  # rows for which the merge tree, which is quadratic, is built, as in mclust
+_TREE_SAMPLE = 1000  # rows of the sample above this limit
+_PARTITIONS = 5  # runs of k-means, the best of which is compared with the tree of a sample
+_FIRST_ITERATIONS = 10  # after which starts are compared
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 _AUTO_COMPONENTS = range(1, 10)
-_TIE = 1e-9  # criteria that differ by less, relatively, are equal up to rounding: the simpler model wins
+_TIE = 1e-9  # relative difference of criteria that is considered a rounding error
 
 
 def _several(test: Any) -> Any:
-    def several(v: Any) -> bool:
-        try:
-            found = [] if isinstance(v, str | Iterator) else list(v)
-        except Exception:  # of what cannot be gone through
-            return False
-        return len(found) > 0 and all(map(test, found))
+    """Return a test of nonempty sequences whose items all pass a test."""
 
-    return several
+    def passes(value: Any) -> bool:
+        try:
+            items = [] if isinstance(value, str | Iterator) else list(value)
+        except Exception:  # not an iterable
+            return False
+        return len(items) > 0 and all(map(test, items))
+
+    return passes
 
 
 class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
-    """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, chosen by BIC.
+    """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, selected by BIC.
 
     The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k': a volume lambda_k, a shape A_k
-    (diagonal, of determinant one) and an orientation D_k (orthogonal). Three letters say of each whether it is Equal
-    for all components, Varies among them, or is the Identity: "EII" are spheres of one size, "VEV" ellipsoids of one
-    shape that differ in size and direction, "VVV" has no constraint. The likelihood is maximised by EM, from a
-    partition of the objects; number of components and model may be given or chosen by the Bayesian information
-    criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is better** (the sign of mclust;
-    scikit-learn's criterion has the opposite one).
+    (diagonal, of determinant one) and an orientation D_k (orthogonal). Three letters describe whether each of them is
+    Equal for all components, Varies among them, or is the Identity: "EII" are spheres of one size, "VEV" ellipsoids of
+    one shape with different sizes and directions, "VVV" has no constraint. EM maximises the likelihood, starting from a
+    partition of the objects. The number of components and the model may be given or selected by the Bayesian
+    information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is better** (the sign of
+    mclust; scikit-learn's criterion has the opposite one).
 
-    Where the components overlap or are few, prefer a general model; where objects are few, a simple one.
+    If components overlap or are few, prefer a general model; if objects are few, a simple one.
 
     Parameters
     ----------
     n_components : int, iterable of int or "auto", default="auto"
-        Several: the one with the largest BIC. "auto": 1 to 9 (as far as there are different objects).
+        Several: the number with the largest BIC. "auto": 1 to 9, at most the number of different objects.
     model : str, iterable of str or "auto", default="auto"
         EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV; several: the one with the largest BIC.
-        "auto": all 14 (with one attribute EII and VII, which may then be called E and V; the others coincide with
-        them).
+        "auto": all 14 (with one attribute EII and VII, also called E and V, to which the others are equal).
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
-        The start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in
+        Start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in
         mclust; "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000
-        objects that of a sample of 1,000, or k-means of all, whichever leads to the larger likelihood. "k-means":
-        ``n_init`` runs of it on standardised data, the best likelihood is kept. An array holds
+        objects, the tree of a sample of 1,000 or k-means of all objects, whichever has the larger likelihood.
+        "k-means": ``n_init`` runs on standardised data, of which the best likelihood is kept. An array contains
         labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters` (``parameters_`` of a
         fitted mixture) are a warm start.
     n_init : int, default=10
-        Starts from k-means; the others are not random.
+        Number of starts with k-means; the other starts are deterministic.
     tol : float, default=1e-5
-        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L|)``.
+        EM stops when the log-likelihood L changes by at most ``tol * (1 + |L|)``.
     max_iter : int, default=1000
     reg_covar : float >= 0, default=0
-        This share of the variance of each attribute (the mean variance, for a constant one) is added to the variance
-        within the components, before the constraints of the model are applied. It keeps a component from collapsing
-        onto a point or a plane. With 0 the estimates are those of maximum likelihood, and a collapse is reported.
+        Share of the variance of each attribute (of the mean variance for a constant one) that is added to the variance
+        within the components, before the constraints of the model are applied. It prevents components from collapsing
+        to a point or a plane. With 0, the result is the maximum likelihood estimate, and a collapse is reported.
     convention : {"scaled", "mclust"}, default="scaled"
-        For ``tol``, L is that of attributes in units of their standard deviations ("scaled"), or in the units of X, as
-        in mclust ("mclust"): then EM ends earlier where L is large because of the units.
+        Units of L in ``tol``: standard deviations of the attributes ("scaled"), or the units of X, as in mclust
+        ("mclust"), where EM stops earlier if L is large because of the units.
     random_state : int, RandomState, Generator or None
         For k-means and for samples.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
@@ -123,7 +124,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     means_ : ndarray of shape (n_components_, n_features)
     covariances_ : ndarray of shape (n_components_, n_features, n_features)
     parameters_ : GaussianParameters
-        The same, for a warm start.
+        The estimates as one object, for a warm start.
     labels_ : ndarray of shape (n_samples,)
         Most probable component.
     log_likelihood_, bic_ : float
@@ -131,22 +132,22 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     n_parameters_ : int
     bic_table_ : pandas.DataFrame
         One row for each (n_components, model): ``bic``, ``log_likelihood``, ``n_parameters``, ``n_iter``,
-        ``converged`` and ``problem``, which says why a model could not be fitted (its criteria are -inf then), and is
-        empty otherwise. ``bic_table_["bic"].unstack()`` is the table of mclust.
+        ``converged`` and ``problem``: why a model could not be fitted (its criteria are then -inf), empty otherwise.
+        ``bic_table_["bic"].unstack()`` is the table of mclust.
     history_ : ndarray
-        Log-likelihood after every iteration; it never falls (with ``reg_covar=0``).
+        Log-likelihood after every iteration; it never decreases (with ``reg_covar=0``).
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
 
     Notes
     -----
-    A component collapses when a variance (of an attribute, given those before it) falls below 1e-10 of that of the
-    data, or when it has no objects left. Such a model is marked in ``bic_table_``; if no model is left, `fit` raises a
-    ValueError with the reason. A constant attribute leaves only the spherical models EII and VII.
+    A component collapses when the variance of an attribute, given those before it, falls below 1e-10 of that of the
+    data, or when it has no objects left. Such a model is marked in ``bic_table_``; if all models collapse, `fit` raises
+    a ValueError with the reason. With a constant attribute, only the spherical models EII and VII can be fitted.
 
-    Estimates agree with those of mclust from the same start but for the model VVE, whose orientation mclust 6.0.0
-    computes without regard to the volumes, so that its likelihood is a little below the maximum.
+    Estimates agree with those of mclust from the same start except for the model VVE, whose orientation mclust 6.0.0
+    computes without the volumes, so that its likelihood is slightly below the maximum.
 
     References
     ----------
@@ -211,14 +212,14 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     # ---- fitting --------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture, and choose number of components and model where several are allowed.
+        """Estimate the mixture, and select number of components and model if there are several.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            An object of weight 2 counts as two, one of weight 0 not at all (a bootstrap sample is a vector of
+            An object of weight 2 counts as two; an object of weight 0 is ignored (a bootstrap sample is a vector of
             weights).
         """
         with fit_transaction(self) as draft:
@@ -235,88 +236,92 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
-            which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
-            raise InvalidParameterError(
-                "X", message=f"X must hold at least two different objects, but {which} are equal"
-            )
+            which = "all rows" if len(used) == len(data) else "all rows of positive sample_weight"
+            message = f"X must contain at least two different objects, but {which} are equal"
+            raise InvalidParameterError("X", message=message)
         init = ordered_like(self.init, object_index(X))
-        starts = Starts(data, weights, init, self.n_init, as_random_state(self.random_state))
-        candidates, different = self._candidates(starts.given_components(), used)
-        short = len(used) <= data.shape[1]
-        why = {c: self._obstacle(*c, different, ~varying, short) for c in candidates}
-        results = {c: EMResult(None, -np.inf, 0, False, None, why[c], np.empty(0)) for c in candidates if why[c]}
-        results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
-        results = {c: results[c] for c in candidates}
+        starts = EMStarts(data, weights, init, self.n_init, as_random_state(self.random_state))
+        candidates, n_different = self._candidates(starts.n_components(), used)
+        is_short = len(used) <= data.shape[1]
+        problems = {c: self._find_problem(*c, n_different, ~varying, is_short) for c in candidates}
+        fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
+        failed = {c: EMResult(None, -np.inf, 0, False, None, problems[c], np.empty(0)) for c in candidates}
+        results = {c: fitted.get(c, failed[c]) for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
-        self._choose(results, total, len(used))
+        self._select_model(results, total, len(used))
 
-    def _candidates(self, given: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
-        """List all pairs of a number of components and a model, the simplest first, and count different objects."""
+    def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
+        """Return all pairs of number of components and model, the simplest first, and the number of different rows.
+
+        ``n_start`` is the number of components of a start given by the user.
+        """
         d = used.shape[1]
         if isinstance(self.n_components, str):
-            numbers = list(_AUTO_COMPONENTS) if given is None else [given]
-            different = _count_different(used, numbers[-1])
-            numbers = numbers if given is not None else [g for g in numbers if g <= different]
+            numbers = list(_AUTO_COMPONENTS) if n_start is None else [n_start]
+            n_different = _count_different(used, numbers[-1])
+            numbers = numbers if n_start is not None else [g for g in numbers if g <= n_different]
         else:
-            one = isinstance(self.n_components, Integral)
-            numbers = [int(self.n_components)] if one else sorted({int(g) for g in self.n_components})
-            different = _count_different(used, numbers[-1])
-            if numbers[0] > different:
+            is_single = isinstance(self.n_components, Integral)
+            numbers = [int(self.n_components)] if is_single else sorted({int(g) for g in self.n_components})
+            n_different = _count_different(used, numbers[-1])
+            if numbers[0] > n_different:
                 raise InvalidParameterError(
-                    "n_components", f"at most the number of different objects in X, {different}", numbers[0]
+                    "n_components", f"at most the number of different objects in X, {n_different}", numbers[0]
                 )
-        if given is not None and numbers != [given]:
-            raise InvalidParameterError("n_components", f"{given}, as in init", self.n_components)
+        if n_start is not None and numbers != [n_start]:
+            raise InvalidParameterError("n_components", f"{n_start}, as in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
             models = list(MODELS if d > 1 else MODELS[:2])
         else:
             names = [self.model] if isinstance(self.model, str) else list(self.model)
-            chosen = {model_name(name, d) for name in names}
-            models = [name for name in MODELS if name in chosen]
-        return [(g, name) for g in numbers for name in models], different
+            models = [name for name in MODELS if name in {resolve_model(each, d) for each in names}]
+        return [(g, name) for g in numbers for name in models], n_different
 
-    def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray, short: bool) -> str | None:
-        """Say why a model need not be tried; ``short``: whether the objects are too few to vary in all directions."""
-        if n_components > different:
-            return f"more components than the {different} different objects in X"
+    def _find_problem(
+        self, n_components: int, model: str, n_different: int, constant: np.ndarray, is_short: bool
+    ) -> str | None:
+        """Return why a model cannot be fitted; ``is_short``: whether there are fewer rows than columns."""
+        if n_components > n_different:
+            return f"more components than the {n_different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
-            return f"attribute {constant.argmax() + 1} is constant, which leaves the spherical models EII and VII"
-        if short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
+            return f"attribute {constant.argmax() + 1} is constant, which only the spherical models EII and VII allow"
+        if is_short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
             return "every covariance matrix is singular: there must be more objects than attributes"
         return None
 
-    def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
+    def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
         """Run EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
         settings["scaled"] = self.convention == "scaled"
-        shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
+        shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
 
-        def best(g: int, model: str) -> EMResult:
-            run = starts.best_run(shared[g], model, **settings)
+        def fit_best(g: int, model: str) -> EMResult:
+            run = starts.fit_best(shared[g], model, **settings)
             advance(f"{g} components, {model}")
             return run
 
         bar = progress_bar(type(self).__name__, len(candidates), "models", shown=False)
         with bar as advance, block_map(self.n_jobs) as apply:
-            return dict(zip(candidates, apply(best, candidates), strict=True))
+            return dict(zip(candidates, apply(fit_best, candidates), strict=True))
 
-    def _choose(self, results: dict[tuple[int, str], EMResult], total: float, n_used: int) -> None:
+    def _select_model(self, results: dict[tuple[int, str], EMResult], total: float, n_used: int) -> None:
         import pandas as pd
 
         d = self.n_features_in_
-        rows, chosen = [], None
+        rows, best = [], None
         for (g, model), run in results.items():
-            count = n_parameters(model, g, d)
+            count = count_parameters(model, g, d)
             bic = 2 * run.log_likelihood - count * np.log(total)
             problem = run.problem or ""
             rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
-            if run.problem is None and (chosen is None or bic > chosen[0] + _TIE * abs(chosen[0])):
-                chosen = bic, (g, model)
+            # Of models with equal criteria, up to rounding, the simplest is selected.
+            if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
+                best = bic, (g, model)
         names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
         table = pd.DataFrame(rows, columns=names).set_index(names[:2])
-        if chosen is None:
-            raise InvalidInputError(_why_not(table, n_used, d))
-        bic, (g, model) = chosen
+        if best is None:
+            raise InvalidInputError(_failure_message(table, n_used, d))
+        bic, (g, model) = best
         run = results[g, model]
         assert run.parameters is not None
         assert run.responsibilities is not None
@@ -327,7 +332,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         self.means_ = run.parameters.means
         self.covariances_ = run.parameters.covariances
         self.labels_ = run.responsibilities.argmax(axis=1)
-        self.n_parameters_ = n_parameters(model, g, d)
+        self.n_parameters_ = count_parameters(model, g, d)
         self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
         if not run.converged:
             warnings.warn(
@@ -337,7 +342,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
                 stacklevel=4,
             )
 
-    # ---- use ------------------------------------------------------------------------------------------------------
+    # ---- prediction -----------------------------------------------------------------------------------------------
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
@@ -348,31 +353,31 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return log_densities(self.parameters_, data)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable component of each object."""
+        """Return the most probable component of each object."""
         return self._log_joint(X).argmax(axis=1)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """`fit`, then the most probable component of each training object."""
+        """Fit, and return the most probable component of each training object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n_samples, n_components_) probabilities of the components given the objects."""
+        """Return the probabilities (n_samples, n_components_) of the components given the objects."""
         joint = self._log_joint(X)
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """(n_samples,) logarithm of the density at each object."""
+        """Return the logarithm (n_samples,) of the density at each object."""
         joint = self._log_joint(X)
         top = joint.max(axis=1)
         return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density of the objects."""
+        """Return the mean log-density of the objects."""
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
-        """2 log-likelihood - (number of parameters) log n: larger is better, as ``bic_`` and ``bic_table_``."""
+        """Return 2 log-likelihood - (number of parameters) log n; larger is better, as for ``bic_``."""
         density = self.score_samples(X)
         return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
 
@@ -383,7 +388,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         ----------
         n_samples : int, default=1
         random_state : int, RandomState, Generator or None
-            None: that of the mixture.
+            None: ``random_state`` of the mixture.
 
         Returns
         -------
@@ -401,13 +406,12 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """Count different rows, in the first thousand if there are enough of them, otherwise overall."""
+    """Count different rows; stop after the first thousand rows if ``enough`` are different."""
     first = len(np.unique(X[:1000], axis=0))
     return first if first >= enough or len(X) <= 1000 else len(np.unique(X, axis=0))
 
 
-def _why_not(table: Any, n_used: int, d: int) -> str:
-    """Compose the message when no model could be fitted."""
+def _failure_message(table: Any, n_used: int, d: int) -> str:
     first = table.iloc[0]
     g, model = table.index[0]
     components = "1 component" if g == 1 else f"{g} components"
@@ -419,12 +423,12 @@ def _why_not(table: Any, n_used: int, d: int) -> str:
     )
 
 
-# ---- where EM begins: merge trees, k-means, or what the user gave ---------------------------------------------------
+# ---- starts of EM ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
-    """Responsibilities of all objects, or of a sample of them (``data``), or parameters."""
+class EMStart:
+    """Parameters, or responsibilities of all rows or of a sample (``data``)."""
 
     state: np.ndarray | GaussianParameters
     data: np.ndarray | None = None
@@ -439,75 +443,73 @@ class Start:
         return fit_em(data, weights, state, model, **settings)
 
 
-class Starts:
-    """Starts for every number of components: what can be shared between them is computed once."""
+class EMStarts:
+    """Starts for every number of components, which share one tree and one order of the rows."""
 
     def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
         self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
         if isinstance(init, GaussianParameters):
-            init = _checked_parameters(init, data.shape[1])
+            _check_shapes(init, data.shape[1])
         elif not isinstance(init, str):
-            init = _responsibilities(init, len(data))
+            init = _read_responsibilities(init, len(data))
         self.init: str | np.ndarray | GaussianParameters = init
         self._tree: tuple[MergeTree, np.ndarray | None] | None = None
         self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def given_components(self) -> int | None:
-        """Return the number of components of a given start."""
+    def n_components(self) -> int | None:
+        """Return the number of components of a start given by the user, else None."""
         if isinstance(self.init, str):
             return None
         return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
 
-    def of(self, n_components: int) -> Sequence[Start]:
-        """Return one start, or ``n_init`` of them from k-means, or the tree of a sample and k-means of all objects."""
+    def create(self, n_components: int) -> Sequence[EMStart]:
+        """Return one start, or ``n_init`` from k-means, or the tree of a sample and k-means of all rows."""
         if not isinstance(self.init, str):
-            return [Start(self.init)]
+            return [EMStart(self.init)]
         if n_components == 1:
-            return [Start(np.ones((len(self.data), 1)))]
+            return [EMStart(np.ones((len(self.data), 1)))]
         if self.init == "k-means":
-            return [self._partition(n_components, 1) for _ in range(self.n_init)]
-        tree, sample = self._merge_tree(_TREE_MODEL[self.init])
-        merged = Start(one_hot(tree.labels(n_components), n_components), sample)
-        return [merged] if sample is None else [merged, self._partition(n_components, _PARTITIONS)]
+            return [self._run_k_means(n_components, 1) for _ in range(self.n_init)]
+        tree, sample = self._build_tree(_TREE_MODEL[self.init])
+        merged = EMStart(one_hot(tree.labels(n_components), n_components), sample)
+        return [merged] if sample is None else [merged, self._run_k_means(n_components, _PARTITIONS)]
 
-    def best_run(self, starts: Sequence[Start], model: str, **settings: Any) -> EMResult:
-        """Run EM from the best of these starts: by the likelihood at the end of runs from k-means, by that after a few
-        iterations of a tree and k-means, then from the next if a component collapses."""
+    def fit_best(self, starts: Sequence[EMStart], model: str, **settings: Any) -> EMResult:
+        """Run EM from the best start.
+
+        Runs from k-means are compared at their end. A tree and k-means are compared after a few iterations; the second
+        best is used if a component of the best collapses.
+        """
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
-            # starts often end at the same place up to rounding, which must not decide how components are numbered
+            # Runs are often equal up to rounding, which must not determine the numbering of the components.
             best = as_likely([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
             return runs[best[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
-        begun = [start.fit(self.data, self.weights, model, **few) for start in starts]
-        begun.sort(key=lambda run: -run.log_likelihood)
-        ended = (_continue(run, self.data, self.weights, model, **settings) for run in begun)
-        return next((run for run in ended if run.problem is None), begun[0])
+        runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
+        runs.sort(key=lambda run: -run.log_likelihood)
+        ends = (_continue(run, self.data, self.weights, model, **settings) for run in runs)
+        return next((run for run in ends if run.problem is None), runs[0])
 
-    def _merge_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
+    def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
+        """Return the merge tree and the sample that it is built from, None for all rows."""
         if self._tree is None:
-            rows = self._sampled_rows()
-            if rows is None:
+            order, _, w = self._in_order()
+            if len(order) <= _TREE_LIMIT:
                 self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
             else:
+                reach = np.cumsum(w)
+                at = (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE)) / _TREE_SAMPLE * reach[-1]
+                rows = order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
                 sample = self.data[rows]
                 self._tree = merge_tree(sample, model=model), sample
         return self._tree
 
-    def _sampled_rows(self) -> np.ndarray | None:
-        """Draw rows spread evenly along a projection, in proportion to the weights; None stands for all rows."""
-        order, _, w = self._in_order()
-        if len(order) <= _TREE_LIMIT:
-            return None
-        reach = np.cumsum(w)
-        at = (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE)) / _TREE_SAMPLE * reach[-1]
-        return order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
-
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows of positive weight in the order of a projection, standardised data and weights in that order.
+        """Return the rows of positive weight in the order of a projection, and their standardised data and weights.
 
-        Random choices are made along it, so that permuting the rows, or repeating them instead of giving them a
-        weight, leads to the same start.
+        Random choices use this order, so that neither a permutation of the rows nor repeated rows instead of weights
+        change the start.
         """
         if self._ordered is None:
             w = np.ones(len(self.data)) if self.weights is None else self.weights
@@ -519,39 +521,36 @@ class Starts:
             self._ordered = order, scaled[order], w[order]
         return self._ordered
 
-    def _partition(self, n_components: int, runs: int) -> Start:
+    def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
         """Return the best of some runs of k-means."""
         order, scaled, w = self._in_order()
-        found = [k_means(scaled, n_components, self.rng, w) for _ in range(runs)]
-        _, best = min(found, key=lambda each: np.dot(w, np.square(scaled - each[0][each[1]]).sum(axis=1)))
+        runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
+        _, best = min(runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1)))
         labels = np.full(len(self.data), -1)
         labels[order] = best
-        return Start(one_hot(labels, n_components))
+        return EMStart(one_hot(labels, n_components))
 
 
-def _continue(begun: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
     """Continue a run to its end."""
-    left = settings["max_iter"] - begun.n_iter
-    if begun.parameters is None or begun.converged or left == 0:
-        return begun
-    rest = fit_em(data, weights, begun.parameters, model, **{**settings, "max_iter": left})
-    history = np.concatenate([begun.history, rest.history])
-    return replace(rest, n_iter=begun.n_iter + rest.n_iter, history=history)
+    max_iter = settings["max_iter"] - run.n_iter
+    if run.parameters is None or run.converged or max_iter == 0:
+        return run
+    rest = fit_em(data, weights, run.parameters, model, **{**settings, "max_iter": max_iter})
+    history = np.concatenate([run.history, rest.history])
+    return replace(rest, n_iter=run.n_iter + rest.n_iter, history=history)
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the (n, g) responsibilities of a partition; none for objects whose label is -1."""
+    """Return the responsibilities (n, g) of a partition; zero for rows with label -1."""
     return (labels[:, None] == np.arange(n_components)).astype(np.float64)
 
 
-def _responsibilities(init: Any, n: int) -> np.ndarray:
-    """Read a given start, labels or an (n, g) array, as responsibilities."""
+def _read_responsibilities(init: Any, n: int) -> np.ndarray:
+    """Convert labels or an (n, g) array to responsibilities."""
     if isinstance(init, MassFunctions):
-        raise InvalidParameterError(
-            "init",
-            message=f"init must hold labels or responsibilities, got a {type(init).__name__}, whose columns are sets: "
-            "give its pignistic(), or its labels",
-        )
+        message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
+        raise InvalidParameterError("init", message=message)
     with reading_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
@@ -568,9 +567,8 @@ def _responsibilities(init: Any, n: int) -> np.ndarray:
     return array
 
 
-def _checked_parameters(init: GaussianParameters, d: int) -> GaussianParameters:
+def _check_shapes(init: GaussianParameters, d: int) -> None:
     g = len(init.proportions)
     shapes = np.shape(init.means), np.shape(init.covariances)
     if shapes != ((g, d), (g, d, d)):
         raise InvalidParameterError("init", f"means of shape {(g, d)} and covariances of shape {(g, d, d)}", shapes)
-    return init

@@ -1,4 +1,4 @@
-"""Model-based hierarchical clustering: one tree of merges, cut at any number of clusters."""
+"""Model-based hierarchical clustering."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 
-_MODELS = ("EII", "VII", "VVV")  # in the order of their numbers in agglomeration.c, which states the costs
+_MODELS = ("EII", "VII", "VVV")  # in the order of agglomeration.c, which defines the costs
 _agglomerate = kernel("""agglomerate(
     points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges: int64[steps, 2] out)""")
 _cut = kernel("""cut_merges(
@@ -19,14 +19,14 @@ _cut = kernel("""cut_merges(
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """The merges of an agglomerative clustering.
+    """Merges of an agglomerative clustering.
 
     Parameters
     ----------
     merges : ndarray of shape (n_points - 1, 2)
-        Clusters merged at each step; a cluster has the number of its first point.
+        Clusters merged at each step; a cluster has the index of its first point.
     point_of : ndarray of shape (n_samples,)
-        Number of the point at which an object lies (equal objects are one point), -1 for one of weight zero.
+        Index of the point of each row (equal rows are one point), -1 for a row of weight zero.
     """
 
     merges: np.ndarray
@@ -37,20 +37,19 @@ class MergeTree:
         return len(self.merges) + 1
 
     def labels(self, n_clusters: int) -> np.ndarray:
-        """(n_samples,) clusters 0..n_clusters-1, numbered along the sorted points; -1 for objects of weight zero."""
+        """Return labels 0..n_clusters-1 in the order of the sorted points, and -1 for rows of weight zero."""
         if not 1 <= n_clusters <= self.n_points:
-            raise InvalidParameterError(
-                "n_clusters", f"between 1 and the {self.n_points} different objects", n_clusters
-            )
+            expected = f"between 1 and the number of different objects, {self.n_points}"
+            raise InvalidParameterError("n_clusters", expected, n_clusters)
         labels = np.empty(self.n_points, np.int64)
         _cut(self.merges, self.n_points - n_clusters, labels)
         return np.append(labels, -1)[self.point_of]
 
 
 def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
-    """Merge, again and again, the two clusters whose union lowers a Gaussian classification likelihood least.
+    """Merge repeatedly the two clusters whose union decreases a Gaussian classification likelihood least.
 
-    Time and memory are quadratic in the number of different objects: meant for a few thousand of them.
+    Time and memory are quadratic in the number of different rows, so use it for at most a few thousand.
 
     Parameters
     ----------
@@ -58,9 +57,9 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     model : {"VVV", "VII", "EII"}, default="VVV"
         Covariance model of the likelihood: free, spherical, or spherical with one volume (the method of Ward).
     sample_weight : array-like of shape (n_samples,), optional
-        An object of weight 2 counts as two, one of weight 0 not at all.
+        A row of weight 2 counts as two; a row of weight 0 is ignored.
     sphere : bool, default=True
-        Standardise first, turn to principal axes and divide by the square roots of the singular values (Scrucca and
+        Standardise, rotate to principal axes and divide by the square roots of the singular values first (Scrucca and
         Raftery, 2015).
 
     Returns
@@ -84,12 +83,12 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    # The points are sorted and without repetitions: neither the order of the objects nor their repetition matters.
+    # The points are sorted and unique, so that the result depends neither on the order nor on repetitions of rows.
     points, inverse = np.unique(data[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     sizes = np.bincount(inverse, weights[used], minlength=len(points))
     if sphere:
-        points = _sphered(points, sizes)
+        points = _sphere(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
     alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
     merges, alpha = np.empty((len(points) - 1, 2), np.int64), max(alpha, np.finfo(float).tiny)
@@ -99,7 +98,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     return MergeTree(merges, point_of)
 
 
-def _sphered(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return standardised points in principal axes, divided by the square roots of the singular values."""
     total = sizes.sum()
     gaps = points - np.average(points, axis=0, weights=sizes)

@@ -19,7 +19,7 @@ double inverse_factor(index_t d, const double *matrix, const double *least, doub
             inverse[i * d + j] = value / pivot;
         }
     }
-    for (index_t j = 0; j < d; j++) { /* the factor is overwritten by its inverse, column by column */
+    for (index_t j = 0; j < d; j++) { /* Overwrite the factor by its inverse, column by column. */
         inverse[j * d + j] = 1.0 / inverse[j * d + j];
         for (index_t i = j + 1; i < d; i++) {
             double value = 0.0;
@@ -30,7 +30,7 @@ double inverse_factor(index_t d, const double *matrix, const double *least, doub
     return log_det;
 }
 
-/* One sweep over all planes; says whether any of them was turned. */
+/* Rotate in all planes once; return whether any rotation was needed. */
 static bool jacobi_sweep(index_t d, double *matrix, double *vectors) {
     bool rotated = false;
     for (index_t p = 0; p < d - 1; p++) {
@@ -50,13 +50,13 @@ static bool jacobi_sweep(index_t d, double *matrix, double *vectors) {
 }
 
 static void swap(double *x, double *y) {
-    double kept = *x;
+    double old = *x;
     *x = *y;
-    *y = kept;
+    *y = old;
 }
 
-static void largest_first(index_t d, double *values, double *vectors) {
-    for (index_t j = 0; j < d - 1; j++) { /* selection sort: d is small */
+static void sort_descending(index_t d, double *values, double *vectors) {
+    for (index_t j = 0; j < d - 1; j++) { /* selection sort, because d is small */
         index_t largest = j;
         for (index_t i = j + 1; i < d; i++)
             if (values[i] > values[largest]) largest = i;
@@ -72,7 +72,7 @@ void eigenvectors(index_t d, double *matrix, double *values, double *vectors) {
     for (int sweep = 0; sweep < SWEEPS && jacobi_sweep(d, matrix, vectors); sweep++) {
     }
     for (index_t j = 0; j < d; j++) values[j] = matrix[j * d + j];
-    largest_first(d, values, vectors);
+    sort_descending(d, values, vectors);
 }
 
 void rotate_matrix(index_t d, double *matrix, index_t p, index_t q, double c, double s) {

@@ -1,6 +1,6 @@
-/* Cholesky factors and eigenvectors of small symmetric matrices, without a call into LAPACK for each.
+/* Cholesky factors and eigenvectors of small symmetric matrices, without the overhead of LAPACK calls.
  *
- * A matrix is d * d numbers, row after row. */
+ * Matrices have shape (d, d), in row-major order. */
 #ifndef DEMPSTER_MIXTURE_LINEAR_ALGEBRA_H
 #define DEMPSTER_MIXTURE_LINEAR_ALGEBRA_H
 
@@ -8,22 +8,23 @@
 
 /* Write the inverse of the lower Cholesky factor; return the log-determinant, or NaN for a singular matrix.
  *
- * The square of a diagonal element of the factor is the variance of an attribute given those before it: one that is not
- * above `least` makes the matrix singular. Elements above the diagonal are neither read nor written. */
+ * The square of a diagonal element of the factor is the variance of a column given those before it; if it is
+ * not above `least`, the matrix is singular. Elements above the diagonal are neither read nor written. */
 double inverse_factor(index_t d, const double *matrix, const double *least, double *inverse);
 
-/* Eigenvalues, largest first, and eigenvectors (rows) of a symmetric matrix, which is destroyed.
+/* Compute eigenvalues, largest first, and eigenvectors (rows) of a symmetric matrix, which is overwritten.
  *
- * Cyclic Jacobi rotations: every eigenvalue of a positive definite matrix comes out with a small relative error. */
+ * Cyclic Jacobi rotations give every eigenvalue of a positive definite matrix with a small relative error. */
 void eigenvectors(index_t d, double *matrix, double *values, double *vectors);
 
-/* Axes p and q of a symmetric matrix become c p + s q and c q - s p. */
+/* Replace axes p and q of a symmetric matrix by c p + s q and c q - s p. */
 void rotate_matrix(index_t d, double *matrix, index_t p, index_t q, double c, double s);
 
-/* Rows p and q become c p + s q and c q - s p. */
+/* Replace rows p and q by c p + s q and c q - s p. */
 void rotate_rows(index_t d, double *vectors, index_t p, index_t q, double c, double s);
 
-/* Write vectors matrix vectors': a symmetric matrix in the axes that are the rows of `vectors`. `product` is scratch. */
+/* Write vectors matrix vectors': a symmetric matrix in the axes given by the rows of `vectors`. `product` is scratch
+ * memory. */
 void in_axes(index_t d, const double *matrix, const double *vectors, double *product, double *rotated);
 
 /* Write the symmetric matrix with these eigenvalues and eigenvectors (rows). */

@@ -1,4 +1,4 @@
-"""How many clusters: candidates judged by four criteria on a sample, or by the nonspecificity of partitions."""
+"""Number of clusters: compare candidates by four criteria on a sample, or by the nonspecificity of partitions."""
 
 from __future__ import annotations
 
@@ -37,54 +37,50 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MOST = 100_000
+_MAX_CANDIDATES = 100_000
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
-_FEWEST = 6  # objects: three for each of two clusters
+_MIN_ROWS = 6  # three in each of two clusters
+# A cluster that is cut in two puts mass on the pair, so pairs detect too many clusters. Single clusters and the frame
+# often do not (the curve continues to decrease or is flat); they are used only if there would be too many pairs.
+_PAIRS_UP_TO = 10  # clusters
 
 
-def _checked_candidates(given: Any, name: str) -> list[int]:
-    """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
-    if not isinstance(given, Iterable):
-        raise InvalidParameterError(name, "a range or a sequence of integers", given)
-    values = listed(given, name, "integers")
-    if len(values) > _MOST:
-        raise InvalidParameterError(name, must=f"hold at most {_MOST:,} numbers", value=given)
+def _check_candidates(candidates: Any, name: str) -> list[int]:
+    """Return the candidates sorted; raise an error unless they are different integers of at least 2."""
+    if not isinstance(candidates, Iterable):
+        raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
+    values = listed(candidates, name, "integers")
+    if len(values) > _MAX_CANDIDATES:
+        raise InvalidParameterError(name, must=f"contain at most {_MAX_CANDIDATES:,} numbers", value=candidates)
     if not values:
-        raise InvalidParameterError(name, must="hold at least one number", value=given)
+        raise InvalidParameterError(name, must="contain at least one number", value=candidates)
     if not all(map(is_integer, values)):
-        raise InvalidParameterError(name, must="hold integers", value=values)
-    candidates = sorted(int(c) for c in values)
-    if len(set(candidates)) < len(candidates):
-        raise InvalidParameterError(name, must="hold different numbers", value=values)
-    if candidates[0] < 2:
-        raise InvalidParameterError(
-            name, must=f"be at least 2 (a single cluster cannot be compared), got {candidates[0]}"
-        )
-    return candidates
-
-
-# Pairs tell too many clusters from enough: a cluster cut in two puts mass on the pair. Single clusters and the frame
-# alone often do not (the curve goes on falling or stays flat), so they serve only where pairs are too many.
-_PAIRS_UP_TO = 10
+        raise InvalidParameterError(name, must="contain integers", value=values)
+    numbers = sorted(int(c) for c in values)
+    if len(set(numbers)) < len(numbers):
+        raise InvalidParameterError(name, must="contain different numbers", value=values)
+    if numbers[0] < 2:
+        raise InvalidParameterError(name, must=f"be at least 2, got {numbers[0]}")
+    return numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NClustersCurve:
-    """Partitions of the same objects into different numbers of clusters, and how imprecise each is.
+    """Partitions of the same objects into different numbers of clusters, and their nonspecificity.
 
     Attributes
     ----------
     n_clusters : (k,) int array
         Candidates, from the smallest to the largest.
     nonspecificity : (k,) array
-        N* of each partition, from 0 (precise) to 1 (nothing known).
+        N* of each partition, from 0 (precise) to 1 (vacuous).
     objective : (k,) array
-        What each fit minimised, NaN for estimators without ``objective_``. It usually falls with the number of
-        clusters, so its minimum says nothing.
+        Objective of each fit, NaN for estimators without ``objective_``. It usually decreases with the number of
+        clusters, so its minimum is not informative.
     converged : (k,) Boolean array
     partitions : list of k CredalPartition
     estimators : list of k fitted estimators, or None
-        When they were asked for.
+        Present with ``return_estimators=True``.
     """
 
     n_clusters: np.ndarray
@@ -96,16 +92,16 @@ class NClustersCurve:
 
     @property
     def best(self) -> int:
-        """Number of clusters of the smallest N*; the smaller number on ties."""
+        """Number of clusters with the smallest N*; the smaller number on ties."""
         return int(self.n_clusters[self.nonspecificity.argmin()])
 
     @property
     def best_partition(self) -> CredalPartition:
-        """The partition into `best` clusters."""
+        """Partition into `best` clusters."""
         return self.partitions[int(self.nonspecificity.argmin())]
 
     def to_frame(self) -> pd.DataFrame:
-        """Nonspecificity, objective and convergence by the number of clusters."""
+        """Return a DataFrame with nonspecificity, objective and convergence for each number of clusters."""
         import pandas as pd
 
         columns = {"nonspecificity": self.nonspecificity, "objective": self.objective, "converged": self.converged}
@@ -113,7 +109,7 @@ class NClustersCurve:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `dempster.plot.NonspecificityDisplay`)."""
-        from dempster.plot.number_of_clusters import NonspecificityDisplay  # above this package; needs matplotlib
+        from dempster.plot.number_of_clusters import NonspecificityDisplay  # needs matplotlib
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 
@@ -137,37 +133,36 @@ def n_clusters_curve(
 ) -> NClustersCurve:
     """Fit an estimator with each number of clusters and measure the nonspecificity of the partitions.
 
-    The average nonspecificity N* (Masson and Denoeux, 2008) is large when clusters are too few (mass on
-    large sets or on the empty set) and again when they are too many (mass on the union of the parts of one cluster).
-    Take the number where it is smallest, or where it stops falling.
+    The average nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters (mass on large sets
+    or on the empty set) and if there are too many (mass on the union of the parts of one cluster). Choose the number
+    where it is smallest, or where it stops decreasing.
 
-    When it helps: with clusters that are compact and well apart, such as simulated ones, the minimum is clear and
-    right; and to see how imprecise one's own method becomes with the number of clusters. When it does not: on data as
-    they are met, where the curve mostly falls or rises along all candidates. Over 29 labelled public sets its minimum
-    was the number of classes once with ECM and five times with EVCLUS. To choose a number, use `number_of_clusters`,
-    or ``n_clusters="auto"`` in a clusterer.
+    The minimum is clear and correct for compact, well separated clusters, such as simulated ones. The curve also shows
+    how the imprecision of a method changes with the number of clusters. On most real data the curve only decreases or
+    only increases: on 29 labelled public data sets, its minimum was the number of classes once with ECM and five times
+    with EVCLUS. To choose a number, use `number_of_clusters`, or ``n_clusters="auto"`` in a clusterer.
 
-    N* can only be compared between partitions with the *same kind* of focal sets, made by the same rule. So:
+    N* can only be compared between partitions with the *same kind* of focal sets. Therefore:
 
-    - ``focal_sets="auto"`` finds single clusters and reads off the doubt between neighbors afterwards, so that its N*
-      says how much clusters touch, not whether they are too many. It is replaced by sets that take part in the fit:
-      ``"pairs"`` if the largest candidate is at most 10, ``"simple"`` beyond. With ``"simple"`` the curve often goes
-      on falling slowly, or stays flat, after the right number; look for the elbow there.
-    - A `FocalSets` object fits one number of clusters only and is refused.
-    - Where the scale of the method is found for each number of clusters (``d0="auto"`` of EVCLUS, ``delta="auto"`` of
-      ECM), a value given for it makes the candidates easier to compare.
+    - ``focal_sets="auto"`` adds pairs of neighboring clusters after the fit, so that its N* measures the overlap of
+      clusters, not their number. It is replaced by sets that take part in the fit: ``"pairs"`` if the largest candidate
+      is at most 10, ``"simple"`` above. With ``"simple"`` the curve often continues to decrease slowly, or is flat,
+      after the right number; look for the elbow.
+    - A `FocalSets` object has one number of clusters and raises an error.
+    - If the method estimates its scale for each number of clusters (``d0="auto"`` of EVCLUS, ``delta="auto"`` of ECM),
+      a fixed value makes the candidates easier to compare.
 
     Parameters
     ----------
     estimator : clusterer
-        With the parameter ``n_clusters`` and, once fitted, ``credal_partition_``. It is copied, not changed.
+        It has the parameter ``n_clusters`` and, after `fit`, ``credal_partition_``. It is copied.
     X : table, array or square matrix of dissimilarities
-        What ``estimator.fit`` takes.
+        Data for ``estimator.fit``.
     n_clusters : iterable of int, default=range(2, 11)
-        Candidates, different, from 2 to the number of objects; in any order.
+        Different candidates from 2 to the number of objects, in any order.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. They share
-        the candidates; each estimator then works with ``n_jobs=1``. The result does not depend on it.
+        Number of candidates fitted in parallel, in threads: -1 uses all processors, None one unless
+        `joblib.parallel_config` sets another number. With more than one thread, the estimators use ``n_jobs=1``.
     verbose : int, default=0
         1 shows a progress bar.
     return_estimators : bool, default=False
@@ -181,12 +176,12 @@ def n_clusters_curve(
 
     See Also
     --------
-    number_of_clusters : four other witnesses, which need no partitions of a method and are right more often.
+    number_of_clusters : four other criteria, which do not depend on a method and are correct more often.
 
     Notes
     -----
-    Each candidate has a seed of its own, made from the ``random_state`` of the estimator and the number of clusters,
-    whatever the other candidates are.
+    The seed of each candidate depends on the ``random_state`` of the estimator and the number of clusters only, not on
+    the other candidates.
 
     References
     ----------
@@ -206,22 +201,23 @@ def n_clusters_curve(
     >>> curve.to_frame().index.tolist()
     [2, 3, 4, 5]
     """
-    candidates = _checked_candidates(n_clusters, "n_clusters")
+    candidates = _check_candidates(n_clusters, "n_clusters")
     with reading_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
-        raise InvalidParameterError(
-            "n_clusters", must=f"not pass the number of objects in X, {n}, got {candidates[-1]}"
-        )
-    models = _models(estimator, candidates)
+        raise InvalidParameterError("n_clusters", f"at most the number of objects in X, {n}", candidates[-1])
+    models = _clone_for_candidates(estimator, candidates)
     check_flags(return_estimators=return_estimators)
     check(verbose, "verbose", verbosity)
     threads = min(n_threads(n_jobs), len(candidates))
-    # nested pools of threads would compete for the same processors, and nested bars for the same line
-    inside = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
-    jobs = ((model, inside, X, fit_params, return_estimators) for model in models)
-    results = fits_in_threads(_fit, jobs, threads)
-    fits = list(_with_progress(results, len(models), type(estimator).__name__) if verbose else results)
+    # Nested threads would compete for the same processors, and nested progress bars for the same line.
+    settings = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
+    jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
+    fits = fits_in_threads(_fit_candidate, jobs, threads)
+    if verbose:
+        from tqdm.auto import tqdm
+
+        fits = tqdm(fits, total=len(models), desc=f"{type(estimator).__name__}, number of clusters", unit="fit")
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(
         n_clusters=np.array(candidates),
@@ -233,25 +229,30 @@ def n_clusters_curve(
     )
 
 
-def _fit(
-    model: Any, inside: dict[str, Any], X: Any, fit_params: dict[str, Any], keep: bool
+def _fit_candidate(
+    model: Any, settings: dict[str, Any], X: Any, fit_params: dict[str, Any], return_estimator: bool
 ) -> tuple[CredalPartition, float, bool, Any]:
-    """Fit one candidate: its partition, objective and convergence, and itself if it is to be kept."""
+    """Fit one candidate; return its partition, objective, convergence and, if required, the model."""
     parameters = model.get_params(deep=False)
-    changed = {name: value for name, value in inside.items() if name in parameters}
+    changed = {name: value for name, value in settings.items() if name in parameters}
     model.set_params(**changed).fit(X, **fit_params)
     model.set_params(**{name: parameters[name] for name in changed})
     partition = getattr(model, "credal_partition_", None)
     if not isinstance(partition, CredalPartition):
         raise InvalidParameterError(
-            "estimator", must=f"have credal_partition_ once fitted, {type(model).__name__} has not"
+            "estimator", must=f"set credal_partition_ in fit, but {type(model).__name__} does not"
         )
     objective = float(getattr(model, "objective_", np.nan))
-    return partition.to_numpy(), objective, bool(getattr(model, "converged_", True)), model if keep else None
+    return (
+        partition.to_numpy(),
+        objective,
+        bool(getattr(model, "converged_", True)),
+        model if return_estimator else None,
+    )
 
 
-def _models(estimator: Any, candidates: list[int]) -> list[Any]:
-    """A copy of the estimator for each candidate, with one kind of focal sets and seeds of their own."""
+def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
+    """Copy the estimator for each candidate, with the same kind of focal sets and different seeds."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
         raise InvalidParameterError("estimator", "a clusterer with the parameter n_clusters", estimator)
     parameters = estimator.get_params(deep=False)
@@ -259,8 +260,8 @@ def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     family = parameters.get("focal_sets")
     if isinstance(family, FocalSets):
         raise InvalidInputError(
-            f"focal_sets of the estimator must be a name, which means the same kind of sets for any number of "
-            f"clusters; got a family on {family.n_clusters} clusters"
+            "focal_sets of the estimator must be a name, which is valid for every number of clusters, got a FocalSets "
+            f"for {family.n_clusters} clusters"
         )
     if isinstance(family, str) and family == "auto":
         common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
@@ -273,12 +274,6 @@ def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     return models
 
 
-def _with_progress(results: Iterable[Any], total: int, name: str) -> Iterable[Any]:
-    from tqdm.auto import tqdm
-
-    return tqdm(results, total=total, desc=f"{name}, number of clusters", unit="fit")
-
-
 def number_of_clusters(
     X: TableLike,
     *,
@@ -288,22 +283,21 @@ def number_of_clusters(
     random_state: Seed = None,
     n_jobs: int | None = -1,
 ) -> NumberOfClusters:
-    """How many clusters these objects have, and what speaks for each candidate.
+    """Estimate the number of clusters, and compare candidates by four criteria.
 
-    Four witnesses are heard on a sample of at most 1,500 objects (their definitions are in `dempster.cluster.number`):
-    the silhouette, the penalised likelihoods of round clusters of one size and of a size each, and the number of belief
-    peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the best.
-    Clusterers with ``n_clusters="auto"`` ask the same question, and keep the answer in ``number_``.
+    The criteria are computed on a sample of at most 1,500 objects (`dempster.cluster.number` defines them): the
+    silhouette, the penalised likelihoods of spherical clusters with a common size and with one size each, and the
+    number of belief peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the
+    best. Clusterers with ``n_clusters="auto"`` use this function, and store the result in ``number_``.
 
-    When to believe it:
+    When to trust it:
 
-    - *It helps* where clusters are compact, in any number, of unequal sizes or with some noise around them. There the
-      witnesses rarely err together; look at the picture, and at how close the next candidate comes.
-    - *It cannot find one cluster.* The silhouette has no value there, so the candidates begin at two: ask yourself
-      first whether there are groups at all.
-    - *Rings, spirals and other clusters without a center* are cut into compact pieces, and the pieces are counted.
+    - *It works* for compact clusters, in any number, of unequal sizes or with some noise. The criteria then rarely fail
+      together; examine the plot, and the support of the second best candidate.
+    - *It cannot find one cluster.* The silhouette is not defined for one cluster, so the candidates start at two.
+    - *Rings, spirals and other clusters without a center* are divided into compact pieces, and the pieces are counted.
     - *Classes are not clusters.* On labelled public data it finds the number of classes less than half of the time,
-      as every method does that sees no labels (``benchmarks/DEFAULTS.md``). When the number is known, say it.
+      as all methods without labels do (``benchmarks/DEFAULTS.md``). If you know the number, use it.
 
     Parameters
     ----------
@@ -311,15 +305,14 @@ def number_of_clusters(
         Scale the attributes first if their units differ.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
-        "precomputed" if X holds dissimilarities.
+        "precomputed" if X contains dissimilarities.
     candidates : iterable of int or None, default=None
-        Different numbers of at least 2; None stands for 2 to 25 and the numbers within a fifth of that of the belief
-        peaks, which may be more. Those above a third of the number of different objects are left out.
+        Different numbers of at least 2; None: 2 to 25, and the numbers within 20 % of the number of belief peaks.
+        Candidates above a third of the number of different objects are ignored.
     sample_weight : array-like of shape (n,), optional
     random_state : int, RandomState, Generator or None
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The result does not
-        depend on it.
+        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
 
     Returns
     -------
@@ -328,7 +321,7 @@ def number_of_clusters(
 
     See Also
     --------
-    n_clusters_curve : the nonspecificity of a method's partitions against the number of clusters.
+    n_clusters_curve : nonspecificity of the partitions of a method against the number of clusters.
 
     References
     ----------
@@ -355,34 +348,26 @@ def number_of_clusters(
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
-    wanted = None if candidates is None else _checked_candidates(candidates, "candidates")
+    numbers = None if candidates is None else _check_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True).training(reader, X)
-    assert not isinstance(source, SparseSource)  # which this reading refuses
-    if len(source) < _FEWEST:
-        raise InvalidParameterError(
-            "X", must=f"hold at least {_FEWEST} objects, for three in each of two clusters, got {len(source)}"
-        )
+    assert not isinstance(source, SparseSource)
+    if len(source) < _MIN_ROWS:
+        raise InvalidParameterError("X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}")
     weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
-        numbers = compared_numbers(source, weights, wanted, random_state, apply)
-    if wanted is None and numbers.best < 2:
+        result = compared_numbers(source, weights, numbers, random_state, apply)
+    if numbers is None and result.best < 2:
         raise InvalidParameterError(
-            "X",
-            must=f"hold at least {_FEWEST} different objects that are not far from all others, for three in each of "
-            f"two clusters; {numbers.n_objects} were looked at",
+            "X", must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}"
         )
-    if wanted is not None and not np.isin(numbers.n_clusters, wanted).all():
-        raise InvalidParameterError(
-            "candidates",
-            must="hold a number of at most a third of the different objects that are looked at (of "
-            f"{numbers.n_objects})",
-            value=wanted,
-        )
-    return numbers
+    if numbers is not None and not np.isin(result.n_clusters, numbers).all():
+        expected = f"contain a number of at most a third of the {result.n_objects} objects in the sample"
+        raise InvalidParameterError("candidates", must=expected, value=numbers)
+    return result
 
 
 class _Reader(BaseEstimator):
-    """Stands in for an estimator, for which parameters and X are checked."""
+    """Estimator with the parameters that validation of X needs."""
 
     def __init__(self, metric: Metric, random_state: Seed, n_jobs: int | None):
         self.metric, self.random_state, self.n_jobs = metric, random_state, n_jobs

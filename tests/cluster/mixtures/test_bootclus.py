@@ -129,9 +129,9 @@ def test_fits_are_aligned(fitted):
     gap = np.linalg.norm(fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None], axis=3)
     assert (gap.argmin(axis=2) == np.arange(3)).all()
     swapped = np.array([[0.1, 0.9, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
-    assert bootstrap._alignment(swapped, np.eye(3)).tolist() == [1, 0, 2]
+    assert bootstrap._match_components(swapped, np.eye(3)).tolist() == [1, 0, 2]
     both_first = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0, 0, 1.0]])  # two components most like the same one
-    assert sorted(bootstrap._alignment(both_first, np.eye(3)).tolist()) == [0, 1, 2]
+    assert sorted(bootstrap._match_components(both_first, np.eye(3)).tolist()) == [0, 1, 2]
 
 
 # ---- new objects -----------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_old_objects_keep_their_masses(fitted, sample):
 def test_new_objects_are_matched_with_the_remembered_ones(fitted, sample):
     new = make_gaussian_mixture(1, 20, random_state=9)[0]
     masses = fitted.predict_mass(new).masses
-    S, C = PairFamily.of(FOCAL_3).forms
+    S, C = PairFamily.from_focal_sets(FOCAL_3).forms
     M = fitted.credal_partition_.masses
     both = np.vstack([new, sample.data])
     for i in (0, 7, 19):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.bootclus import Bootstraps, PairFamily, PairIntervals, choose_references, intervals_of_all_pairs
+from dempster.cluster.bootclus import Bootstraps, PairFamily, PairIntervals, all_pair_intervals, draw_references
 from dempster.datasets.generators import gaussian_posterior
 from dempster.optimize.blocks import block_map
 from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
@@ -59,7 +59,7 @@ def test_intervals_of_given_mixtures(reference, name):
     first = P[:, :, 0].astype(float)
     case.assert_equal("P_first", first @ first.T)
     with block_map(2) as apply:
-        bounds = np.stack(intervals_of_all_pairs(P, case.parameters["conf"], apply))
+        bounds = np.stack(all_pair_intervals(P, case.parameters["conf"], apply))
     case.assert_equal("CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape))
 
 
@@ -94,7 +94,7 @@ def problem(lower, upper):
 def test_masses_of_given_bounds(reference, name):
     """The same bounds and the same start lead to the masses of the R package."""
     case = reference(name)
-    family = PairFamily.of(FocalSets(case["F"].astype(bool)))
+    family = PairFamily.from_focal_sets(FocalSets(case["F"].astype(bool)))
     targets = problem(case["P_lower"], case["P_upper"])
     n = len(case["m0"])
     masses = case["m0"].copy()
@@ -121,7 +121,7 @@ def test_objective_is_what_it_says_and_never_rises(family):
     bounds = np.sort(rng.random((2, n, n)), axis=0)
     targets = problem(*((b + b.T) / 2 for b in bounds))
     masses = rng.dirichlet(np.ones(len(family)), n)
-    forms = PairFamily.of(family).forms
+    forms = PairFamily.from_focal_sets(family).forms
     history, _ = descend_intervals(masses, targets, forms, np.arange(n), 40, 0.0)
     assert (np.diff(history) <= 1e-9 * history[0]).all()
     assert (masses >= 0).all()
@@ -146,8 +146,8 @@ def test_intervals_that_some_masses_have_exactly_are_found():
     truth = CredalPartition(rng.dirichlet(np.full(6, 0.3), 60), FOCAL_3)
     relations = truth.relational().to_dense()
     posterior = truth.pignistic()
-    family = PairFamily.of(FOCAL_3)
-    masses = family.start(posterior).masses
+    family = PairFamily.from_focal_sets(FOCAL_3)
+    masses = family.initial_masses(posterior).masses
     history, _ = descend_intervals(
         masses, problem(relations[1], 1 - relations[2]), family.forms, np.arange(60), 5000, 1e-9
     )
@@ -160,13 +160,13 @@ def test_intervals_that_some_masses_have_exactly_are_found():
 
 def test_references_come_from_every_cluster():
     labels = np.repeat([0, 1, 2], [970, 25, 5])
-    chosen = choose_references(labels, 100, np.random.default_rng(0))
+    chosen = draw_references(labels, 100, np.random.default_rng(0))
     assert len(np.unique(chosen)) == len(chosen)
     counts = np.bincount(labels[chosen])
     assert counts[0] >= 90
     assert counts[1] >= 20
     assert counts[2] == 5
-    assert choose_references(labels, 5000, np.random.default_rng(0)).tolist() == list(range(1000))
+    assert draw_references(labels, 5000, np.random.default_rng(0)).tolist() == list(range(1000))
 
 
 def test_pair_intervals_object_stands_alone():

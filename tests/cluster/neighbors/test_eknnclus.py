@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EKNNClus
 from dempster.cluster import eknnclus as _method
-from dempster.cluster.eknnclus import Evidence, Graph, nearest_stored, neighbors_of_all
+from dempster.cluster.eknnclus import Evidence, NeighborGraph, nearest_stored, neighbor_distances
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 from dempster.optimize.blocks import block_map
@@ -51,12 +51,12 @@ def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
     source = MatrixSource(case["D"]) if "D" in case else AttributeSource(case["x"])
-    neighbors = neighbors_of_all(finder(source, "exact", 0, 1), len(source), p["K"])
+    neighbors = neighbor_distances(finder(source, "exact", 0, 1), len(source), p["K"])
     case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
     case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
-    weights = Evidence.learnt(neighbors, p["q"], p["b"]).of(neighbors, inline)
+    weights = Evidence.from_neighbors(neighbors, p["q"], p["b"]).weight_graph(neighbors, inline)
     case.assert_equal("W", weights.data.reshape(len(source), -1))
-    graph = Graph.of(weights, "directed", inline)
+    graph = NeighborGraph.from_weights(weights, "directed", inline)
     labels, history, converged = graph.search(case["y0"], np.random.default_rng(0), 100, orders=case["order"])
     assert converged
     assert len(history) == p["passes"]
@@ -115,7 +115,7 @@ def test_masses_are_dempsters_combination(blobs):
 def test_plausibility_never_falls_and_no_single_move_improves(whose, seed, n):
     rng = np.random.default_rng(seed)
     W = random_graph(rng, n)
-    graph = Graph.of(sparse.csr_matrix(W), whose, inline)
+    graph = NeighborGraph.from_weights(sparse.csr_matrix(W), whose, inline)
     start = rng.integers(n, size=n)
     labels, history, converged = graph.search(start, rng, 1000)
     assert converged
@@ -132,9 +132,10 @@ def test_plausibility_never_falls_and_no_single_move_improves(whose, seed, n):
 def test_sleeping_objects_change_nothing(blobs):
     """Where the graph is symmetric, objects whose neighbours have not moved are passed over: same path, less work."""
     X, _ = blobs
-    neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
-    graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors, inline), "union", inline)
-    watchful = Graph(graph.indptr, graph.indices, graph.weights, symmetric=False)
+    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
+    graph = NeighborGraph.from_weights(weights, "union", inline)
+    watchful = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
     ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in (graph, watchful)]
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
     np.testing.assert_allclose(ends[0][1], ends[1][1])
@@ -142,10 +143,10 @@ def test_sleeping_objects_change_nothing(blobs):
 
 def test_the_order_of_the_rows_changes_nothing(blobs):
     X, _ = blobs
-    neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
-    weights = Evidence.learnt(neighbors, 0.9, 2).of(neighbors, inline)
+    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     order = np.random.default_rng(0).permutation(len(X))
-    graphs = [Graph.of(weights, "union", inline, each) for each in (None, order)]
+    graphs = [NeighborGraph.from_weights(weights, "union", inline, each) for each in (None, order)]
     ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in graphs]
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
     np.testing.assert_allclose(ends[0][1], ends[1][1])
@@ -232,9 +233,9 @@ def test_the_result_starts_other_methods(blobs):
 
 
 def test_objectives_are_compared_between_equal_numbers_of_clusters():
-    assert _method.preferred([(3, -9.0), (4, -7.0), (4, -7.5), (4, -7.5), (2, -11.0)]) == 2
-    assert _method.preferred([(3, -9.0), (4, -7.0)]) == 0
-    assert _method.preferred([(5, -1.0)]) == 0
+    assert _method.select_search([(3, -9.0), (4, -7.0), (4, -7.5), (4, -7.5), (2, -11.0)]) == 2
+    assert _method.select_search([(3, -9.0), (4, -7.0)]) == 0
+    assert _method.select_search([(5, -1.0)]) == 0
 
 
 def test_the_kept_search_is_one_of_those_reported(blobs):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from dempster.cluster._peaks import add_up_belief, first_higher, follow
-from dempster.cluster.eknnclus import agreement, both_sides, relabel, write_masses
+from dempster.cluster.eknnclus import agreement, neighbor_masses, relabel, symmetrize_graph
 
 # ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------
 
@@ -26,12 +26,12 @@ def inline(function, arguments):
 
 
 @pytest.mark.parametrize("n", [1, 2, 40, 9000])
-def test_both_sides_of_a_graph(n):
+def test_symmetrized_graph(n):
     rng = np.random.default_rng(n)
     places = np.unique(rng.integers(0, n, (5 * n, 2)), axis=0)
     rows = sparse.csr_matrix((rng.random(len(places)), places.T), (n, n))
     for mean, wanted in [(False, rows.maximum(rows.T)), (True, (rows + rows.T) / 2)]:
-        indptr, indices, weights = both_sides(rows.indptr, rows.indices, rows.data, mean, inline)
+        indptr, indices, weights = symmetrize_graph(rows.indptr, rows.indices, rows.data, mean, inline)
         found = sparse.csr_matrix((weights, indices, indptr), (n, n))
         assert found.nnz == wanted.nnz
         assert abs(found - wanted).max() == 0
@@ -64,11 +64,11 @@ def test_sweeps_against_naive_loops(settle, symmetric, integer):
         W, rows = graph(seed, symmetric=symmetric, integer=integer)
         labels = rng.integers(0, 6, len(W)).astype(np.int32)
         wanted, awake, still = labels.copy(), np.ones(len(W), bool), np.ones(len(W), bool)
-        support = np.zeros(6)
+        support, gained = np.zeros(6), np.empty(1)
         for _ in range(4):
             order = rng.permutation(len(W))
-            found = relabel(*rows, symmetric, order, labels, awake, support, settle)
-            assert found == naive_sweep(W, symmetric, order, wanted, still, 6, settle)
+            moves = relabel(*rows, symmetric, order, labels, awake, support, settle, gained)
+            assert (moves, gained[0]) == naive_sweep(W, symmetric, order, wanted, still, 6, settle)
             np.testing.assert_array_equal(labels, wanted)
             np.testing.assert_array_equal(awake, still)
             assert not support.any()
@@ -81,8 +81,7 @@ def test_masses_against_dempsters_rule(integer):
     W, rows = graph(1, integer=integer)
     labels = np.random.default_rng(1).integers(0, 3, len(W)).astype(np.int32)
     out = np.full((len(W), 5), np.nan)
-    for start, stop in ((0, 7), (7, 8), (8, len(W))):
-        write_masses(*rows, labels, start, stop, 3, out)
+    neighbor_masses(*rows, labels, 3, out)
     r = np.expm1([np.bincount(labels, row, minlength=3) for row in W])
     total = 1 + r.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(out, np.hstack([np.zeros((len(W), 1)), r / total, 1 / total]), rtol=1e-13)
@@ -92,15 +91,15 @@ def test_masses_against_dempsters_rule(integer):
 def test_indices_of_a_graph_are_checked():
     W, (indptr, indices, weights) = graph(0)
     n, labels = len(W), np.zeros(len(W), np.int32)
-    rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False
+    rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False, np.empty(1)
     wrong = indices.copy()
     wrong[5] = n
     with pytest.raises(ValueError, match="indices must be .* below n = 40, got 40"):
         relabel(indptr, wrong, weights, True, *rest)
     with pytest.raises(ValueError, match="indices must be .* below m = 40, got 40"):
-        write_masses(indptr, wrong, weights, labels, 0, n, 1, np.empty((n, 3)))
+        neighbor_masses(indptr, wrong, weights, labels, 1, np.empty((n, 3)))
     with pytest.raises(ValueError, match="labels must be .* below n_clusters = 1, got 1"):
-        write_masses(indptr, indices, weights, labels + np.int32(1), 0, n, 1, np.empty((n, 3)))
+        neighbor_masses(indptr, indices, weights, labels + np.int32(1), 1, np.empty((n, 3)))
     with pytest.raises(ValueError, match="order must be .* got -1"):
         relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
 

@@ -35,7 +35,7 @@ from dempster.cluster._mass_step import carried_partition
 from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import checked_masses_start
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evclus._model import (
     Assessment,
     DoubtModel,
@@ -373,7 +373,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.training = sample
         self.params, self.objects, self.apply = params, sample.values, request.apply
         self.n, self.n_clusters = len(sample.values), request.n_clusters
-        self.peaks = peaks_of_source(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
+        self.peaks = fit_source_peaks(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
         self.rng = generator(params.random_state)
         self.links = Links.of(request.constraints if params.xi > 0 else None, self.n)
         # constraints may tell equal objects apart

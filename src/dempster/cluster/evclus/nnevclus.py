@@ -31,7 +31,7 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import carried_partition, doubtful_masses
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
 from dempster.cluster.evclus._model import Assessment, ShepardMixin, Surroundings, assess, neighboring_clusters
 from dempster.cluster.evclus._network import (
@@ -1009,7 +1009,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
                 "focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one"
             )
         d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
-        peaks = peaks_of_source(self.init, targets.source, c, self.random_state, self.n_jobs)
+        peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
         if peaks is not None:
             labels = targets.labels.copy()
             labels[peaks.peak_indices_] = np.arange(c)
