@@ -28,7 +28,7 @@ from dempster import (
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
-from dempster.datasets.catalogue import Preparation
+from dempster.datasets.catalogue import DatasetVersion
 from dempster.datasets.fetchers import RawData, prepare
 from dempster.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
 from tests.limits import by_thirds, third_of
@@ -74,7 +74,7 @@ def transformed(name, **parameters):
 def sampled_rows(random_state):
     """What the fetchers do with it."""
     raw = RawData(X, y, list("ab"), list("abc"), "here")
-    return prepare(raw, Preparation("five of each class", (15, 2, 3), per_class=5), random_state).matrix
+    return prepare(raw, DatasetVersion("five of each class", (15, 2, 3), per_class=5), random_state).matrix
 
 
 # The masses, or what else is drawn.

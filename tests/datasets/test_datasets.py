@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 
 import dempster.datasets as ed
 from dempster.datasets.catalogue import CATALOGUE
-from dempster.datasets.generators import FOURCLASS_CENTRES, GAUSSIAN_MIXTURES, bananas_from_draws
+from dempster.datasets.generators import FOURCLASS_CENTERS, GAUSSIAN_MIXTURES, bananas_from_draws
 
 GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
 NAMED_FETCHERS = [
@@ -83,7 +83,7 @@ def test_class_sizes_share_the_remainder():
 
 def test_fourclass_is_a_bivariate_t_with_five_degrees_of_freedom():
     X, y = ed.make_fourclass(40_000, random_state=0)
-    centred = X - FOURCLASS_CENTRES[y]
+    centred = X - FOURCLASS_CENTERS[y]
     for k in range(4):
         assert np.abs(np.median(centred[y == k], axis=0)).max() < 0.06
     for direction in ([1, 0], [0, 1], [0.6, 0.8]):
@@ -103,8 +103,8 @@ def test_fourclass_agrees_with_the_published_sample(shared_data):
             *np.percentile(ours, [75, 25], axis=0)
         )
         assert np.all((spread > 0.6) & (spread < 1.6))
-    pooled = (X - FOURCLASS_CENTRES[y]).ravel()
-    assert stats.ks_2samp(pooled, (published - FOURCLASS_CENTRES[labels]).ravel()).pvalue > 0.01
+    pooled = (X - FOURCLASS_CENTERS[y]).ravel()
+    assert stats.ks_2samp(pooled, (published - FOURCLASS_CENTERS[labels]).ravel()).pvalue > 0.01
 
 
 def test_bananas_agree_with_the_reference_for_its_draws(reference):
@@ -203,8 +203,8 @@ def test_example_is_always_the_same_and_ready_for_pandas():
     assert example.frame.shape == (400, 3)
     np.testing.assert_array_equal(ed.load_example().data, example.data)
     centres = example.frame.groupby("target").median()
-    np.testing.assert_allclose(centres, FOURCLASS_CENTRES, atol=0.6)
-    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTRES, axis=2).min(axis=1)
+    np.testing.assert_allclose(centres, FOURCLASS_CENTERS, atol=0.6)
+    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2).min(axis=1)
     assert (nearest > 4).any(), "the example should show an outlier"
 
 

@@ -114,7 +114,7 @@ ARRAYS = {
     "weights of nearest_pairs": lambda v: nearest_pairs(M, 1, v),
     "dissimilarities": lambda v: to_conflict(v, 1.0),
     "pairs": M.relational,
-    "pairs of of": M.relational().of,
+    "pairs of of": M.relational().pair_masses,
     "must_link": Constraints,
     "D": lambda v: Constraints([(0, 1)]).expand(v, 1),
 }

@@ -43,7 +43,7 @@ from dempster.optimize.row_fit import descend_intervals, interval_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 from dempster.partition import CredalPartition
 from dempster.partition.compare import mutual_neighbors
-from dempster.partition.relational import checked_pairs, pair_forms
+from dempster.partition.relational import check_pair_indices, pair_forms
 
 _bootstrap_posteriors = kernel("""bootstrap_posteriors(
     X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
@@ -646,7 +646,6 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
 def select_pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
     """Return the family of focal sets that the parameter of BootClus stands for."""
-
     if isinstance(focal_sets, FocalSets):
         require_singletons(focal_sets, "belief in a pair comes from them")
         return focal_sets
@@ -905,7 +904,7 @@ class BootClus(EvidentialClusterer):
         """Compute the probabilities of the rows that occur in the pairs, and the pairs as indices of these rows."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)
-        pairs = checked_pairs(pairs, len(values))
+        pairs = check_pair_indices(pairs, len(values))
         rows, positions = np.unique(pairs, return_inverse=True)
         P = self.bootstraps_.posteriors(np.ascontiguousarray(values[rows], dtype=float))
         return P, np.ascontiguousarray(positions.reshape(pairs.shape), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Data to learn, test and reproduce with: generated sets, small bundled ones, and the public ones of the papers.
+"""Generated, bundled and public datasets.
 
-``make_*`` functions draw from a known distribution and return ``(X, y)``. ``load_*`` functions need nothing but this
-installation. ``fetch_*`` functions look for a local copy (environment variable ``DEMPSTER_SHARED``), then on OpenML.
+``make_*`` functions draw from a known distribution and return ``(X, y)``. ``load_*`` functions work without a network.
+``fetch_*`` functions use a local copy (environment variable ``DEMPSTER_SHARED``) if there is one, else OpenML.
 """
 
 from dempster.datasets.bundled import load_butterfly, load_digits, load_example, load_iris, load_wine

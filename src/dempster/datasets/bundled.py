@@ -1,4 +1,4 @@
-"""Small datasets that need no download: ours, and those that scikit-learn ships."""
+"""Small datasets that need no download, including those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _EXAMPLE_SEED = 2008
 
 
 def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Twelve points: two wings of five, one in the middle that belongs to both, one far away that belongs to neither.
+    """Load twelve points: two wings of five, one point between them, and one outlier.
 
-    The smallest dataset that shows what a credal partition says and a fuzzy one cannot: object 5 is ambiguous, object
-    11 is an outlier. There are no labels.
+    This small dataset shows the difference between a credal and a fuzzy partition: object 5 is ambiguous, object 11 is
+    an outlier. There are no labels.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """The dataset of the tutorials: 400 objects in four overlapping clusters, always the same.
+    """Load the dataset of the tutorials: 400 objects in four overlapping clusters.
 
-    It is one draw of :func:`make_fourclass`. Its heavy tails leave a few objects far from every cluster.
+    It is a fixed draw of :func:`make_fourclass`, with a few outliers because of the heavy tails.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
         y,
         description=(
             "Example: 400 objects, 100 from each of four bivariate t distributions with five degrees of freedom,\n"
-            "centred on (0, 0), (0, 4), (4, 0) and (4, 4). Simulated, always the same draw."
+            "centered at (0, 0), (0, 4), (4, 0) and (4, 4). Simulated, a fixed draw."
         ),
         target_names=["south-west", "north-west", "south-east", "north-east"],
         return_X_y=return_X_y,
@@ -99,7 +99,7 @@ def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Fisher's iris: 150 flowers, 4 attributes, 3 species (scikit-learn's copy).
+    """Load Fisher's iris: 150 flowers, 4 attributes, 3 species (scikit-learn's copy).
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Italian wines: 178 bottles, 13 chemical attributes, 3 growers (scikit-learn's copy).
+    """Load Italian wines: 178 bottles, 13 chemical attributes, 3 growers (scikit-learn's copy).
 
-    The attributes have very different scales: standardise them.
+    The attributes have very different scales, so standardise them.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Handwritten digits: 1797 images of 8 x 8 pixels, 10 classes (scikit-learn's copy).
+    """Load handwritten digits: 1797 images of 8 x 8 pixels, 10 classes (scikit-learn's copy).
 
     Parameters
     ----------
@@ -182,10 +182,10 @@ def to_bunch(
     as_frame: bool = False,
     **extras: Any,
 ) -> Bunch | tuple[Any, Any]:
-    """Assemble a dataset as scikit-learn's loaders do, as arrays or as pandas objects.
+    """Create a dataset as scikit-learn's loaders do, with arrays or pandas objects.
 
-    ``data`` is None for dissimilarity data, ``target`` for data without labels; ``description`` becomes ``DESCR``, and
-    ``extras`` further fields. Attributes without names are called ``x1, x2, ...``.
+    ``data`` is None for dissimilarity data, ``target`` for data without labels; ``description`` becomes ``DESCR``.
+    Attributes without names are called ``x1, x2, ...``.
     """
     from sklearn.utils import Bunch
 

@@ -1,4 +1,4 @@
-"""The public datasets that the papers use: where they are, what they must look like, how papers prepared them."""
+"""Public datasets that the papers use: sources, sizes, and versions prepared as in the papers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dempster._errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
-class Preparation:
-    """A version of a dataset made from the original one; the steps are applied in the order of the fields.
+class DatasetVersion:
+    """Version of a dataset derived from the original one; the steps are applied in the order of the fields.
 
-    ``classes`` keeps and merges classes (new name: original names), ``max_missing`` drops the objects with more missing
-    values than that and then every attribute that still has one, ``columns`` keeps attributes, ``per_class`` draws that
-    many objects of each class.
+    ``classes`` selects and merges classes (new name: original names), ``max_missing`` removes the rows with more
+    missing values and then every column that still has one, ``columns`` selects columns, ``per_class`` draws this
+    number of rows from each class.
     """
 
     description: str
@@ -27,11 +27,10 @@ class Preparation:
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """One row of the catalogue.
+    """Entry of the catalogue.
 
-    ``shape`` holds the numbers of objects, attributes (0: dissimilarities) and classes (0: no labels) of the original
-    version. ``openml_labels`` are the labels of the copy on openml.org in the order of ``class_names``, where they
-    differ.
+    ``shape`` are the numbers of objects, attributes (0: dissimilarities) and classes (0: no labels) of the original
+    version. ``openml_labels`` are the labels on openml.org in the order of ``class_names``, if they differ.
     """
 
     name: str
@@ -45,7 +44,7 @@ class DatasetRecord:
     openml_labels: tuple[str, ...] | None = None
     note: str = ""
     dissimilarities: bool = False
-    preparations: Mapping[str, Preparation] = field(default_factory=dict)
+    preparations: Mapping[str, DatasetVersion] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -58,7 +57,7 @@ class DatasetRecord:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Values that ``version`` may have."""
+        """Valid values of ``version``."""
         return ("original", *self.preparations)
 
 
@@ -77,12 +76,12 @@ _RECORDS = (
         class_names=("cp", "im", "pp", "imU", "om", "omL", "imL", "imS"),
         note="Attributes lip and chg are nearly constant.",
         preparations={
-            "paper": Preparation(
+            "paper": DatasetVersion(
                 "NN-EVCLUS: classes cp, im with imU, pp; attributes mcg, gvh, aac, alm1, alm2",
                 (307, 5, 3), columns=(0, 1, 4, 5, 6),
                 classes={"cp": ("cp",), "im": ("im", "imU"), "pp": ("pp",)},
             ),
-            "k-cevclus": Preparation(
+            "k-cevclus": DatasetVersion(
                 "the size k-CEVCLUS reports, which the three largest classes cp, im and pp have",
                 (272, 7, 3),
                 classes={"cp": ("cp",), "im": ("im",), "pp": ("pp",)},
@@ -116,7 +115,7 @@ _RECORDS = (
             "headlamps"
         ),
         preparations={
-            "k-cevclus": Preparation(
+            "k-cevclus": DatasetVersion(
                 "two classes, as k-CEVCLUS reports; taken to be window glass against other glass",
                 (214, 9, 2),
                 classes={
@@ -124,7 +123,7 @@ _RECORDS = (
                     "other": ("containers", "tableware", "headlamps"),
                 },
             ),
-            "four-classes": Preparation(
+            "four-classes": DatasetVersion(
                 "after Ripley (1994): without headlamps, containers merged with tableware",
                 (185, 9, 4),
                 classes={
@@ -142,7 +141,7 @@ _RECORDS = (
         homepage=_UCI,
         class_names=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
         preparations={
-            "paper": Preparation(
+            "paper": DatasetVersion(
                 "k-CEVCLUS: letters I, J and L",
                 (2263, 16, 3),
                 classes={"I": ("I",), "J": ("J",), "L": ("L",)},
@@ -155,7 +154,7 @@ _RECORDS = (
         class_names=("brickface", "sky", "foliage", "cement", "window", "path", "grass"),
         note="Attribute region-pixel-count is constant.",
         preparations={
-            "paper": Preparation(
+            "paper": DatasetVersion(
                 "NN-EVCLUS reports 16 attributes; taken to be all but the first three (position, number of pixels)",
                 (2310, 16, 7), columns=tuple(range(3, 19)),
             ),
@@ -168,7 +167,7 @@ _RECORDS = (
         class_names=("BARBUNYA", "BOMBAY", "CALI", "DERMASON", "HOROZ", "SEKER", "SIRA"),
         note="Attributes on very different scales.",
         preparations={
-            "paper": Preparation(
+            "paper": DatasetVersion(
                 "NN-EVCLUS: 200 objects of each class, drawn at random",
                 (1400, 16, 7), per_class=200,
             ),
@@ -181,11 +180,11 @@ _RECORDS = (
         class_names=("c-CS-m", "c-CS-s", "c-SC-m", "c-SC-s", "t-CS-m", "t-CS-s", "t-SC-m", "t-SC-s"),
         note="1396 missing values (NaN); 15 measurements of each of 72 mice.",
         preparations={
-            "complete": Preparation(
+            "complete": DatasetVersion(
                 "without the 3 objects that have more than 10 missing values, then without the 9 incomplete proteins",
                 (1077, 68, 8), max_missing=10,
             ),
-            "trisomic": Preparation(
+            "trisomic": DatasetVersion(
                 "the objects and classes of NN-EVCLUS: trisomic mice, t-CS as one class; with all complete "
                 "proteins, not the 22 of the paper, which does not list them",
                 (507, 71, 3), max_missing=10,
@@ -303,7 +302,7 @@ CATALOGUE = {record.name: record for record in _RECORDS}
 
 
 def dataset_names() -> list[str]:
-    """Names that :func:`~dempster.datasets.fetch_dataset` knows.
+    """Return the names of the datasets that :func:`~dempster.datasets.fetch_dataset` can fetch.
 
     Returns
     -------
@@ -319,14 +318,14 @@ def dataset_names() -> list[str]:
 
 
 def find_record(name: str) -> DatasetRecord:
-    """Return the record of a dataset; raise InvalidParameterError with the names if there is none."""
+    """Return the record of a dataset; raise InvalidParameterError if there is none."""
     if not isinstance(name, str) or name not in CATALOGUE:
         raise InvalidParameterError("name", f"one of {', '.join(CATALOGUE)}", name)
     return CATALOGUE[name]
 
 
 def describe_shape(shape: tuple[int, int, int]) -> str:
-    """Return numbers of objects, attributes and classes in words."""
+    """Return the numbers of objects, attributes and classes as text."""
     n_samples, n_features, n_classes = shape
     attributes = f"{n_features} attributes" if n_features else "a matrix of dissimilarities"
     return f"{n_samples} objects, {attributes}, {f'{n_classes} classes' if n_classes else 'no labels'}"

@@ -1,9 +1,9 @@
-"""Fetch the public datasets of the papers, all through one function and one catalogue.
+"""Fetch the public datasets of the papers.
 
-A local copy is a file ``data/<name>.npz`` in the folder that the environment variable ``DEMPSTER_SHARED`` names. It
-holds the array ``X`` (n, d) of attributes or ``D`` (n, n) of dissimilarities, and where they exist ``y`` (classes
+A local copy is a file ``data/<name>.npz`` in the folder given by the environment variable ``DEMPSTER_SHARED``. It
+contains the array ``X`` (n, d) of attributes or ``D`` (n, n) of dissimilarities, and if they exist ``y`` (classes
 0, 1, ...), ``names`` (of the classes) and ``columns`` (names of the attributes). Without it, scikit-learn downloads the
-data from OpenML and keeps them in its own cache.
+data from OpenML and stores them in its cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
 from dempster._validation import check, check_flags, choice, is_integer
 from dempster.datasets.bundled import to_bunch
-from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, Preparation, describe_shape, find_record
+from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, DatasetVersion, describe_shape, find_record
 from dempster.io.atomic import as_path
 
 FOLDER_VARIABLE = "DEMPSTER_SHARED"
@@ -32,12 +32,12 @@ DataHome = str | os.PathLike[str] | None
 
 
 class DatasetNotAvailableError(OSError):
-    """No source holds the dataset, or none can be reached."""
+    """The dataset is not available from any source."""
 
 
 @dataclass(frozen=True)
 class RawData:
-    """A dataset as its source holds it: attributes or dissimilarities, codes of classes, names, per-object extras."""
+    """Dataset in its original form: attributes or dissimilarities, codes of classes, names, further arrays."""
 
     matrix: np.ndarray
     target: np.ndarray | None
@@ -63,28 +63,27 @@ def fetch_dataset(
     name : str
         One of :func:`dataset_names`.
     version : str, default="original"
-        ``"original"``, or a preparation that a paper used and the catalogue knows.
+        ``"original"``, or a version prepared as in a paper.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch; ``y`` is None for data without labels, ``X`` the matrix of
-        dissimilarities for dissimilarity data.
+        Return ``(X, y)`` instead of a Bunch; ``y`` is None without labels, and ``X`` may be a matrix of
+        dissimilarities.
     as_frame : bool, default=False
         Return pandas objects.
     data_home : path, optional
-        Where scikit-learn keeps what it downloads.
+        Download folder of scikit-learn.
     random_state : int, RandomState, Generator or None, default=0
-        For the versions that draw a part of the objects.
+        For versions that are random samples.
 
     Returns
     -------
     Bunch
-        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source`` (where the data were found),
-        ``dissimilarities`` for dissimilarity data (``data`` is then None), and what else the source holds of each
-        object (``train``, ``speaker``, ``mouse``).
+        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source``, ``dissimilarities`` for
+        dissimilarity data (``data`` is then None), and further arrays if available (``train``, ``speaker``, ``mouse``).
 
     Raises
     ------
     DatasetNotAvailableError
-        An OSError: no local copy, and OpenML does not answer or does not hold the dataset.
+        An OSError: there is no local copy, and OpenML is not available or does not have the dataset.
 
     Examples
     --------
@@ -101,9 +100,9 @@ def fetch_dataset(
         raise InvalidParameterError("as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True)
     raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
     if version != "original":
-        preparation = record.preparations[version]
-        raw = prepare(raw, preparation, random_state)
-        check_size(raw, preparation.shape, name)
+        derived = record.preparations[version]
+        raw = prepare(raw, derived, random_state)
+        check_size(raw, derived.shape, name)
     return to_bunch(
         None if record.dissimilarities else raw.matrix,
         raw.target,
@@ -121,8 +120,8 @@ def fetch_dataset(
 def _describe(record: DatasetRecord, version: str) -> str:
     lines = [f"{record.title}: {describe_shape(record.shape)}."]
     if version != "original":
-        preparation = record.preparations[version]
-        lines.append(f"Version {version!r}: {preparation.description} ({describe_shape(preparation.shape)}).")
+        derived = record.preparations[version]
+        lines.append(f"Version {version!r}: {derived.description} ({describe_shape(derived.shape)}).")
     if record.note:
         lines.append(record.note)
     lines.append(f"Reference: {record.citation}")
@@ -158,8 +157,8 @@ _DOCUMENTATION = """{title}: {size}.
     """
 
 
-def _fetcher(name: str) -> Callable[..., Any]:
-    """Return the function that fetches one dataset, documented from its record."""
+def _create_fetcher(name: str) -> Callable[..., Any]:
+    """Create the function that fetches one dataset, with a docstring from its record."""
 
     def fetch(
         *,
@@ -180,12 +179,12 @@ def _fetcher(name: str) -> Callable[..., Any]:
 
     record = CATALOGUE[name]
     function = f"fetch_{name}"
-    versions = {version: made.description for version, made in record.preparations.items()}
+    versions = {version: derived.description for version, derived in record.preparations.items()}
     fetch.__name__ = fetch.__qualname__ = function
     fetch.__doc__ = _DOCUMENTATION.format(
         title=record.title,
         size=describe_shape(record.shape),
-        note=record.note or "The data are as their source has them: not centred, scaled or imputed.",
+        note=record.note or "The data are not centered, scaled or imputed.",
         versions=", ".join(f'"{version}"' for version in record.versions),
         preparations="; ".join(f'"{version}": {text}' for version, text in versions.items()) or "Only the original.",
         citation=record.citation,
@@ -194,24 +193,24 @@ def _fetcher(name: str) -> Callable[..., Any]:
     return fetch
 
 
-fetch_ecoli = _fetcher("ecoli")
-fetch_seeds = _fetcher("seeds")
-fetch_heart = _fetcher("heart")
-fetch_glass = _fetcher("glass")
-fetch_letter = _fetcher("letter")
-fetch_segment = _fetcher("segment")
-fetch_mice_protein = _fetcher("mice_protein")
-fetch_vowel = _fetcher("vowel")
-fetch_ionosphere = _fetcher("ionosphere")
-fetch_vehicle = _fetcher("vehicle")
-fetch_satellite = _fetcher("satellite")
-fetch_pendigits = _fetcher("pendigits")
-fetch_shuttle = _fetcher("shuttle")
-fetch_diabetes_reaven = _fetcher("diabetes_reaven")
-fetch_protein = _fetcher("protein")
-fetch_d31 = _fetcher("d31")
-fetch_birch1 = _fetcher("birch1")
-fetch_dry_bean = _fetcher("dry_bean")
+fetch_ecoli = _create_fetcher("ecoli")
+fetch_seeds = _create_fetcher("seeds")
+fetch_heart = _create_fetcher("heart")
+fetch_glass = _create_fetcher("glass")
+fetch_letter = _create_fetcher("letter")
+fetch_segment = _create_fetcher("segment")
+fetch_mice_protein = _create_fetcher("mice_protein")
+fetch_vowel = _create_fetcher("vowel")
+fetch_ionosphere = _create_fetcher("ionosphere")
+fetch_vehicle = _create_fetcher("vehicle")
+fetch_satellite = _create_fetcher("satellite")
+fetch_pendigits = _create_fetcher("pendigits")
+fetch_shuttle = _create_fetcher("shuttle")
+fetch_diabetes_reaven = _create_fetcher("diabetes_reaven")
+fetch_protein = _create_fetcher("protein")
+fetch_d31 = _create_fetcher("d31")
+fetch_birch1 = _create_fetcher("birch1")
+fetch_dry_bean = _create_fetcher("dry_bean")
 
 
 def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -220,9 +219,9 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
     Parameters
     ----------
     number : {1, 2, 3, 4}, default=1
-        Which of the four sets.
+        Number of the set.
     return_X_y, as_frame
-        As in :func:`fetch_dataset`. Only a local copy can be read.
+        As in :func:`fetch_dataset`. A local copy is required.
 
     Returns
     -------
@@ -251,7 +250,7 @@ def fetch_leaves(
     Parameters
     ----------
     attributes : {"shape", "margin", "texture"}, default="shape"
-        Which of the three descriptions of the leaves. Their rows do not correspond to each other.
+        One of three descriptions of the leaves. Their rows do not correspond to each other.
     return_X_y, as_frame, data_home
         As in :func:`fetch_dataset`.
 
@@ -275,14 +274,14 @@ def fetch_leaves(
 
 
 def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Graft-versus-host disease: cells of one patient seen by flow cytometry, 4 attributes, no labels.
+    """Graft-versus-host disease: flow cytometry of the cells of one patient, 4 attributes, no labels.
 
     Parameters
     ----------
     sample : {"positive", "control"}, default="positive"
-        The patient with the disease (9083 cells) or the one without (6809).
+        The patient with the disease (9083 cells) or without it (6809).
     return_X_y, as_frame
-        As in :func:`fetch_dataset`. Only a local copy can be read.
+        As in :func:`fetch_dataset`. A local copy is required.
 
     Returns
     -------
@@ -303,17 +302,17 @@ def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: 
     return fetch_dataset(f"gvhd_{sample}", return_X_y=return_X_y, as_frame=as_frame)
 
 
-# ---- sources and preparations ----------------------------------------------------------------------------------------
+# ---- sources and versions -------------------------------------------------------------------------------------------
 
 
 def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None = None) -> RawData:
-    """The original version of a dataset from the first source that has it, its size checked."""
+    """Read the original version of a dataset from a local copy or OpenML, and check its size."""
     folder = os.environ.get(FOLDER_VARIABLE)
     path = Path(folder) / "data" / record.file_name if folder else None
     if path is not None and path.is_file():
         raw = _read_local(record, path)
     elif record.openml_id is None:
-        raise DatasetNotAvailableError(_unavailable(record, path))
+        raise DatasetNotAvailableError(_not_available_message(record, path))
     else:
         raw = _read_openml(record, path, data_home)
     check_size(raw, record.shape, record.name)
@@ -321,35 +320,33 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
 
 
 def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
-    """Refuse data whose numbers of objects, attributes or classes are not those in the catalogue."""
+    """Raise an error if the numbers of objects, attributes or classes are not those of the catalogue."""
     if raw.matrix.ndim != 2:
         raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} must be a matrix, it has {raw.matrix.ndim} dimensions"
+            f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} dimensions"
         )
     n_rows, n_columns = raw.matrix.shape
     if raw.target is not None and len(raw.target) != n_rows:
         raise InvalidInputError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
     n_classes = 0 if raw.target is None else len(np.unique(raw.target))
-    # A square matrix where the catalogue has no attributes is one of dissimilarities.
     is_dissimilarity = expected[1] == 0 and n_rows == n_columns
-    found = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
-    if found != expected:
+    shape = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
+    if shape != expected:
         raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} is not the expected one: it has {describe_shape(found)}, "
-            f"and should have {describe_shape(expected)}"
+            f"dataset {name!r} from {raw.source} must have {describe_shape(expected)}, got {describe_shape(shape)}"
         )
 
 
-def prepare(raw: RawData, preparation: Preparation, random_state: Any) -> RawData:
-    """Apply the steps of a preparation to the original version of a dataset."""
-    if preparation.classes is not None:
-        raw = _regroup_classes(raw, preparation.classes)
-    if preparation.max_missing is not None:
-        raw = _drop_missing(raw, preparation.max_missing)
-    if preparation.columns is not None:
-        raw = _take_columns(raw, np.asarray(preparation.columns))
-    if preparation.per_class is not None:
-        raw = _take_rows(raw, _sample_per_class(raw, preparation.per_class, random_state))
+def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData:
+    """Derive a version from the original dataset."""
+    if version.classes is not None:
+        raw = _regroup_classes(raw, version.classes)
+    if version.max_missing is not None:
+        raw = _drop_missing(raw, version.max_missing)
+    if version.columns is not None:
+        raw = _take_columns(raw, np.asarray(version.columns))
+    if version.per_class is not None:
+        raw = _take_rows(raw, _sample_per_class(raw, version.per_class, random_state))
     return raw
 
 
@@ -363,15 +360,15 @@ def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> Raw
 
 
 def _drop_missing(raw: RawData, max_missing: int) -> RawData:
-    kept = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= max_missing))
-    return _take_columns(kept, np.flatnonzero(~np.isnan(kept.matrix).any(axis=0)))
+    raw = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= max_missing))
+    return _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
 
 
 def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:
     assert raw.target is not None
     rng = as_random_state(random_state)
-    drawn = [rng.permutation(np.flatnonzero(raw.target == code))[:per_class] for code in np.unique(raw.target)]
-    return np.sort(np.concatenate(drawn))
+    rows = [rng.permutation(np.flatnonzero(raw.target == code))[:per_class] for code in np.unique(raw.target)]
+    return np.sort(np.concatenate(rows))
 
 
 def _take_rows(raw: RawData, rows: np.ndarray) -> RawData:
@@ -391,20 +388,20 @@ def _take_columns(raw: RawData, columns: np.ndarray) -> RawData:
 def _read_local(record: DatasetRecord, path: Path) -> RawData:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            held = {key: arrays[key] for key in arrays.files}
+            data = {key: arrays[key] for key in arrays.files}
     except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise InvalidInputError(f"dataset {record.name!r}: {path} is not a readable .npz file ({error})") from error
     matrix = "D" if record.dissimilarities else "X"
-    if matrix not in held or (record.n_classes and "y" not in held):
-        raise InvalidInputError(f"dataset {record.name!r}: {path} must hold arrays {matrix} and, with classes, y")
-    names = held.get("names", record.class_names or [code + 1 for code in range(record.n_classes)])
+    if matrix not in data or (record.n_classes and "y" not in data):
+        raise InvalidInputError(f"dataset {record.name!r}: {path} must contain arrays {matrix} and, with classes, y")
+    names = data.get("names", record.class_names or [code + 1 for code in range(record.n_classes)])
     return RawData(
-        matrix=held[matrix].astype(float),
-        target=held["y"].astype(int) if record.n_classes else None,
+        matrix=data[matrix].astype(float),
+        target=data["y"].astype(int) if record.n_classes else None,
         target_names=[str(name) for name in names] if record.n_classes else None,
-        feature_names=[str(name) for name in held["columns"]] if "columns" in held else None,
+        feature_names=[str(name) for name in data["columns"]] if "columns" in data else None,
         source=str(path),
-        extras={key: held[key] for key in PER_OBJECT_EXTRAS if key in held},
+        extras={key: data[key] for key in PER_OBJECT_EXTRAS if key in data},
     )
 
 
@@ -413,12 +410,12 @@ def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.P
 
     data_id = record.openml_id
     try:
-        found = fetch_openml(data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto")
-    # A ValueError with these arguments is OpenML refusing (withdrawn data) or a damaged download.
+        bunch = fetch_openml(data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto")
+    # OpenML raises a ValueError for withdrawn data, and damaged downloads do, too.
     except (OSError, HTTPException, ValueError) as error:
-        raise DatasetNotAvailableError(_unavailable(record, path, error)) from error
-    numeric = found.data.select_dtypes("number")  # vowel also has nominal columns that are no attributes
-    target, names = _encode_labels(record, found.target)
+        raise DatasetNotAvailableError(_not_available_message(record, path, error)) from error
+    numeric = bunch.data.select_dtypes("number")  # The dataset vowel also has nominal columns.
+    target, names = _encode_labels(record, bunch.target)
     return RawData(
         matrix=numeric.to_numpy(dtype=float),
         target=target,
@@ -429,22 +426,22 @@ def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.P
 
 
 def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list[str]]:
-    """Codes in the order of the catalogue, so that a class has the same code whatever the source."""
+    """Encode labels in the order of the catalogue, so that codes do not depend on the source."""
     cleaned = [_clean_label(label) for label in labels]
-    known = record.openml_labels or record.class_names
-    if known is None:
-        known = tuple(sorted(set(cleaned), key=lambda label: (len(label), label)))
-    code = {label: k for k, label in enumerate(known)}
+    classes = record.openml_labels or record.class_names
+    if classes is None:
+        classes = tuple(sorted(set(cleaned), key=lambda label: (len(label), label)))
+    code = {label: k for k, label in enumerate(classes)}
     unknown = sorted(set(cleaned) - set(code))
     if unknown:
         raise InvalidInputError(
             f"dataset {record.name!r} from OpenML (data_id {record.openml_id}) has unexpected classes {unknown}"
         )
-    return np.array([code[label] for label in cleaned]), list(record.class_names or known)
+    return np.array([code[label] for label in cleaned]), list(record.class_names or classes)
 
 
 def _clean_label(label: Any) -> str:
-    """Labels as text: without the quotes some ARFF files keep, whole numbers without decimals."""
+    """Return a label as text without quotes, which some ARFF files contain, and integers without decimals."""
     text = str(label).strip().strip("'\"")
     try:
         number = float(text)
@@ -453,13 +450,12 @@ def _clean_label(label: Any) -> str:
     return str(int(number)) if number.is_integer() else text
 
 
-def _unavailable(record: DatasetRecord, path: Path | None, error: Exception | None = None) -> str:
-    """Return a message that says where the dataset was looked for, and how to provide it."""
+def _not_available_message(record: DatasetRecord, path: Path | None, error: Exception | None = None) -> str:
     where = f"the environment variable {FOLDER_VARIABLE} is not set" if path is None else f"there is no file {path}"
-    remedy = f"set {FOLDER_VARIABLE} to a folder that holds data/{record.file_name} (source: {record.homepage})."
+    remedy = f"set {FOLDER_VARIABLE} to a folder with the file data/{record.file_name} (source: {record.homepage})."
     if error is None:
-        return f"dataset {record.name!r} is read from a local copy only, no download is known: {where}; {remedy}"
+        return f"dataset {record.name!r} is available from a local copy only: {where}; {remedy}"
     return (
-        f"dataset {record.name!r} is not available: {where}, and OpenML (data_id {record.openml_id}) did not give it "
-        f"({type(error).__name__}: {error}). Try again with a network, or without: {remedy}"
+        f"dataset {record.name!r} is not available: {where}, and OpenML (data_id {record.openml_id}) failed "
+        f"({type(error).__name__}: {error}). Try again with a network connection, or {remedy}"
     )

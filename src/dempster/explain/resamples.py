@@ -25,7 +25,7 @@ from dempster.explain.inputs import resolve_input
 from dempster.explain.scores import count_pairs, doubt_scores, match_one_to_one
 from dempster.optimize.blocks import fits_in_threads, n_threads
 from dempster.partition import CredalPartition
-from dempster.partition.compare import jousselme_of_pairs
+from dempster.partition.compare import jousselme_distances
 from dempster.partition.relational import sample_pairs
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ class _Counts:
         self.labels = reference.labels_with_outliers
         self.drawn, self.kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
         self.both_drawn, self.together = np.zeros(len(pairs), dtype=int), np.zeros(len(pairs), dtype=int)
-        self.reference_relations = reference.relational().of(pairs).astype(np.float32)
+        self.reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
         self.relations: list[np.ndarray] = []
         self.jaccard: list[np.ndarray] = []
 
@@ -442,7 +442,7 @@ class _Counts:
         self.both_drawn += is_drawn
         self.together[is_drawn] += _are_together(labels, pairs[is_drawn])
         relations = np.full((len(self.pairs), 4), np.nan, dtype=np.float32)
-        relations[is_drawn] = partition.relational().of(pairs[is_drawn])
+        relations[is_drawn] = partition.relational().pair_masses(pairs[is_drawn])
         self.relations.append(relations)
 
     def result(self) -> Stability:
@@ -486,7 +486,7 @@ def _are_together(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _credal_rand(a: np.ndarray, b: np.ndarray) -> float:
-    return 1 - _mean(jousselme_of_pairs(a - b))
+    return 1 - _mean(jousselme_distances(a - b))
 
 
 def _divide(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Credal partitions: the result of every clustering, its summaries, comparison and combination."""
+"""Credal partitions: summaries, comparison and combination."""
 
 from dempster.partition.combine import combine_partitions
 from dempster.partition.compare import (
-    Estimate,
+    IndexEstimate,
     PartitionMap,
     consistency_index,
     credal_rand_index,
@@ -26,7 +26,7 @@ __all__ = [
     "pairwise_nonspecificity",
     "dominates",
     "non_dominated",
-    "Estimate",
+    "IndexEstimate",
     "combine_partitions",
     "embed_partitions",
     "PartitionMap",

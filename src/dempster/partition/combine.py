@@ -1,4 +1,4 @@
-"""Several partitions of the same objects become one, through what they say about pairs."""
+"""Combination of partitions of the same objects by their pairwise masses."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from dempster.partition.relational import pair_forms, sample_pairs
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
-_FEW_SWEEPS = 5
+_FIRST_SWEEPS = 5  # after which starts are compared
 _MAX_SETS = 256  # of the result
 _PAIRS_PER_OBJECT = 200
-_LINKAGE_UP_TO = 2000  # objects for which a hierarchy of the combined relation is a start
+_LINKAGE_UP_TO = 2000  # objects
 
 # The Jousselme distance on {same, different} is a Euclidean distance of the masses of (empty, same, different):
 # 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with R upper triangular.
@@ -57,31 +57,31 @@ def combine_partitions(
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
 
-    The masses that the partitions give to "same cluster" and "different clusters" are combined pair by pair; the
-    result is the partition whose pairwise masses are nearest to them, in the sense of the credal Rand index
-    (Denoeux, Li and Sriboonchitta, 2018).
+    The masses of the partitions on "same cluster" and "different clusters" are combined for each pair of objects. The
+    result is the partition whose pairwise masses are nearest to these, as measured by the credal Rand index (Denoeux,
+    Li and Sriboonchitta, 2018).
 
     Parameters
     ----------
     partitions : sequence of CredalPartition or hard labels
-        Objects correspond by their names where partitions have some (the same, in any order), else by position.
+        Objects are matched by name if partitions have names (the same, in any order), else by position.
     rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
-        Dempster's rule supposes independent partitions; pairs on which they contradict each other totally are first
-        discounted by a millionth. On two hypotheses Dubois and Prade's rule is Yager's.
+        Dempster's rule assumes independent partitions; pairs with total conflict are first discounted by a millionth.
+        On two hypotheses Dubois and Prade's rule is equal to Yager's.
     n_clusters : int, optional
-        The largest number of clusters of the partitions by default.
+        By default the largest number of clusters of the partitions.
     focal_sets : FocalSets or {"simple", "pairs", "full"}
         Sets of the result.
     normalization : {"dempster", "yager"}
-        What happens first to mass on the empty set (not for ``rule="conjunctive"``, which keeps it).
+        How to remove mass on the empty set first (not for ``rule="conjunctive"``, which keeps it).
     n_init : int
-        Starts, of which the best is kept: the given partitions, a hierarchy of the combined relation, random ones.
+        Number of starts, of which the best is used: the partitions, a hierarchy of the combined relation, random ones.
     max_iter : int
-        Sweeps over the objects.
+        Maximum number of sweeps over the objects.
     tol : float
-        Relative gain of the index that ends the sweeps.
+        The sweeps stop when the relative gain of the index is smaller.
     n_partners : int or "auto"
-        Partners of each object; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
+        Number of pairs of each object; "auto": all up to 500 objects, 200 above, so that the cost is linear.
     random_state : int, RandomState, Generator or None
     verbose : int
         1 shows a progress bar over the starts.
@@ -89,7 +89,7 @@ def combine_partitions(
     Returns
     -------
     CredalPartition
-        ``metadata["credal_rand_index"]`` tells how well it represents the combined relation.
+        ``metadata["credal_rand_index"]`` measures how well it represents the combined relation.
 
     Examples
     --------
@@ -98,17 +98,14 @@ def combine_partitions(
     >>> combined = combine_partitions([a, b], random_state=0)
     >>> combined.labels[[0, 1]], combined.labels[[3, 4, 5]]
     (array([0, 0]), array([1, 1, 1]))
-    >>> combined.ambiguous  # the object they disagree on
+    >>> combined.ambiguous  # the object on which they disagree
     array([2])
     """
     sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
-    family = _checked(sources, rule, n_clusters, focal_sets, normalization)
+    family = _check_inputs(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MAX_SETS:
-        raise InvalidParameterError(
-            "focal_sets",
-            must=f"hold at most {_MAX_SETS} sets, got {len(family):,}: every sweep solves a quadratic program of as "
-            "many unknowns for each object; take 'simple' or 'pairs'",
-        )
+        must = f"contain at most {_MAX_SETS} sets, got {len(family):,}; use 'simple' or 'pairs'"
+        raise InvalidParameterError("focal_sets", must=must)
     for value, name, valid in (
         (n_init, "n_init", repetitions()),
         (max_iter, "max_iter", integer(1)),
@@ -119,14 +116,18 @@ def combine_partitions(
     orders = [order_of_names(p.index, sources[0].index) for p in sources]
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
-        sources = [_normalized(p, normalization) for p in sources]
+        sources = [_normalize(p, normalization) for p in sources]
     rng = generator(random_state)
     n = len(sources[0])
-    pairs = _chosen_pairs(n, n_partners, rng)
-    relation = combine_relations([p.relational().of(pairs) for p in sources], rule)
-    problem = _Recovery(pairs, relation, family, n)
-    starts = islice(_starts(sources, rule, family, n, rng), n_init)
-    best = _best_start(problem, _shown(starts, n_init) if verbose else starts, tol) if n_init > 1 else next(starts)
+    pairs = _select_pairs(n, n_partners, rng)
+    relation = combine_relations([p.relational().pair_masses(pairs) for p in sources], rule)
+    problem = _PartitionFit(pairs, relation, family, n)
+    starts: Iterable[np.ndarray] = islice(_generate_starts(sources, rule, family, n, rng), n_init)
+    if verbose:
+        from tqdm.auto import tqdm
+
+        starts = tqdm(starts, total=n_init, desc="combine_partitions", unit="start")
+    best = _select_start(problem, starts, tol) if n_init > 1 else next(iter(starts))
     masses, index, n_sweeps = problem.run(best, max_iter, tol)
     return CredalPartition(
         masses,
@@ -145,7 +146,7 @@ def combine_partitions(
 def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
     """Combine masses (p, 4) on {empty, same, different, unknown} of the same pairs.
 
-    Closed forms on a frame of two: products of the plausibilities give the conjunctive rule.
+    On a frame of two, the conjunctive rule is a product of plausibilities.
     """
     stacked = np.stack(relations).astype(float)
     if rule == "average":
@@ -154,29 +155,32 @@ def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
         same, different = stacked[:, :, 1].prod(axis=0), stacked[:, :, 2].prod(axis=0)
         return np.column_stack([np.zeros_like(same), same, different, 1 - same - different])
     if rule == "dempster":
-        contradict = _conjunctive(stacked)[:, 0] >= 1 - 1e-12
-        stacked[:, contradict] = (1 - 1e-6) * stacked[:, contradict] + 1e-6 * np.array([0, 0, 0, 1])
-    result = _conjunctive(stacked)
+        total_conflict = _combine_conjunctively(stacked)[:, 0] >= 1 - 1e-12
+        stacked[:, total_conflict] = (1 - 1e-6) * stacked[:, total_conflict] + 1e-6 * np.array([0, 0, 0, 1])
+    result = _combine_conjunctively(stacked)
     if rule == "conjunctive":
         return result
     conflict = result[:, 0].copy()
     result[:, 0] = 0
     if rule == "dempster":
         return result / (1 - conflict)[:, None]
-    result[:, 3] += conflict  # Dubois-Prade and Yager: the union of the two hypotheses is the frame
+    result[:, 3] += conflict  # Dubois-Prade and Yager: the union of the two hypotheses is the frame.
     return result
 
 
-def _conjunctive(stacked: np.ndarray) -> np.ndarray:
+def _combine_conjunctively(stacked: np.ndarray) -> np.ndarray:
     unknown = stacked[:, :, 3].prod(axis=0)
     same = (stacked[:, :, 1] + stacked[:, :, 3]).prod(axis=0) - unknown
     different = (stacked[:, :, 2] + stacked[:, :, 3]).prod(axis=0) - unknown
     return np.column_stack([np.clip(1 - same - different - unknown, 0, None), same, different, unknown])
 
 
-class _Recovery:
-    """Row-wise quadratic programs with reweighting: squares weighted by one over the distance (so their sum bounds
-    the sum of distances) are minimised over one row at a time, which never lowers the credal Rand index."""
+class _PartitionFit:
+    """Fit of a partition to pairwise masses by row-wise, reweighted quadratic programs.
+
+    The sum of squares weighted by one over the distance is an upper bound of the sum of distances. It is minimised over
+    one row at a time, which never decreases the credal Rand index.
+    """
 
     def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
         forms = pair_forms(family)[:3]
@@ -196,55 +200,49 @@ class _Recovery:
         return float(1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean())
 
     def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
-        """Masses, index and number of sweeps."""
+        """Return masses, index and number of sweeps."""
         masses = np.array(start, dtype=float, order="C")
-        index, sweeps = self.index(masses), 0
+        index, n_sweeps = self.index(masses), 0
         for _ in range(max_iter):
             before = masses.copy()
             interruptible(
                 sweep_rows, masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms,
                 True, *self.links,
             )  # fmt: skip
-            sweeps += 1
-            now = self.index(masses)
-            if now < index:  # rounding at the end of the road
-                return before, index, sweeps
-            gain, index = now - index, now
+            n_sweeps += 1
+            new_index = self.index(masses)
+            if new_index < index:  # a rounding error
+                return before, index, n_sweeps
+            gain, index = new_index - index, new_index
             if gain <= tol * abs(index):
                 break
-        return masses, index, sweeps
+        return masses, index, n_sweeps
 
 
-def _best_start(problem: _Recovery, starts: Iterable[np.ndarray], tol: float) -> np.ndarray:
-    """A few sweeps tell the starts apart; only the best, which goes on, is kept. The first of equals wins."""
+def _select_start(problem: _PartitionFit, starts: Iterable[np.ndarray], tol: float) -> np.ndarray:
+    """Return the masses of the start with the best index after a few sweeps; the first on ties."""
     best, highest = None, -np.inf
     for start in starts:
-        masses, index, _ = problem.run(start, _FEW_SWEEPS, tol)
+        masses, index, _ = problem.run(start, _FIRST_SWEEPS, tol)
         if best is None or index > highest:
             best, highest = masses, index
     assert best is not None
     return best
 
 
-def _shown(starts: Iterable[np.ndarray], number: int) -> Iterable[np.ndarray]:
-    from tqdm.auto import tqdm
-
-    return tqdm(starts, total=number, desc="combine_partitions", unit="start")
-
-
-def _starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
-    """Each given partition, a hierarchy of the combined relation, then random masses."""
+def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
+    """Generate each partition, a hierarchy of the combined relation, then random masses."""
     for source in sources:
         if source.n_clusters <= family.n_clusters:
-            yield _carried_over(source, family)
+            yield _transfer_masses(source, family)
     if n <= _LINKAGE_UP_TO:
-        yield _from_hierarchy(sources, rule, family, n)
+        yield _cut_hierarchy(sources, rule, family, n)
     while True:
         yield rng.dirichlet(np.ones(len(family)), size=n)
 
 
-def _carried_over(source: CredalPartition, family: FocalSets) -> np.ndarray:
-    """Masses on another family: each set goes to itself, or to the smallest set there that holds it."""
+def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
+    """Move masses to another family: each set to itself, or to the smallest set that contains it."""
     padded = np.zeros((len(source.focal_sets), family.n_clusters), dtype=bool)
     padded[:, : source.n_clusters] = source.focal_sets.membership
     if source.focal_sets.omega_index is not None:
@@ -252,16 +250,16 @@ def _carried_over(source: CredalPartition, family: FocalSets) -> np.ndarray:
     order = np.argsort(family.cardinality, kind="stable")
     masses = np.zeros((len(source), len(family)))
     for column, row in zip(source.masses.T, padded, strict=True):
-        holds = [
+        supersets = [
             j for j in order if not (row & ~family.membership[j]).any() and (family.cardinality[j] > 0) == row.any()
         ]
-        targets = holds[:1] or [j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()]
-        targets = targets or list(range(len(family)))
+        singletons = [j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()]
+        targets = supersets[:1] or singletons or list(range(len(family)))
         masses[:, targets] += column[:, None] / len(targets)
     return masses
 
 
-def _from_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
+def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
     """Cut an average-linkage hierarchy of one minus the probability of "same" into clusters."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -273,31 +271,32 @@ def _from_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray
     return hard + 0.1 / len(family)
 
 
-def _normalized(partition: CredalPartition, rule: str) -> CredalPartition:
-    """Without mass on the empty set; an object that has nothing else becomes vacuous, without a word."""
-    moved = NORMALIZATIONS[rule](partition.masses, partition.focal_sets)
-    return CredalPartition(*moved, partition.index, frame=partition.frame)
+def _normalize(partition: CredalPartition, rule: str) -> CredalPartition:
+    """Remove mass on the empty set; an object with all mass there becomes vacuous."""
+    masses, family = NORMALIZATIONS[rule](partition.masses, partition.focal_sets)
+    return CredalPartition(masses, family, partition.index, frame=partition.frame)
 
 
-def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
+def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
     check(n_partners, "n_partners", integer(1) | choice("auto"))
     few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
     per_object = few if isinstance(n_partners, str) else n_partners
     if per_object >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
-    # a random cycle keeps the graph of pairs connected: parts of it would number their clusters as they like
+    # A random cycle makes the graph of pairs connected; otherwise components would number their clusters independently.
     cycle = rng.permutation(n)
     ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
     return np.unique(np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0)
 
 
-def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
+def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
+    """Check partitions and parameters; return the family of the result."""
     if len(sources) < 1:
-        raise InvalidParameterError("partitions", must="hold at least one partition")
+        raise InvalidParameterError("partitions", must="contain at least one partition")
     if len({len(p) for p in sources}) != 1:
-        raise InvalidInputError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
+        raise InvalidInputError(f"partitions must have the same number of objects, got {[len(p) for p in sources]}")
     if len(sources[0]) < 2:
-        raise InvalidInputError("combining partitions needs at least two objects")
+        raise InvalidInputError("partitions must have at least two objects")
     check_choice(rule, "rule", _RULES)
     check_choice(normalization, "normalization", NORMALIZATIONS)
     check(n_clusters, "n_clusters", choice(None) | integer(1))
@@ -306,7 +305,7 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
             raise InvalidParameterError(
                 "focal_sets",
-                message=f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}",
+                message=f"focal_sets has {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}",
             )
         return focal_sets
     check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))

@@ -1,9 +1,9 @@
-"""How alike, how consistent and how precise are credal partitions?
+"""Similarity, consistency and precision of credal partitions.
 
-All indices look at pairs of objects, so they do not depend on the numbering of the clusters and accept partitions
-with different numbers of clusters and different focal sets (Denoeux, Li and Sriboonchitta, 2018, "Evaluating and
-comparing soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26). Partitions whose
-objects have names are compared by the names, which must be the same, in any order.
+All indices compare pairs of objects, so they do not depend on the numbering of the clusters and accept partitions with
+different numbers of clusters and different focal sets (Denoeux, Li and Sriboonchitta, 2018, "Evaluating and comparing
+soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26). If objects have names,
+rows are matched by name, in any order.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ import numpy as np
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import seed_number
 from dempster._validation import (
-    Rule,
     check,
     check_choice,
     check_flags,
     choice,
     integer,
-    is_integer,
-    is_number,
     listed,
     object_weights,
     order_of_names,
@@ -35,24 +32,19 @@ from dempster._validation import (
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
-_EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
-_DEFAULT_SAMPLE = 2_000_000
-_NUMBER = Rule("a number", is_number)
+_EXACT_UP_TO = 20_000  # objects; above, the credal Rand index uses sampled pairs
+_DEFAULT_SAMPLE = 2_000_000  # pairs
 
 
-class Estimate(float):
-    """A number with the number of pairs it was computed from and its standard error (0 when all pairs were used)."""
+class IndexEstimate(float):
+    """Value of an index, with its standard error (0 if all pairs were used) and the number of pairs."""
 
     standard_error: float
     n_pairs: int
 
-    def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> Estimate:
-        check(value, "value", _NUMBER)
-        check(standard_error, "standard_error", _NUMBER)
-        check(n_pairs, "n_pairs", Rule("an integer", is_integer))
+    def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> IndexEstimate:
         self = super().__new__(cls, value)
-        self.standard_error = float(standard_error)
-        self.n_pairs = int(n_pairs)
+        self.standard_error, self.n_pairs = float(standard_error), int(n_pairs)
         return self
 
     def __reduce__(self):
@@ -71,10 +63,10 @@ def credal_rand_index(
     distance: str = "jousselme",
     n_pairs: int | str | None = "auto",
     random_state: Any = None,
-) -> Estimate:
-    """Similarity of two partitions of the same objects: 1 minus the mean distance of their pairwise masses.
+) -> IndexEstimate:
+    """Compute the similarity of two partitions: 1 minus the mean distance of their pairwise masses.
 
-    It is the Rand index when both partitions are hard, 1 for identical partitions, and one minus a metric.
+    It is the Rand index if both partitions are hard, 1 for identical partitions, and one minus a metric.
 
     Parameters
     ----------
@@ -82,14 +74,14 @@ def credal_rand_index(
     distance : {"jousselme", "belief"}
         Distance between the two mass functions of a pair.
     n_pairs : int, "auto" or None
-        How many sampled pairs to use; None for all of them. "auto": all up to 20,000 objects, beyond that 2,000,000
-        sampled pairs. The result tells its standard error.
+        Number of sampled pairs; None for all pairs. "auto": all pairs up to 20,000 objects, above that 2,000,000
+        sampled pairs.
     random_state : int, RandomState, Generator or None
         For the sampling.
 
     Returns
     -------
-    Estimate
+    IndexEstimate
         A float with the attributes ``standard_error`` and ``n_pairs``.
 
     Examples
@@ -103,48 +95,52 @@ def credal_rand_index(
     """
     check_choice(distance, "distance", _DISTANCES)
     check(random_state, "random_state", seed)
-    a, b = _same_objects(a, b)
+    a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    sampled = _sample_size(n, n_pairs)
-    if sampled is not None:
-        pairs = sample_pairs(n, sampled, random_state)
-        values = measure(a.relational().of(pairs) - b.relational().of(pairs))
-        return Estimate(1 - values.mean(), values.std() / np.sqrt(sampled), sampled)
+    check(n_pairs, "n_pairs", integer(2) | choice("auto") | choice(None))
+    if isinstance(n_pairs, str):
+        n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
+    if n_pairs is not None:
+        pairs = sample_pairs(n, int(n_pairs), random_state)
+        values = measure(a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs))
+        return IndexEstimate(1 - values.mean(), values.std() / np.sqrt(n_pairs), n_pairs)
     total = 0.0
     for (rows, left), (_, right) in zip(a.relational().blocks(), b.relational().blocks(), strict=True):
         values = measure(left - right)
         upper = np.arange(values.shape[1])[None, :] > (rows - rows[0])[:, None]
         total += float(values[upper].sum(dtype=float))
     count = n * (n - 1) // 2
-    return Estimate(1 - total / count, 0.0, count)
+    return IndexEstimate(1 - total / count, 0.0, count)
 
 
-def jousselme_of_pairs(d: np.ndarray) -> np.ndarray:
-    """Jousselme distance of masses on {same, different} from their differences (..., 4), in the order of the relations:
-    2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n)."""
+def jousselme_distances(d: np.ndarray) -> np.ndarray:
+    """Compute Jousselme distances of pairwise masses from their differences (..., 4) in the order of the relations.
+
+    The formula is 2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n).
+    """
     empty, same, different = d[..., 0], d[..., 1], d[..., 2]
     squared = 2 * empty**2 + same**2 + different**2 + empty * (same + different)
     return np.sqrt(np.maximum(squared / 2, 0))
 
 
-def _belief(d: np.ndarray) -> np.ndarray:
+def _belief_distances(d: np.ndarray) -> np.ndarray:
     return (np.abs(d[..., 0]) + np.abs(d[..., 1]) + np.abs(d[..., 2])) / 2
 
 
-_DISTANCES = {"jousselme": jousselme_of_pairs, "belief": _belief}
+_DISTANCES = {"jousselme": jousselme_distances, "belief": _belief_distances}
 
 
 def consistency_index(a: Any, b: Any) -> float:
-    """One minus the mean conflict of the pairwise masses of two partitions: do they contradict each other?
+    """Compute one minus the mean conflict of the pairwise masses of two partitions.
 
-    The Rand index for hard partitions. A partition that says nothing is consistent with everything, so read it
-    together with `pairwise_nonspecificity`. Computed over all pairs in time linear in the number of objects.
+    It is the Rand index for hard partitions. A vacuous partition is consistent with every other, so use it together
+    with `pairwise_nonspecificity`. All pairs are used, in time linear in the number of objects.
 
     Parameters
     ----------
     a, b : CredalPartition, fitted clusterer or hard labels
-        Of the same objects.
+        Partitions of the same objects.
 
     Examples
     --------
@@ -152,12 +148,12 @@ def consistency_index(a: Any, b: Any) -> float:
     >>> consistency_index([0, 0, 1, 1], [0, 0, 0, 1])
     0.5
     """
-    a, b = _same_objects(a, b)
+    a, b = _match_objects(a, b)
     forms_a, forms_b = pair_forms(a.focal_sets), pair_forms(b.focal_sets)
     empty_a, same_a, different_a = forms_a[:3]
     empty_b, same_b, different_b = forms_b[:3]
     ones_a, ones_b = np.ones_like(empty_a), np.ones_like(empty_b)
-    # conflict of two mass functions on {same, different}
+    # Conflict of two mass functions on {same, different}.
     terms = [
         (1.0, empty_a, ones_b),
         (1.0, ones_a, empty_b),
@@ -166,7 +162,7 @@ def consistency_index(a: Any, b: Any) -> float:
         (1.0, different_a, same_b),
     ]
     # A sum over pairs of (m_i' A m_j)(m'_i' B m'_j) is a quadratic form in z_i = m_i m'_i' (an f x f' matrix):
-    # half of <Z, A Z B> with Z the sum of the z_i, less the terms i = j. No pair is ever looked at.
+    # half of <Z, A Z B> with Z the sum of the z_i, minus the terms i = j.
     Z = (a.masses.T @ b.masses).astype(float)
     conflict = 0.0
     for sign, left, right in terms:
@@ -178,7 +174,7 @@ def consistency_index(a: Any, b: Any) -> float:
 
 
 def pairwise_nonspecificity(partition: Any) -> float:
-    """Mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 if nothing is known.
+    """Compute the mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 for a vacuous one.
 
     Parameters
     ----------
@@ -191,21 +187,21 @@ def pairwise_nonspecificity(partition: Any) -> float:
     0.0
     """
     partition = as_credal_partition(partition)
-    _at_least_two(partition)
+    _check_two_objects(partition)
     relational = partition.relational()
     totals = relational.totals()
     return float(np.clip((totals[0] + totals[3]) / len(relational), 0, 1))
 
 
 def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
-    """Whether partition ``a`` is at least as consistent with the reference as ``b``, and at least as precise.
+    """Return whether partition ``a`` is at least as consistent with the reference as ``b``, and at least as precise.
 
     Parameters
     ----------
     a, b, reference : CredalPartition, fitted clusterer or hard labels
-        Of the same objects.
+        Partitions of the same objects.
     strict : bool, default=False
-        One of the two must be strictly better.
+        Require that one of the two is strictly better.
 
     Examples
     --------
@@ -217,18 +213,18 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = pairwise_nonspecificity(a), pairwise_nonspecificity(b)
-    weakly = ci_a >= ci_b and ns_a <= ns_b
-    return weakly and (not strict or ci_a > ci_b or ns_a < ns_b)
+    is_no_worse = ci_a >= ci_b and ns_a <= ns_b
+    return is_no_worse and (not strict or ci_a > ci_b or ns_a < ns_b)
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
-    """Positions of the partitions that no other strictly dominates with respect to the reference.
+    """Return the indices of the partitions that no other strictly dominates with respect to the reference.
 
     Parameters
     ----------
     partitions : sequence of CredalPartition, fitted clusterers or hard labels
     reference : CredalPartition, fitted clusterer or hard labels
-        Of the same objects.
+        Partition of the same objects.
 
     Examples
     --------
@@ -236,45 +232,38 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
     [1]
     """
-    compared = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    candidates = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     reference = as_credal_partition(reference, "reference")
-    scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in compared]
+    scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in candidates]
 
-    def beaten(i: int) -> bool:
+    def is_dominated(i: int) -> bool:
         ci, ns = scores[i]
         return any(c >= ci and s <= ns and (c > ci or s < ns) for j, (c, s) in enumerate(scores) if j != i)
 
-    return [i for i in range(len(scores)) if not beaten(i)]
+    return [i for i in range(len(scores)) if not is_dominated(i)]
 
 
-def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
-    """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
+def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
+    """Return two partitions with corresponding rows: by name if both have names, else by position."""
     a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
-        raise InvalidInputError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
-    _at_least_two(a)
+        raise InvalidInputError(f"partitions must have the same number of objects, got {len(a)} and {len(b)}")
+    _check_two_objects(a)
     order = order_of_names(b.index, a.index)
     return a, b if order is None else b[order]
 
 
-def _at_least_two(partition: CredalPartition) -> None:
+def _check_two_objects(partition: CredalPartition) -> None:
     if len(partition) < 2:
-        raise InvalidInputError(f"indices of pairs need at least two objects, got {len(partition)}")
+        raise InvalidInputError(f"the partition must have at least two objects, got {len(partition)}")
 
 
-def _sample_size(n: int, n_pairs: int | str | None) -> int | None:
-    check(n_pairs, "n_pairs", integer(2) | choice("auto") | choice(None))
-    if isinstance(n_pairs, str):
-        return None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
-    return None if n_pairs is None else int(n_pairs)
-
-
-# ---- several partitions as points in the plane ----------------------------------------------------------------------
+# ---- map of partitions ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PartitionMap:
-    """Where each partition lies.
+    """Embedding of partitions in the plane.
 
     Attributes
     ----------
@@ -282,7 +271,7 @@ class PartitionMap:
     dissimilarity : (N, N) array
         One minus the credal Rand index.
     stress : float
-        Normalised stress (Kruskal's stress-1) of the picture, 0 for a faithful one.
+        Normalised stress (Kruskal's stress-1), 0 for an exact embedding.
     names : list of str
     """
 
@@ -306,12 +295,12 @@ def embed_partitions(
     Parameters
     ----------
     partitions : sequence of CredalPartition or hard labels
-        Of the same objects.
+        Partitions of the same objects.
     names : sequence of str, optional
     rule : {"smacof", "classical"}
-        "smacof" starts from the classical solution and lowers its stress.
+        "smacof" starts from the classical solution and reduces its stress.
     distance, n_pairs, random_state
-        As in `credal_rand_index`; the same sampled pairs serve all comparisons.
+        As in `credal_rand_index`; all comparisons use the same sampled pairs.
 
     Examples
     --------
@@ -324,11 +313,11 @@ def embed_partitions(
     """
     partitions = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     if len(partitions) < 2:
-        raise InvalidParameterError("partitions", must=f"hold at least two partitions, got {len(partitions)}")
+        raise InvalidParameterError("partitions", must=f"contain at least two partitions, got {len(partitions)}")
     check_choice(rule, "rule", ("smacof", "classical"))
     labels = texts(range(len(partitions)) if names is None else names, "names", "names")
     if len(labels) != len(partitions):
-        raise InvalidParameterError("names", must=f"hold {len(partitions)} names, got {len(labels)}")
+        raise InvalidParameterError("names", must=f"contain {len(partitions)} names, got {len(labels)}")
     seed = seed_number(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):
@@ -341,18 +330,18 @@ def embed_partitions(
     if rule == "smacof" and len(d) > 2 and d.any():
         from sklearn.manifold import smacof
 
-        # metric scaling from the classical picture: one deterministic start
+        # Start from the classical solution, so that the result is deterministic.
         xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
-    shown = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
+    distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
     total = np.sum(d**2)
-    stress = float(np.sqrt(np.sum((shown - d) ** 2) / total)) if total > 0 else 0.0
+    stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
     return PartitionMap(xy, d, stress, labels)
 
 
 def _classical_scaling(d: np.ndarray) -> np.ndarray:
-    """Two leading coordinates of Torgerson scaling; the sign of each is fixed by its largest entry."""
-    centre = np.eye(len(d)) - 1 / len(d)
-    values, vectors = np.linalg.eigh(-centre @ d**2 @ centre / 2)
+    """Return the two leading coordinates of Torgerson scaling; the largest entry of each is positive."""
+    center = np.eye(len(d)) - 1 / len(d)
+    values, vectors = np.linalg.eigh(-center @ d**2 @ center / 2)
     xy = np.zeros((len(d), 2))
     for k in range(min(2, len(d))):
         axis = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0))
@@ -364,22 +353,21 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
 
 
 def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
-    """(c, c) sum over the objects of the product of the normalised plausibilities of two clusters.
+    """Return the sums (c, c) over objects of the product of the normalised plausibilities of two clusters.
 
-    Objects that belong nowhere (mass of the empty set above 1 - 1e-6) do not count. With weights, one of weight 2
-    counts as two.
+    Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
-    known = partition.empty <= 1 - 1e-6
-    plausible = partition.contour[known].astype(float) / (1 - partition.empty[known].astype(float))[:, None]
-    return plausible.T @ (plausible if weights is None else plausible * weights[known, None])
+    inside = partition.empty <= 1 - 1e-6
+    plausible = partition.contour[inside].astype(float) / (1 - partition.empty[inside].astype(float))[:, None]
+    return plausible.T @ (plausible if weights is None else plausible * weights[inside, None])
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
-    """Pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; ties go to the lower number."""
+    """Return pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; the lowest on ties."""
     check(n_neighbors, "n_neighbors", integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)
-    np.fill_diagonal(similarity, -np.inf)  # a cluster is not its own neighbour
+    np.fill_diagonal(similarity, -np.inf)  # A cluster is not a neighbor of itself.
     near = np.zeros((c, c), dtype=bool)
     order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(n_neighbors, c - 1)]
     np.put_along_axis(near, order, True, axis=1)
@@ -389,15 +377,15 @@ def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, i
 def nearest_pairs(
     partition: CredalPartition, n_neighbors: int = 1, weights: np.ndarray | None = None
 ) -> list[tuple[int, int]]:
-    """Pairs of mutually nearest clusters of a partition made with single clusters.
+    """Return pairs of mutually nearest clusters of a partition on single clusters.
 
-    The second step of the two-step strategy adds them as focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
+    The second step of the two-step strategy adds them to the focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
 
     Parameters
     ----------
     partition : CredalPartition
     n_neighbors : int, default=1
-        A pair is taken if each cluster is among so many nearest ones of the other.
+        Select a pair if each cluster is among this many nearest ones of the other.
     weights : array of shape (n,), optional
         Weights of the objects.
 

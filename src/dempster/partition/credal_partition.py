@@ -1,4 +1,4 @@
-"""The result of every clustering: a mass function over sets of clusters for each object."""
+"""Credal partitions: a mass function over sets of clusters for each object."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_NAMED_OUTLIERS = 8
+_MAX_LISTED_OUTLIERS = 8
 _ROUNDING = 1e-6
 
 
 class CredalPartition(MassFunctions):
     """A credal (evidential) partition of n objects into c clusters.
 
-    Mass on {k} says that the object belongs to cluster k, mass on {k, l} that it belongs to one of the two and the
-    data cannot say which, mass on the empty set that it belongs to none of the clusters (an outlier).
+    Mass on {k} means that the object belongs to cluster k, mass on {k, l} that it belongs to one of the two but the
+    data do not determine which, and mass on the empty set that it belongs to none of the clusters (an outlier).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class CredalPartition(MassFunctions):
     frame : sequence of length c, optional
         Names of the clusters.
     metadata : mapping, optional
-        How it was made: method, parameters, objective, iterations, convergence, seed. Estimators fill it in.
+        Method, parameters, objective, iterations, convergence, seed. Estimators fill it in.
 
     References
     ----------
@@ -66,8 +66,8 @@ class CredalPartition(MassFunctions):
     Examples
     --------
     >>> from dempster import CredalPartition, FocalSets
-    >>> sure, torn, outlier = [0, 1, 0, 0], [0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]
-    >>> cp = CredalPartition([sure, torn, outlier], FocalSets.full(2))
+    >>> certain, ambiguous, outlier = [0, 1, 0, 0], [0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]
+    >>> cp = CredalPartition([certain, ambiguous, outlier], FocalSets.full(2))
     >>> cp.labels, cp.ambiguous, cp.outliers
     (array([0, 0, 0]), array([1]), array([2]))
     >>> cp.lower(0), cp.upper(0)
@@ -94,21 +94,28 @@ class CredalPartition(MassFunctions):
     def _selected(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
 
-    # ---- other ways to make one -----------------------------------------------------------------------------------
+    # ---- conversion from other partitions -------------------------------------------------------------------------
 
     @classmethod
     def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
-        """From labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
+        """Create from labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
 
-        The names of the objects are ``index``, or those of the rows if the labels are a pandas column.
+        The names of the objects are ``index``, or the index of the labels if they are a pandas Series.
         """
         masses, family, names = _masses_from_hard(labels, noise)
         return cls(masses, family, object_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
-        """From a fuzzy partition (n, c), rows summing to at most one; what is missing goes to the empty set."""
-        return cls(*_masses_from_fuzzy(memberships), **(names_of_table(memberships) | keywords))
+        """Create from a fuzzy partition (n, c) with row sums of at most one; the rest is mass on the empty set."""
+        u = _read_memberships(memberships)
+        missing = 1 - u.sum(axis=1)
+        if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
+            raise InvalidParameterError(
+                "memberships", must="be nonnegative with rows summing to at most one (else: from_possibilistic)"
+            )
+        masses = np.column_stack([np.clip(missing, 0, None), u])
+        return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(names_of_table(memberships) | keywords))
 
     @classmethod
     def from_soft(
@@ -121,17 +128,17 @@ class CredalPartition(MassFunctions):
         index: Sequence[Hashable] | None = None,
         frame: Sequence[Hashable] | None = None,
     ) -> Self:
-        """From the memberships of any other method, which become doubt where they are similar.
+        """Create from the memberships of another method; similar memberships give mass on sets of clusters.
 
-        `from_fuzzy` takes a membership for a mass: an object with 0.5 in each of two clusters is half in one and half
-        in the other, and never ambiguous. Here such an object *may be in either*. With the memberships of an object
-        in decreasing order, u_1 >= u_2 >= ..., the mass of the first k clusters together is
+        `from_fuzzy` uses a membership as mass: an object with 0.5 in each of two clusters has half of its mass on each,
+        and is never ambiguous. Here such an object *may be in either*. With the memberships of an object in decreasing
+        order, u_1 >= u_2 >= ..., the mass on the set of the first k clusters is
 
             (u_k - u_(k+1)) / u_1     rule "plausibility": plausibilities are memberships over the largest one,
             k (u_k - u_(k+1))         rule "pignistic": the least committed masses of which they are the pignistic
                                       probabilities (Dubois, Prade and Smets, 2008),
 
-        times the sum of the memberships. What is missing to one is mass of the empty set, or of the whole frame.
+        times the sum of the memberships. The rest is mass on the empty set, or on the frame.
 
         Parameters
         ----------
@@ -139,14 +146,14 @@ class CredalPartition(MassFunctions):
             Nonnegative, rows summing to at most one: posteriors of a Gaussian mixture, fuzzy c-means, HDBSCAN's
             ``all_points_membership_vectors``. A pandas table gives the names of objects and clusters.
         rule : {"plausibility", "pignistic"}
-            The first calls an object ambiguous if u_2 > u_1 / 2, the second, more cautious, if u_2 > u_1 / 3 (of two
-            clusters). ``fuzzy(rule)`` gives the memberships back if ``max_size`` left all sets as they are.
+            The first makes an object ambiguous if u_2 > u_1 / 2, the second, more cautious, if u_2 > u_1 / 3 (of two
+            clusters). ``fuzzy(rule)`` returns the memberships if ``max_size`` did not change the sets.
         remainder : {"outlier", "ignorance"}
-            What a row that sums to less than one says: the object is in none of the clusters (HDBSCAN), or one does
-            not know in which.
+            Meaning of a row that sums to less than one: the object may be in none of the clusters (HDBSCAN), or its
+            cluster is unknown.
         max_size : int or None, default=2
-            Largest sets besides the whole frame, to which larger ones give their mass. None keeps them all, which
-            may be as many as there are objects.
+            Largest size of sets except the frame, which gets the mass of larger sets. None: no limit; there may then
+            be one set for each object.
         index, frame : sequences, optional
             Names of the objects and of the clusters.
 
@@ -171,27 +178,40 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
-        """From degrees of possibility (n, c) in [0, 1]: nested masses whose plausibilities they are."""
-        names = names_of_table(possibilities)
-        return cls.from_contour(_checked_possibilities(possibilities), **(names | keywords))
+        """Create from degrees of possibility (n, c) in [0, 1]: nested masses with these plausibilities."""
+        values = as_reals(possibilities, "possibilities")
+        if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
+            raise InvalidParameterError(
+                "possibilities", must=f"be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
+            )
+        return cls.from_contour(values, **(names_of_table(possibilities) | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
-        """From a rough partition: (n, c) Boolean upper (and, to check, lower) approximations.
+        """Create from a rough partition: (n, c) Boolean upper (and, to be checked, lower) approximations.
 
         An object in no upper approximation is an outlier.
         """
-        return cls(*_masses_from_rough(upper, lower), **(names_of_table(upper) | keywords))
+        up = as_truth(upper, "upper")
+        if up.ndim != 2 or up.size == 0:
+            raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
+        if lower is not None:
+            _check_lower(as_truth(lower, "lower"), up)
+        rows, which = np.unique(up, axis=0, return_inverse=True)
+        family = FocalSets(rows).sorted()
+        masses = np.zeros((len(up), len(family)))
+        masses[np.arange(len(up)), family.find(rows)[which.reshape(-1)]] = 1
+        return cls(masses, family, **(names_of_table(upper) | keywords))
 
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 
     @cached_property
     def labels(self) -> Array:
-        """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
+        """Cluster with the largest plausibility, 0..c-1; the lowest number on ties."""
         return frozen(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
-        """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
+        """Return the cluster with the largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
         check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "plausibility":
             return self.contour.argmax(axis=1)
@@ -201,79 +221,78 @@ class CredalPartition(MassFunctions):
 
     @cached_property
     def labels_with_outliers(self) -> Array:
-        """`labels`, with -1 for outliers as scikit-learn marks noise."""
+        """`labels`, with -1 for outliers as in scikit-learn."""
         labels = copied(self.labels)
         labels[self.outliers] = -1
         return frozen(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
-        """(n, c) memberships summing to one: normalised plausibilities, or ``rule="pignistic"``."""
+        """Return memberships (n, c) that sum to one: normalised plausibilities, or ``rule="pignistic"``."""
         check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> Array:
-        """(n, c) plausibilities of the clusters; divided by 1 - m(empty set) if normalised."""
+        """Return the plausibilities (n, c) of the clusters, divided by 1 - m(empty set) if normalised."""
         return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
 
     # ---- rough summary --------------------------------------------------------------------------------------------
 
     @cached_property
     def best_set(self) -> Array:
-        """Position in `focal_sets` of the set of largest mass; ties go to the smaller set, then the lower position."""
+        """Index in `focal_sets` of the set with the largest mass; on ties the smaller set, then the lower index."""
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
         return frozen(looked_up(order, self.masses[:, order].argmax(axis=1)))
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """(n, c) Boolean: the clusters each object is assigned to.
+        """Return the clusters that each object is assigned to, as a Boolean (n, c) array.
 
-        ``"max_mass"``: the set of largest mass (nothing for outliers). ``"interval_dominance"``: the clusters at
-        least as plausible as the most believed one is believed, less the impossible ones; never empty, so with
-        ``keep_outliers=False`` the objects whose largest mass is on the empty set are taken out.
+        ``"max_mass"``: the set with the largest mass (none for outliers). ``"interval_dominance"``: the clusters whose
+        plausibility is at least the largest belief, without impossible ones. These sets are never empty; with
+        ``keep_outliers=False`` the rows of outliers are set to False.
         """
         check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return looked_up(self.focal_sets.membership, self.best_set)
-        chosen = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
-        # clusters that are impossible go, unless all are (an outlier, which nothing distinguishes)
-        chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
+        assigned = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
+        # Impossible clusters are removed, unless all are impossible (an outlier).
+        assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
         if not keep_outliers:
-            chosen[self.outliers] = False
-        return chosen
+            assigned[self.outliers] = False
+        return assigned
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Objects that certainly belong to the cluster (positions).
+        """Return the indices of the objects that certainly belong to the cluster.
 
-        ``cluster`` is a name of the `frame` (0..c-1 unless others were given); where no name is a number, also the
-        position of one.
+        ``cluster`` is a name of the `frame` (0..c-1 by default), or its index if no name is a number.
         """
-        chosen = self.assignment(rule, keep_outliers=keep_outliers)
-        return positions_where(chosen[:, self._cluster(cluster)] & (chosen.sum(axis=1) == 1))
+        assigned = self.assignment(rule, keep_outliers=keep_outliers)
+        return positions_where(assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1))
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Objects that possibly belong to the cluster (positions), which is given as in `lower`."""
+        """Return the indices of the objects that possibly belong to the cluster, which is given as in `lower`."""
         return positions_where(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
 
     @cached_property
     def outliers(self) -> Array:
-        """Objects whose largest mass is on the empty set (positions)."""
+        """Indices of the objects whose largest mass is on the empty set."""
         return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) == 0))
 
     @cached_property
     def ambiguous(self) -> Array:
-        """Objects whose largest mass is on a set of two clusters or more (positions)."""
+        """Indices of the objects whose largest mass is on a set of two or more clusters."""
         return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) > 1))
 
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
-        """Masses on {empty, same, different, unknown} for the given pairs of objects, or lazily for all."""
+        """Return masses on {empty, same, different, unknown} for some pairs of objects, or lazily for all."""
         return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
-        """N*: mean nonspecificity over log2 c, 0 (precise) to 1 (nothing known); 0 for a single cluster.
+        """Return N*, the mean nonspecificity over log2 c: 0 (precise) to 1 (vacuous); 0 for a single cluster.
 
-        Compare it between partitions made with the same kind of focal sets only.
+        Compare only partitions with the same kind of focal sets.
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
@@ -281,14 +300,14 @@ class CredalPartition(MassFunctions):
         return float(np.clip(mean, 0, 1))
 
     def summary(self) -> PartitionSummary:
-        """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
-        return PartitionSummary.of(self, to_host(self.best_set), self.nonspecificity_index())
+        """Return the numbers of certain, ambiguous and outlying objects of each cluster as a printable table."""
+        return PartitionSummary.from_partition(self, to_host(self.best_set), self.nonspecificity_index())
 
-    # ---- showing --------------------------------------------------------------------------------------------------
+    # ---- display --------------------------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
         """Draw the partition over the attributes ``X`` (see `dempster.plot.CredalPartitionDisplay`)."""
-        from dempster.plot.credal_partition import CredalPartitionDisplay  # above this package; needs matplotlib
+        from dempster.plot.credal_partition import CredalPartitionDisplay  # needs matplotlib
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 
@@ -308,7 +327,7 @@ class CredalPartition(MassFunctions):
 
 
 def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
-    """A credal partition with its masses in memory, or one made from hard labels; ``name`` is that of the argument."""
+    """Return a credal partition with its masses in memory; ``name`` is the name of the argument."""
     if isinstance(partition, CredalPartition):
         return partition.to_numpy()
     if isinstance(partition, MassFunctions):
@@ -321,27 +340,25 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
 
 
 def find_labels(partition: CredalPartition, apply: Apply) -> None:
-    """Find `labels` now, in threads: NumPy takes a while for millions of short rows."""
+    """Compute `labels` in threads, because NumPy is slow for millions of short rows."""
     if isinstance(partition.masses, np.ndarray):
         contour = partition.contour
         parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
         partition.__dict__["labels"] = frozen(np.concatenate(parts))
 
 
-# ---- masses from partitions of other kinds --------------------------------------------------------------------------
+# ---- masses from other partitions -----------------------------------------------------------------------------------
 
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
-    """Certain masses; objects labelled ``noise`` get the empty set. Also returns the names of the clusters."""
+    """Return certain masses, on the empty set for objects labelled ``noise``, the family and the cluster names."""
     values = _label_array(labels)
     check(noise, "noise", hashable)
-    # an array of text turns -1 into "-1"
-    text = values.dtype.kind == "U"
-    mark = str(noise) if text and noise is not None else noise
-    is_noise = _are_same(values, mark)
+    mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # -1 becomes "-1" in text.
+    is_noise = _is_label(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
-        raise InvalidParameterError("labels", must="hold at least one object that belongs to a cluster")
+        raise InvalidParameterError("labels", must="contain at least one object that belongs to a cluster")
     c = len(names)
     check_memory(8 * (len(values) + c) * (c + 1), f"a partition into {c:,} clusters", "labels are names of clusters")
     family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
@@ -353,7 +370,7 @@ def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, l
 
 
 def _label_array(labels: Any) -> np.ndarray:
-    """Labels as they were given: of lists with names and numbers numpy would make text."""
+    """Return labels as an array; lists with names and numbers would become text in NumPy."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
     with reading_labels(labels, "labels"):
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
@@ -362,86 +379,76 @@ def _label_array(labels: Any) -> np.ndarray:
     missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(
-            "labels", must="not hold NaN, None or infinite values; mark objects without a cluster by -1"
+            "labels", must="not contain NaN, None or infinite values; mark objects without a cluster by -1"
         )
     if values.dtype.kind in "cV":
         raise InvalidParameterError("labels", must=f"be names or real numbers, got {values.dtype}")
     return values
 
 
-def _are_same(values: np.ndarray, mark: Any) -> np.ndarray:
-    """(n,) whether labels are the same as a mark; numbers and text are looked at once, however often they stand."""
+def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
+    """Return whether each label is equal to a mark; numbers and text are compared once for each different label."""
     different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
     return np.array([same_label(value, mark) for value in different.tolist()], dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """The different labels in order, numbers before text, and which of them each is."""
+    """Return the different labels in order, numbers before text, and the index of each label."""
     if values.dtype.kind != "O":
         different, code = np.unique(values, return_inverse=True)
         return different.tolist(), code
     try:
         names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
     except TypeError as error:
-        raise InvalidParameterError(
-            "labels", must=f"be names or numbers that can be told apart and ordered: {error}"
-        ) from error
+        raise InvalidParameterError("labels", must=f"be names or numbers that can be ordered: {error}") from error
     where = {name: k for k, name in enumerate(names)}
     return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
 
 
-def _masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
-    """Memberships become masses of the singletons, what is missing to one the mass of the empty set."""
+def _read_memberships(memberships: Any) -> np.ndarray:
     u = as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
         raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
-    missing = 1 - u.sum(axis=1)
-    if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
-        raise InvalidParameterError(
-            "memberships", must="be nonnegative with rows summing to at most one (else: from_possibilistic)"
-        )
-    family = FocalSets.simple(u.shape[1], omega=False)
-    return np.column_stack([np.clip(missing, 0, None), u]), family
+    return u
 
 
 def _masses_from_soft(
     memberships: Any, rule: str, remainder: str, max_size: int | None
 ) -> tuple[np.ndarray, FocalSets]:
+    """Return nested masses; clusters with similar memberships give mass on their union."""
     """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
     check_choice(rule, "rule", _NESTED)
     check_choice(remainder, "remainder", ("outlier", "ignorance"))
-    u = as_reals(memberships, "memberships").astype(float, copy=False)
-    if u.ndim != 2 or u.size == 0:
-        raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
+    u = _read_memberships(memberships)
     c = u.shape[1]
     check(max_size, "max_size", integer(1) | choice(None))
     largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())
-        raise InvalidParameterError("memberships", must=f"be finite, but row {row} holds NaN or infinite values")
+        raise InvalidParameterError("memberships", must=f"be finite, but row {row} contains NaN or infinite values")
     if u.min() < -1e-10:
         raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
     if total.max() > 1 + _ROUNDING:
         raise InvalidParameterError(
             "memberships",
-            must=f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} (possibilities, "
-            "which may sum to more: from_possibilistic)",
+            must=f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} "
+            "(use from_possibilistic for possibilities)",
         )
-    known = np.minimum(total, 1)
-    known[np.abs(total - 1) <= _ROUNDING] = 1
+    certain = np.minimum(total, 1)
+    certain[np.abs(total - 1) <= _ROUNDING] = 1
     share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
     order, nested = _NESTED[rule](share)
-    if largest < c:  # larger sets give their mass to the whole frame, so that no plausibility falls
+    if largest < c:  # The mass of larger sets goes to the frame, so that no plausibility decreases.
         nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
         nested[:, largest + 1 : c] = 0
-    nested *= known[:, None]
-    nested[:, 0 if remainder == "outlier" else c] += 1 - known
+    nested *= certain[:, None]
+    nested[:, 0 if remainder == "outlier" else c] += 1 - certain
     return transforms.nested_masses(order, nested)
 
 
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Memberships over the largest one are the plausibilities; where there are none, the whole frame."""
+    """Use memberships over the largest one as plausibilities; the frame if all are zero."""
     top = share.max(axis=1, keepdims=True)
     return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
 
@@ -449,37 +456,14 @@ def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarra
 _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.consonant_from_pignistic}
 
 
-def _checked_possibilities(possibilities: Any) -> np.ndarray:
-    """(n, c) degrees of possibility."""
-    values = as_reals(possibilities, "possibilities")
-    if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
-        raise InvalidParameterError(
-            "possibilities", must=f"be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
-        )
-    return values
-
-
-def _masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:
-    """All mass on the set of clusters whose upper approximation holds the object."""
-    up = as_truth(upper, "upper")
-    if up.ndim != 2 or up.size == 0:
-        raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
-    if lower is not None:
-        low = as_truth(lower, "lower")
-        if low.shape != up.shape:
-            raise InvalidParameterError("lower", must=f"have the shape of upper {up.shape}, got {low.shape}")
-        wrong = (low & (up.sum(axis=1) != 1)[:, None]) | (low & ~up)
-        if wrong.any():
-            row = int(np.flatnonzero(wrong.any(axis=1))[0])
-            raise InvalidInputError(
-                f"object {row} is in a lower approximation but not in exactly that upper approximation"
-            )
-    rows, which = np.unique(up, axis=0, return_inverse=True)
-    family = FocalSets(rows)
-    ordered = family.sorted()
-    masses = np.zeros((len(up), len(ordered)))
-    masses[np.arange(len(up)), ordered.find(rows)[which.reshape(-1)]] = 1
-    return masses, ordered
+def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raise an error unless every object in a lower approximation is in exactly that upper approximation."""
+    if lower.shape != upper.shape:
+        raise InvalidParameterError("lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}")
+    wrong = (lower & (upper.sum(axis=1) != 1)[:, None]) | (lower & ~upper)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise InvalidInputError(f"object {row} is in a lower approximation but not in exactly that upper approximation")
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------
@@ -487,7 +471,7 @@ def _masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, Focal
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """Counts of certain, ambiguous and outlying objects. ``str()`` gives the table a person reads.
+    """Counts of certain, ambiguous and outlying objects; ``str()`` gives a table.
 
     Attributes
     ----------
@@ -495,16 +479,16 @@ class PartitionSummary:
     names : list of str
         Names of the clusters.
     certain, possible : (c,) arrays
-        Objects in the lower and in the upper approximation of each cluster.
+        Numbers of objects in the lower and in the upper approximation of each cluster.
     typical : list
-        For each cluster the object with the largest mass on it alone (its index if it has one), None if there is none.
+        For each cluster, the name (or index) of the object with the largest mass on it alone; None if there is none.
     ambiguous : list of (set of clusters, number of objects)
         Most frequent first.
     outliers : list
-        Index (or position) of every outlier; of many in blocks, the first.
+        Name (or index) of every outlier; only the first 1,000 if X came in blocks.
     nonspecificity : float
     choices : dict of str to str
-        What "auto" stood for in the parameters of the method, with the reason.
+        Values used for "auto" in the parameters of the method, with the reason.
     n_outliers : int
     """
 
@@ -520,8 +504,8 @@ class PartitionSummary:
     n_outliers: int = 0
 
     @classmethod
-    def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
-        """Summarise a partition by its sets of largest mass, given by their positions in the family."""
+    def from_partition(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
+        """Summarise a partition by its sets with the largest mass, given by their indices in the family."""
         family = partition.focal_sets
         own = partition.singleton_belief
 
@@ -550,8 +534,10 @@ class PartitionSummary:
         names: Sequence[Any] | None = None,
         choices: Mapping[str, str],
     ) -> PartitionSummary:
-        """From the number of objects whose largest mass is on each set; ``typical`` objects count where a cluster has
-        certain ones, and ``outliers`` may be the first of them."""
+        """Create from the number of objects with their largest mass on each set.
+
+        ``typical`` objects are used for clusters with certain objects; ``outliers`` may be the first ones only.
+        """
         size, sets, c = family.cardinality, list(family), family.n_clusters
         certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
         for clusters, number in zip(sets, counts, strict=True):
@@ -574,14 +560,14 @@ class PartitionSummary:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each cluster: certain, possible, typical object."""
+        """Return a DataFrame with the certain, possible and typical objects of each cluster."""
         import pandas as pd
 
         table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
         return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
 
     def describe_set(self, clusters: tuple[int, ...]) -> str:
-        """``clusters 1 and 2`` / ``clusters 1, 2 and 3`` / ``all clusters``."""
+        """Return ``clusters 1 and 2``, ``clusters 1, 2 and 3`` or ``all 3 clusters``."""
         names = [self.names[k] for k in clusters]
         if len(names) == len(self.names) > 2:
             return f"all {len(names)} clusters"
@@ -594,14 +580,13 @@ class PartitionSummary:
         for name, certain, possible, typical in rows:
             shown = "-" if typical is None else printable(typical)
             lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
-        torn = sum(number for _, number in self.ambiguous)
+        n_ambiguous = sum(number for _, number in self.ambiguous)
         parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
-        lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
-        named = join_some(
-            [printable(i) for i in self.outliers[:_NAMED_OUTLIERS]], _NAMED_OUTLIERS, total=self.n_outliers
-        )
+        lines.append(f"{'ambiguous':{width}}  {n_ambiguous:7d}  {'; '.join(parts)}".rstrip())
+        outliers = [printable(i) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
+        named = join_some(outliers, _MAX_LISTED_OUTLIERS, total=self.n_outliers)
         lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
         lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]

@@ -1,4 +1,4 @@
-"""A credal partition of objects that come in blocks: what is long stays where the objects are until it is asked for."""
+"""Credal partitions of data in blocks, whose rows are computed when they are used."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-_NAMED_OUTLIERS = 1000  # that a summary lists by their positions
+_MAX_LISTED_OUTLIERS = 1000  # in a summary
 
 
 class LazyCredalPartition:
-    """The credal partition of a fit, or of new objects, that come in blocks.
+    """Credal partition of training or new data that come in blocks.
 
-    What has a row for each object is lazy: a Dask array where X was one, else an array that ``compute()`` or
-    ``numpy.asarray`` brings into memory and ``blocks()`` gives piece by piece. Positions count from the first object of
-    all blocks. What is short, `counts`, `summary` and `nonspecificity_index`, takes one pass over the objects.
+    Arrays with a row for each object are lazy: Dask arrays if X was one, else objects that ``compute()`` or
+    ``numpy.asarray`` converts to an array and ``blocks()`` iterates over. Indices count from the first object of all
+    blocks. Short results, `counts`, `summary` and `nonspecificity_index`, take one pass over the data.
 
-    Estimators make it; there is no need to call the constructor.
+    Estimators create it; there is no need to call the constructor.
 
     Parameters
     ----------
     masses : Blocks
-        Rows of masses.
+        Blocks of masses.
     focal_sets : FocalSets
     metadata : mapping, optional
-        How it was made, as in `CredalPartition`.
+        As in `CredalPartition`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dempster.cluster import ECM
-    >>> def blocks():  # begins anew whenever it is called
+    >>> def blocks():  # starts again at every call
     ...     for k in range(4):
     ...         yield np.random.default_rng(k).normal(size=(50, 2)) + 8 * (k % 2)
     >>> partition = ECM(2, random_state=0).fit(blocks).credal_partition_
@@ -55,7 +55,7 @@ class LazyCredalPartition:
     200
     >>> partition.labels.compute().shape
     (200,)
-    >>> for part in partition.partitions():  # one CredalPartition after the other
+    >>> for part in partition.partitions():
     ...     print(len(part))
     200
     """
@@ -71,86 +71,86 @@ class LazyCredalPartition:
 
     @property
     def n_objects(self) -> int | None:
-        """None if it is not known before all blocks were read."""
+        """Number of objects, None if it is not known before all blocks were read."""
         return self._rows.n_rows
 
     def __len__(self) -> int:
-        """Reads all blocks if the number of objects is not known."""
+        """Return the number of objects; read all blocks if it is not known."""
         return self._rows.counted()
 
-    # ---- a row for each object, lazily ----------------------------------------------------------------------------
+    # ---- one row for each object, lazy ----------------------------------------------------------------------------
 
     @property
     def masses(self) -> Any:
-        """(n, f) masses."""
+        """Masses (n, f)."""
         return self._rows.lazy()
 
     @property
     def labels(self) -> Any:
-        """(n,) cluster of largest plausibility, as in `CredalPartition`."""
-        return self._made("labels", None, np.int64).lazy()
+        """Cluster (n,) with the largest plausibility, as in `CredalPartition`."""
+        return self._map("labels", None, np.int64).lazy()
 
     @property
     def labels_with_outliers(self) -> Any:
         """`labels`, with -1 for outliers."""
-        return self._made("labels_with_outliers", None, np.int64).lazy()
+        return self._map("labels_with_outliers", None, np.int64).lazy()
 
     @property
     def best_set(self) -> Any:
-        """(n,) position in `focal_sets` of the set of largest mass."""
-        return self._made("best_set", None, np.int64).lazy()
+        """Index (n,) in `focal_sets` of the set with the largest mass."""
+        return self._map("best_set", None, np.int64).lazy()
 
     @property
     def contour(self) -> Any:
-        """(n, c) plausibilities of the clusters."""
-        return self._made("contour", self.n_clusters, self._rows.dtype).lazy()
+        """Plausibilities (n, c) of the clusters."""
+        return self._map("contour", self.n_clusters, self._rows.dtype).lazy()
 
     def pignistic(self, *, normalized: bool = True) -> Any:
-        """(n, c) probabilities: each mass is shared equally inside its set."""
-        return self._made("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).lazy()
+        """Return the pignistic probabilities (n, c): each mass is divided equally among the clusters of its set."""
+        return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).lazy()
 
     def nonspecificity(self) -> Any:
-        """(n,) nonspecificities of the masses, 0 (precise) to log2 c (knows nothing)."""
-        return self._made("nonspecificity", None, self._rows.dtype).lazy()
+        """Return the nonspecificities (n,) of the masses, 0 (precise) to log2 c (vacuous)."""
+        return self._map("nonspecificity", None, self._rows.dtype).lazy()
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """(n, c) truth values: the clusters each object is assigned to, as in `CredalPartition`."""
-        return self._made("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).lazy()
+        """Return the clusters that each object is assigned to, Boolean (n, c), as in `CredalPartition`."""
+        return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).lazy()
 
-    # ---- positions, lazily ----------------------------------------------------------------------------------------
+    # ---- row indices, lazy ----------------------------------------------------------------------------------------
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Positions of the objects that certainly belong to the cluster."""
-        return self._found("lower", self._checked(cluster), rule, keep_outliers=keep_outliers)
+        """Return the indices of the objects that certainly belong to the cluster."""
+        return self._find("lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Positions of the objects that possibly belong to the cluster."""
-        return self._found("upper", self._checked(cluster), rule, keep_outliers=keep_outliers)
+        """Return the indices of the objects that possibly belong to the cluster."""
+        return self._find("upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     @property
     def outliers(self) -> Any:
-        """Positions of the objects whose largest mass is on the empty set."""
-        return self._found("outliers")
+        """Indices of the objects whose largest mass is on the empty set."""
+        return self._find("outliers")
 
     @property
     def ambiguous(self) -> Any:
-        """Positions of the objects whose largest mass is on a set of two clusters or more."""
-        return self._found("ambiguous")
+        """Indices of the objects whose largest mass is on a set of two or more clusters."""
+        return self._find("ambiguous")
 
-    # ---- what is short: one pass ----------------------------------------------------------------------------------
+    # ---- short results: one pass ----------------------------------------------------------------------------------
 
     def counts(self) -> dict[tuple[int, ...], int]:
-        """How many objects have their largest mass on each of the focal sets."""
+        """Return the number of objects with their largest mass on each of the focal sets."""
         return dict(zip(self.focal_sets, self._totals().counts.tolist(), strict=True))
 
     def nonspecificity_index(self) -> float:
-        """N*: mean nonspecificity over log2 c, 0 (precise) to 1 (nothing known); 0 for a single cluster."""
+        """Return N*, the mean nonspecificity over log2 c: 0 (precise) to 1 (vacuous); 0 for a single cluster."""
         return self._totals().nonspecificity_index(self.n_clusters)
 
     def summary(self) -> PartitionSummary:
-        """Clusters, certain, ambiguous and outlying objects, as a table a person reads.
+        """Return the numbers of certain, ambiguous and outlying objects of each cluster as a printable table.
 
-        Of more than 1,000 outliers the first are named.
+        At most 1,000 outliers are listed.
         """
         totals = self._totals()
         return PartitionSummary.from_counts(
@@ -163,100 +163,100 @@ class LazyCredalPartition:
         )
 
     def _totals(self) -> _Totals:
-        return self._rows.reduce(_totals, self.focal_sets, _one_by_one)
+        return self._rows.reduce(_compute_totals, self.focal_sets, _apply_serially)
 
-    # ---- block by block -------------------------------------------------------------------------------------------
+    # ---- blocks ---------------------------------------------------------------------------------------------------
 
     def partitions(self) -> Iterator[CredalPartition]:
-        """One `CredalPartition` after the other, of the objects of a block each."""
+        """Iterate over the blocks as `CredalPartition` objects."""
         for block in self._rows.blocks():
             yield CredalPartition.unchecked(block, self.focal_sets, metadata=self.metadata)
 
     def compute(self) -> CredalPartition:
-        """All of it in memory."""
+        """Return the whole partition in memory."""
         return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
 
     def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
-        """The ``top`` largest masses of each object, block by block; the rest of its mass is on the frame.
+        """Iterate over blocks of the ``top`` largest masses of each object; the rest of the mass is on the frame.
 
-        For very many clusters: an object has few masses that are not small. With the rest on the set of all clusters
-        no belief is larger than it was (but that of all clusters together, if mass of the empty set is among the
-        rest) and no plausibility smaller; what is lost is on which small masses it was.
-        The columns are `focal_sets`, and one more for the frame if this is not among them.
+        Use it for very many clusters, where most masses are small. No belief increases (except that of the frame, if
+        the rest contains mass on the empty set) and no plausibility decreases. The columns are `focal_sets`, and one
+        more for the frame if it is not among them.
         """
         check(top, "top", integer(1))
         for block in self._rows.blocks():
             yield top_masses(block, self.focal_sets, top)
 
     def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
-        """Write a Parquet file for each block into a folder, where the blocks are, and give their paths in order.
+        """Write one Parquet file for each block into a folder, and return their paths in order.
 
-        Each is a table that `dempster.io.read_partition` reads; its objects are named by their positions. The folder
-        must be new or empty, and one that all workers of Dask see.
+        `dempster.io.read_partition` reads the files; the objects are named by their indices. The folder must be new or
+        empty, and accessible to all Dask workers.
 
         Parameters
         ----------
         folder : path
         top : int, optional
-            For very many clusters: only so many masses of each object are written, the largest, as two lists, of the
-            positions of sets and of their masses; the rest of its mass is on the frame, as in `sparse_masses`.
+            For very many clusters: write only this many largest masses of each object, as two lists of set indices and
+            masses; the rest of the mass is on the frame, as in `sparse_masses`.
         """
         check(top, "top", choice(None) | integer(1))
         if not isinstance(folder, str | os.PathLike):
-            raise InvalidParameterError("folder", "text or a Path", folder)
+            raise InvalidParameterError("folder", "a string or a Path", folder)
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InvalidParameterError("folder", must=f"be new or empty, but {folder} is not")
         target.mkdir(parents=True, exist_ok=True)
-        paths = self._rows.each(_written, (self.focal_sets, self.metadata, target, top))
+        paths = self._rows.each(_write_block, (self.focal_sets, self.metadata, target, top))
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
         n = "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
         return f"LazyCredalPartition({n} objects, {self.n_clusters} clusters)"
 
-    # ---- how ------------------------------------------------------------------------------------------------------
+    # ---- helpers --------------------------------------------------------------------------------------------------
 
-    def _made(self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any) -> Blocks:
-        """A summary of `CredalPartition` that has a row for each object."""
-        return self._rows.map(_summarized, (self.focal_sets, name, arguments, options), width, dtype)
+    def _map(self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any) -> Blocks:
+        """Compute an attribute or method of `CredalPartition` with a row for each object."""
+        return self._rows.map(_compute_summary, (self.focal_sets, name, arguments, options), width, dtype)
 
-    def _found(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """A summary of `CredalPartition` that gives positions."""
-        return self._rows.map(_marked, (self.focal_sets, name, arguments, options), None, bool).positions().lazy()
+    def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
+        """Compute an attribute or method of `CredalPartition` that returns row indices."""
+        mask = self._rows.map(_compute_mask, (self.focal_sets, name, arguments, options), None, bool)
+        return mask.positions().lazy()
 
-    def _checked(self, cluster: int) -> int:
+    def _check_cluster(self, cluster: int) -> int:
         if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
             raise InvalidParameterError("cluster", f"an integer from 0 to {self.n_clusters - 1}", cluster)
         return int(cluster)
 
 
-_Asked = tuple[FocalSets, str, tuple[Any, ...], dict[str, Any]]
+_Request = tuple[FocalSets, str, tuple[Any, ...], dict[str, Any]]
 
 
-def _summarized(block: np.ndarray, asked: _Asked, apply: Apply) -> np.ndarray:
-    family, name, arguments, options = asked
-    found = getattr(CredalPartition.unchecked(block, family), name)
-    return found(*arguments, **options) if callable(found) else found
+def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
+    family, name, arguments, options = request
+    summary = getattr(CredalPartition.unchecked(block, family), name)
+    return summary(*arguments, **options) if callable(summary) else summary
 
 
-def _marked(block: np.ndarray, asked: _Asked, apply: Apply) -> np.ndarray:
-    marks = np.zeros(len(block), dtype=bool)
-    marks[_summarized(block, asked, apply)] = True
-    return marks
+def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
+    mask = np.zeros(len(block), dtype=bool)
+    mask[_compute_summary(block, request, apply)] = True
+    return mask
 
 
-def _one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
+def _apply_serially(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
     return [function(*each) for each in arguments]
 
 
-def _written(
+def _write_block(
     block: np.ndarray, start: int, number: int, shared: tuple[FocalSets, dict[str, Any], Path, int | None]
 ) -> Path | None:
-    """Write one block; the same file if a worker is lost and it is done again."""
+    """Write one block; a retry after the loss of a worker writes the same file."""
     import pandas as pd
 
-    from dempster.io.partitions import write_partition, write_top_masses  # above this package
+    from dempster.io.partitions import write_partition, write_top_masses  # a higher layer
 
     family, metadata, folder, top = shared
     if len(block) == 0:
@@ -272,19 +272,19 @@ def _written(
 
 @dataclass(frozen=True)
 class _Totals:
-    """What a summary wants to know of some objects; those of the objects that follow can be added.
+    """Sums over the rows of some blocks; sums of the following blocks can be added.
 
     Attributes
     ----------
     n : int
     counts : (f,) array
-        Objects whose largest mass is on each set.
+        Number of rows with their largest mass on each set.
     most, where : (c,) arrays
-        Largest mass on each single cluster, and the position of the first object that has it.
+        Largest mass on each single cluster, and the index of the first row with it.
     outliers : (o,) array
-        Positions of the first of them.
+        Indices of the first outliers.
     nonspecificity : float
-        Sum over the objects.
+        Sum over the rows.
     """
 
     n: int
@@ -301,7 +301,7 @@ class _Totals:
             self.counts + later.counts,
             np.where(more, later.most, self.most),
             np.where(more, self.n + later.where, self.where),
-            np.concatenate([self.outliers, self.n + later.outliers])[:_NAMED_OUTLIERS],
+            np.concatenate([self.outliers, self.n + later.outliers])[:_MAX_LISTED_OUTLIERS],
             self.nonspecificity + later.nonspecificity,
         )
 
@@ -311,7 +311,7 @@ class _Totals:
         return float(np.clip(self.nonspecificity / self.n / np.log2(n_clusters), 0, 1))
 
 
-def _totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Totals:
+def _compute_totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Totals:
     partition = CredalPartition.unchecked(block, family)
     own = partition.singleton_belief
     return _Totals(
@@ -319,42 +319,40 @@ def _totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Totals:
         np.bincount(partition.best_set, minlength=len(family)),
         own.max(axis=0),
         own.argmax(axis=0),
-        partition.outliers[:_NAMED_OUTLIERS],
+        partition.outliers[:_MAX_LISTED_OUTLIERS],
         float(partition.nonspecificity().sum(dtype=float)),
     )
 
 
-# ---- the largest masses, for very many clusters ---------------------------------------------------------------------
-
-# A mass function with its k largest masses kept and the rest on the frame is an outer approximation of it: no degree of
-# belief is larger than it was, no plausibility smaller. What is lost is which of the small sets the rest was on.
+# ---- largest masses, for very many clusters -------------------------------------------------------------------------
 
 
 def family_with_frame(family: FocalSets) -> FocalSets:
-    """The same sets in the same order, and the set of all clusters at the end if it is not among them."""
+    """Return the same sets in the same order, and the frame at the end if it is not among them."""
     if family.omega_index is not None:
         return family
     return FocalSets(np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)]))
 
 
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
-    """(n, f) the ``top`` largest masses of each row, of equal ones the first, with the rest on the frame.
+    """Return the ``top`` largest masses of each row, the first ones on ties, with the rest on the frame.
 
-    ``family`` is that of the masses; the columns are those of `family_with_frame`. Rows sum to what they did.
+    The result is an outer approximation: no belief increases and no plausibility decreases. Its columns are those of
+    `family_with_frame`.
     """
-    from scipy import sparse  # which tables and partitions do without
+    from scipy import sparse  # not needed elsewhere in this package
 
     wider = family_with_frame(family)
     assert wider.omega_index is not None
     n, f = masses.shape
     k = min(top, f)
     sets = np.sort(np.argsort(-masses, axis=1, kind="stable")[:, :k], axis=1)
-    kept = np.take_along_axis(masses, sets, axis=1)
-    rest = np.maximum(masses.sum(axis=1) - kept.sum(axis=1), 0)
-    rows = np.repeat(np.arange(n), k)
-    everything = np.concatenate([kept.ravel(), rest])
-    places = np.concatenate([sets.ravel(), np.full(n, wider.omega_index)])
-    found = sparse.csr_array((everything, (np.concatenate([rows, np.arange(n)]), places)), shape=(n, len(wider)))
-    found.eliminate_zeros()
-    found.sort_indices()
-    return found
+    largest = np.take_along_axis(masses, sets, axis=1)
+    rest = np.maximum(masses.sum(axis=1) - largest.sum(axis=1), 0)
+    rows = np.concatenate([np.repeat(np.arange(n), k), np.arange(n)])
+    columns = np.concatenate([sets.ravel(), np.full(n, wider.omega_index)])
+    values = np.concatenate([largest.ravel(), rest])
+    result = sparse.csr_array((values, (rows, columns)), shape=(n, len(wider)))
+    result.eliminate_zeros()
+    result.sort_indices()
+    return result

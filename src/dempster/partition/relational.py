@@ -1,7 +1,7 @@
-"""A partition seen through its pairs: are two objects together, apart, neither, or can one not say?
+"""Relational representation of a partition: masses on {empty, same, different, unknown} for pairs of objects.
 
-The relational representation does not depend on the numbering of the clusters, so everything that compares or
-combines partitions goes through it (Denoeux, Li and Sriboonchitta, 2018).
+It does not depend on the numbering of the clusters, so it is used to compare and combine partitions (Denoeux, Li and
+Sriboonchitta, 2018).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dempster._random import generator
 from dempster._validation import check, check_memory, choice, integer, reading
 from dempster.belief import FocalSets, MassFunctions
 
-_PAIRS_PER_BLOCK = 1 << 18  # pairs worked on at once
+_PAIRS_PER_BLOCK = 1 << 18  # processed together
 RELATIONS = ("empty", "same", "different", "unknown")
 
 
 def pair_forms(family: FocalSets) -> np.ndarray:
-    """(4, f, f) matrices O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
+    """Return matrices (4, f, f) O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
 
-    E marks the empty set on either side, S the same singleton on both, C disjoint sets; the four forms are
-    E, S, C - E and 1 - C - S.
+    E is one if either set is empty, S if both are the same singleton, C if they are disjoint; the four forms are E, S,
+    C - E and 1 - C - S.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -33,15 +33,15 @@ def pair_forms(family: FocalSets) -> np.ndarray:
 
 
 class RelationalPartition:
-    """Masses on {empty, same, different, unknown} for pairs of objects, computed when asked for.
+    """Masses on {empty, same, different, unknown} for pairs of objects, computed on access.
 
-    Nothing of size n x n is ever kept: ask for chosen pairs, go through blocks, or sample.
+    There is no n x n array in memory: use some pairs, blocks, or a sample.
 
     Parameters
     ----------
     partition : CredalPartition
     pairs : array-like of shape (p, 2), optional
-        The pairs to look at; all pairs i < j when None.
+        Pairs of row indices; None: all pairs i < j.
 
     Examples
     --------
@@ -56,29 +56,29 @@ class RelationalPartition:
             raise InvalidParameterError("partition", "a CredalPartition", partition)
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
-        self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
+        self._pairs = None if pairs is None else check_pair_indices(pairs, len(partition))
 
     @property
     def n_objects(self) -> int:
         return len(self.partition)
 
     def __len__(self) -> int:
-        """Number of pairs."""
+        """Return the number of pairs."""
         n = self.n_objects
         return n * (n - 1) // 2 if self._pairs is None else len(self._pairs)
 
     @property
     def pairs(self) -> np.ndarray:
-        """(p, 2) the pairs, in the order (0, 1), (0, 2), ..., (1, 2), ... when all are meant."""
+        """Pairs (p, 2); all pairs are in the order (0, 1), (0, 2), ..., (1, 2), ..."""
         if self._pairs is not None:
             return self._pairs
         return np.column_stack(np.triu_indices(self.n_objects, 1))
 
     @property
     def masses(self) -> np.ndarray:
-        """(p, 4) masses of empty, same, different and unknown for every pair, in the order of `pairs`."""
+        """Masses (p, 4) of empty, same, different and unknown for every pair, in the order of `pairs`."""
         if self._pairs is not None:
-            return self.of(self._pairs)
+            return self.pair_masses(self._pairs)
         out = np.empty((len(self), 4), dtype=self.partition.masses.dtype)
         start = 0
         for rows, block in self.blocks():
@@ -88,9 +88,9 @@ class RelationalPartition:
                 start = stop
         return out
 
-    def of(self, pairs: np.ndarray) -> np.ndarray:
-        """(p, 4) masses of the given pairs."""
-        pairs = checked_pairs(pairs, self.n_objects)
+    def pair_masses(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the masses (p, 4) of the given pairs."""
+        pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
         for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
@@ -101,10 +101,14 @@ class RelationalPartition:
         return out
 
     def blocks(self, rows_at_once: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Go through all pairs in blocks of rows.
+        """Iterate over all pairs in blocks of rows.
 
-        Yields the numbers of the rows of the block and a (rows, columns, 4) array against the objects from the first
-        row of the block to the last object; within the block only the part above the diagonal (i < j) has a meaning.
+        Yields
+        ------
+        rows : array
+            Row indices i of the block.
+        masses : array of shape (len(rows), n - rows[0], 4)
+            Masses of the pairs (i, j), j from the first row of the block to the last object; use only i < j.
         """
         check(rows_at_once, "rows_at_once", choice(None) | integer(1))
         masses, n = self.partition.masses, self.n_objects
@@ -120,18 +124,18 @@ class RelationalPartition:
             start = int(rows[-1]) + 1
 
     def totals(self) -> np.ndarray:
-        """(4,) sum over the pairs of each mass; for all pairs without looking at them one by one, linear in n."""
+        """Return the sum (4,) of each mass over the pairs; the time for all pairs is linear in n."""
         if self._pairs is not None:
             return self.masses.sum(axis=0, dtype=float)
         masses = self.partition.masses
         column = masses.sum(axis=0, dtype=float)
         forms = self._forms.astype(float)
-        # sum over i < j of m_i' O m_j = ((sum m)' O (sum m) - sum m_i' O m_i) / 2 for symmetric O
+        # The sum over i < j of m_i' O m_j is ((sum m)' O (sum m) - sum m_i' O m_i) / 2 for symmetric O.
         diagonal = np.einsum("kfg,fg->k", forms, (masses.T @ masses).astype(float))
         return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
 
     def to_dense(self) -> np.ndarray:
-        """(4, n, n) all masses at once; the diagonal is set to "same". For small n."""
+        """Return all masses (4, n, n), for small n; the diagonal is "same"."""
         masses = self.partition.masses
         out = np.stack([(masses @ form) @ masses.T for form in self._forms])
         for k, relation in enumerate(RELATIONS):
@@ -139,19 +143,19 @@ class RelationalPartition:
         return out
 
     def to_frame(self):
-        """A pandas table with a row for each pair."""
+        """Return a DataFrame with one row for each pair."""
         import pandas as pd
 
         pairs = self.pairs
         return pd.DataFrame(self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T)))
 
     def __repr__(self) -> str:
-        which = "all pairs" if self._pairs is None else "chosen pairs"
+        which = "all pairs" if self._pairs is None else "selected pairs"
         return f"RelationalPartition({len(self)} pairs of {self.n_objects} objects, {which})"
 
 
 def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
-    """(n_pairs, 2) pairs i < j drawn uniformly, with replacement."""
+    """Draw (n_pairs, 2) pairs i < j uniformly, with replacement."""
     check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "take fewer pairs")
     rng = generator(random_state)
     first = rng.integers(0, n, n_pairs)
@@ -160,20 +164,17 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     return np.sort(np.column_stack([first, second]), axis=1)
 
 
-def checked_pairs(pairs: Any, n: int) -> np.ndarray:
-    """Pairs of different objects, of n, as a (p, 2) array."""
+def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
+    """Return pairs of different objects as a (p, 2) array; raise an error if an index is not in 0..n-1."""
     with reading(pairs, "pairs"):
         pairs = np.asarray(pairs)
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InvalidParameterError(
-            "pairs", must=f"be an array of object numbers of shape (p, 2), got shape {pairs.shape}"
-        )
+        raise InvalidParameterError("pairs", must=f"be an integer array of shape (p, 2), got shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n:
-        raise InvalidParameterError(
-            "pairs", must=f"hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
-        )
+        must = f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
+        raise InvalidParameterError("pairs", must=must)
     if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidParameterError("pairs", must="hold two different objects each")
+        raise InvalidParameterError("pairs", must="contain two different objects each")
     return pairs
