@@ -1,4 +1,4 @@
-"""The number of clusters: curves have their minimum where the data have their clusters, whatever the threads."""
+"""Nonspecificity against the number of clusters."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from dempster.model_selection import NClustersCurve, n_clusters_curve
 
 
 def ring(n_clusters, n=30, spread=0.8, seed=0):
-    """Clusters around a circle, well apart."""
+    """Return separated clusters on a circle."""
     angle = 2 * np.pi * np.arange(n_clusters) / n_clusters
     centers = 8 * np.column_stack([np.cos(angle), np.sin(angle)])
     return np.repeat(centers, n, axis=0) + spread * np.random.default_rng(seed).normal(size=(n * n_clusters, 2))
@@ -28,7 +28,7 @@ def test_minimum_is_at_the_true_number(n_clusters):
     assert len(set(zip(curve.best_partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
     assert curve.nonspecificity.min() >= 0
     assert curve.nonspecificity.max() <= 1
-    assert (np.diff(curve.objective) < 0).all()  # more clusters always fit better, which is why N* is needed
+    assert (np.diff(curve.objective) < 0).all()
 
 
 def test_result_does_not_depend_on_the_threads():
@@ -41,7 +41,7 @@ def test_result_does_not_depend_on_the_threads():
     for a, b, fitted in zip(alone.partitions, together.partitions, together.estimators, strict=True):
         np.testing.assert_array_equal(a.masses, b.masses)
         assert list(b.index) == list(X.index)
-        assert fitted.n_jobs == 2  # that of the estimator, although it worked in one thread
+        assert fitted.n_jobs == 2  # as in the estimator, although it used one thread
         np.testing.assert_array_equal(fitted.predict_mass(X).masses, b.masses)
 
 
@@ -49,16 +49,16 @@ def test_each_candidate_has_its_own_seed():
     X = ring(3, spread=4)
     few = n_clusters_curve(ECM(n_init=1, init="random", random_state=3), X, [4], return_estimators=True)
     many = n_clusters_curve(ECM(n_init=1, init="random", random_state=3), X, [5, 4, 2], return_estimators=True)
-    np.testing.assert_array_equal(few.partitions[0].masses, many.partitions[1].masses)  # whatever the others are
+    np.testing.assert_array_equal(few.partitions[0].masses, many.partitions[1].masses)
     seeds = [one.random_state for one in many.estimators]
     assert len(set(seeds)) == 3
     other = n_clusters_curve(ECM(n_init=1, random_state=4), X, [2], return_estimators=True)
     assert other.estimators[0].random_state not in seeds
-    refitted = many.estimators[2].fit(X).credal_partition_  # the seed kept with the estimator makes it again
+    refitted = many.estimators[2].fit(X).credal_partition_  # The estimator has the seed.
     np.testing.assert_array_equal(refitted.masses, many.partitions[2].masses)
 
 
-def test_random_state_may_be_a_generator_of_numbers():
+def test_random_state_objects():
     X = ring(2)
     curves = [
         n_clusters_curve(ECM(n_init=1, random_state=np.random.RandomState(s)), X, [2], return_estimators=True)
@@ -79,7 +79,7 @@ def test_random_state_may_be_a_generator_of_numbers():
         ("full", [2, 5], "full"),
     ],
 )
-def test_focal_sets_are_of_one_kind(given, candidates, used):
+def test_kind_of_focal_sets(given, candidates, used):
     curve = n_clusters_curve(ECM(focal_sets=given, n_init=1, max_iter=5, tol=1, random_state=0), ring(3), candidates)
     for c, partition in zip(candidates, curve.partitions, strict=True):
         assert partition.focal_sets == getattr(FocalSets, used)(c)
@@ -105,7 +105,7 @@ def test_fit_parameters_are_passed():
 
 
 class Precomputed(BaseEstimator):
-    """A clusterer of dissimilarities with few parameters and no objective."""
+    """Clusterer of dissimilarities without an objective."""
 
     def __init__(self, n_clusters=2, metric="precomputed"):
         self.n_clusters, self.metric = n_clusters, metric
@@ -116,7 +116,7 @@ class Precomputed(BaseEstimator):
         return self
 
 
-def test_any_clusterer_will_do():
+def test_other_clusterers():
     D = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     curve = n_clusters_curve(Precomputed(), D, [2, 3])
     assert np.isnan(curve.objective).all()
@@ -143,13 +143,13 @@ def test_progress_bar(capsys):
     n_clusters_curve(ECM(n_init=1, random_state=0, verbose=1), ring(2), [2, 3], verbose=1)
     shown = capsys.readouterr().err
     assert "ECM, number of clusters: 100%" in shown
-    assert "starts" not in shown  # no bars inside the bar
+    assert "starts" not in shown  # no nested bars
     n_clusters_curve(ECM(n_init=1, random_state=0), ring(2), [2, 3])
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_runs_that_did_not_converge_are_told():
+def test_convergence():
     curve = n_clusters_curve(ECM(n_init=1, max_iter=1, random_state=0), ring(2), [2, 3])
     assert not curve.converged.any()
 
@@ -157,28 +157,27 @@ def test_runs_that_did_not_converge_are_told():
 @pytest.mark.parametrize(
     ("candidates", "error", "words"),
     [
-        (5, TypeError, "n_clusters must be a range or a sequence of integers, got 5"),
-        ([], ValueError, "at least one number"),
-        (range(5, 2), ValueError, "at least one number, got range\\(5, 2\\)"),
-        ([2, 2.5], TypeError, "must hold integers"),
-        ([True, 2], TypeError, "must hold integers"),
-        ([2, 3, 2], ValueError, "different numbers"),
-        (range(1, 4), ValueError, "at least 2 .*, got 1"),
-        ([2, 61], ValueError, "must not pass the number of objects in X, 60, got 61"),
+        (5, TypeError, "n_clusters must be .* got 5"),
+        (range(5, 2), ValueError, "n_clusters .* got range"),
+        ([2, 2.5], TypeError, "n_clusters .* integers"),
+        ([True, 2], TypeError, "n_clusters .* integers"),
+        ([2, 3, 2], ValueError, "n_clusters .* different"),
+        (range(1, 4), ValueError, "n_clusters .* got 1"),
+        ([2, 61], ValueError, "n_clusters .* 60, got 61"),
     ],
 )
-def test_candidates_that_are_refused(candidates, error, words):
+def test_invalid_candidates(candidates, error, words):
     with pytest.raises(error, match=words):
         n_clusters_curve(ECM(n_init=1), ring(2), candidates)
 
 
-def test_estimators_that_are_refused():
+def test_invalid_estimators():
     X = ring(2)
-    with pytest.raises(ValueError, match="focal_sets of the estimator must be a name.*family on 2 clusters"):
+    with pytest.raises(ValueError, match="focal_sets of the estimator"):
         n_clusters_curve(ECM(focal_sets=FocalSets.full(2)), X, [2, 3])
-    with pytest.raises(TypeError, match="parameter n_clusters, got 'ECM'"):
+    with pytest.raises(TypeError, match="estimator must be .* got 'ECM'"):
         n_clusters_curve("ECM", X)
-    with pytest.raises(TypeError, match="credal_partition_ once fitted, KMeans has not"):
+    with pytest.raises(TypeError, match="estimator .* KMeans"):
         n_clusters_curve(KMeans(n_init=1), X, [2])
     with pytest.raises(ValueError, match="random_state|seed|Seed"):
         n_clusters_curve(ECM(random_state=-1), X, [2])

@@ -1,4 +1,4 @@
-"""The number of clusters by four witnesses: found where clusters are clear, however the objects are given."""
+"""Number of clusters by four criteria."""
 
 import numpy as np
 import pandas as pd
@@ -9,14 +9,14 @@ from dempster.model_selection import NumberOfClusters, number_of_clusters
 
 
 def corners(n_clusters, n=40, seed=0):
-    """Clusters around a circle, well apart."""
+    """Return separated clusters on a circle."""
     angle = 2 * np.pi * np.arange(n_clusters) / n_clusters
     centers = 9 * np.column_stack([np.cos(angle), np.sin(angle)])
     return np.repeat(centers, n, axis=0) + np.random.default_rng(seed).normal(size=(n * n_clusters, 2))
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
-def test_clear_clusters_are_counted(n_clusters):
+def test_separated_clusters(n_clusters):
     numbers = number_of_clusters(corners(n_clusters), random_state=0)
     assert numbers.best == n_clusters
     assert numbers.n_clusters.tolist() == list(range(2, 26))
@@ -25,13 +25,13 @@ def test_clear_clusters_are_counted(n_clusters):
     assert repr(numbers) == f"NumberOfClusters({numbers.reasons()})"
 
 
-def test_support_is_the_mean_of_the_witnesses():
+def test_support_is_the_mean_of_the_criteria():
     numbers = number_of_clusters(corners(3), candidates=[2, 3, 4, 7], random_state=0)
-    witnesses = np.array(list(numbers.witnesses.values()))
-    assert witnesses.shape == (4, 4)
-    np.testing.assert_array_equal(witnesses.max(axis=1), 1)
-    np.testing.assert_array_equal(witnesses.min(axis=1), 0)
-    np.testing.assert_allclose(numbers.support, witnesses.mean(axis=0))
+    criteria = np.array(list(numbers.witnesses.values()))
+    assert criteria.shape == (4, 4)
+    np.testing.assert_array_equal(criteria.max(axis=1), 1)
+    np.testing.assert_array_equal(criteria.min(axis=1), 0)
+    np.testing.assert_allclose(numbers.support, criteria.mean(axis=0))
     table = numbers.to_frame()
     assert table.index.tolist() == [2, 3, 4, 7]
     assert table.index.name == "n_clusters"
@@ -48,7 +48,7 @@ def test_dissimilarities_and_tables_with_categories():
     assert number_of_clusters(table, metric="gower", random_state=0).best == 3
 
 
-def test_clusterers_ask_the_same_question():
+def test_automatic_number_of_a_clusterer():
     X = corners(3)
     model = ECM("auto", random_state=0).fit(X)
     np.testing.assert_allclose(model.number_.support, number_of_clusters(X, random_state=0).support)
@@ -61,7 +61,7 @@ def test_result_does_not_depend_on_the_threads():
     pd.testing.assert_frame_equal(alone, together, check_exact=True)
 
 
-def test_weights_count():
+def test_weights():
     X = corners(3)
     weight = np.where(np.arange(120) < 80, 1.0, 0.0)
     assert number_of_clusters(X, sample_weight=weight, candidates=range(2, 8), random_state=0).best == 2
@@ -70,31 +70,31 @@ def test_weights_count():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"candidates": 3}, TypeError, "candidates must be a range or a sequence of integers"),
-        ({"candidates": [1, 2]}, ValueError, "candidates must be at least 2"),
-        ({"candidates": [50]}, ValueError, "candidates must hold a number of at most a third"),
-        ({"metric": 3}, ValueError, "metric must be the name of a metric or a callable, got 3"),
+        ({"candidates": 3}, TypeError, "candidates must be"),
+        ({"candidates": [1, 2]}, ValueError, "candidates .* got 1"),
+        ({"candidates": [50]}, ValueError, "candidates must contain"),
+        ({"metric": 3}, ValueError, "metric must be .* got 3"),
         ({"random_state": "one"}, ValueError, "random_state must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"sample_weight": [1, 2]}, ValueError, "sample_weight"),
         ({"metric": "precomputed"}, ValueError, "square"),
     ],
 )
-def test_bad_input_is_refused(options, error, words):
+def test_invalid_input(options, error, words):
     with pytest.raises(error, match=words):
         number_of_clusters(corners(2), **options)
 
 
-def test_a_few_objects_are_too_few():
-    with pytest.raises(ValueError, match="X must hold at least 6 objects, for three in each of two clusters, got 3"):
+def test_few_objects():
+    with pytest.raises(ValueError, match="X .* got 3"):
         number_of_clusters(np.arange(6.0).reshape(3, 2))
-    with pytest.raises(ValueError, match="X must hold at least 6 different objects"):
+    with pytest.raises(ValueError, match="X .* different objects"):
         number_of_clusters(np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0)
     six = np.array([[0.0], [0.1], [0.2], [5], [5.1], [5.2]])
     assert number_of_clusters(six, random_state=0).best == 2
 
 
-def test_many_peaks_speak_for_more_candidates():
+def test_many_peaks_add_candidates():
     rng = np.random.default_rng(0)
     centers = 12.0 * np.array([[i, j] for i in range(6) for j in range(6)])
     X = np.repeat(centers, 40, axis=0) + rng.normal(size=(1440, 2))

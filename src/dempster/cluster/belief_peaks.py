@@ -76,9 +76,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         "approximate": nearest-neighbor descent (needs ``dempster[neighbors]``). "auto": exact, unless there are more
         than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, for every ``n_jobs``. Only approximate neighbors are random.
+        The same seed gives identical results for any ``n_jobs``. Only approximate neighbors are random.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------

@@ -715,9 +715,9 @@ class BootClus(EvidentialClusterer):
         ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (also if other code has drawn from a RandomState
         or Generator).
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, for every ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
         joblib fits the samples, in processes or on a Dask cluster if it is configured so.
     verbose : int, default=0
         1 shows a progress bar.

@@ -463,9 +463,9 @@ CredalPartition, default="k-means++"
         Device that computes the sums over all objects; "cuda" is a GPU (needs torch, and X without missing values). A
         tensor stays on its device. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, for every ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 

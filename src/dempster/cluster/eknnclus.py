@@ -712,9 +712,9 @@ class EKNNClus(EvidentialClusterer):
     max_iter : int, default=100
         Maximum number of sweeps over the objects.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, for every ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 

@@ -113,7 +113,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     random_state : int, RandomState, Generator or None
         For k-means and for samples.
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------

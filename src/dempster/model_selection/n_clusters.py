@@ -312,7 +312,7 @@ def number_of_clusters(
     sample_weight : array-like of shape (n,), optional
     random_state : int, RandomState, Generator or None
     n_jobs : int or None, default=-1
-        Number of threads: -1 uses all processors, None one unless `joblib.parallel_config` sets another number.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""BootClus: what a user sees. Its numbers and its paper have files of their own."""
+"""BootClus: attributes, prediction, parameters and warm starts."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ def fitted(sample):
     return BootClus(3, mixture="EII", n_bootstraps=60, random_state=0).fit(sample.data)
 
 
-# ---- the estimator ---------------------------------------------------------------------------------------------------
+# ---- attributes ------------------------------------------------------------------------------------------------------
 
 
 def test_attributes(fitted, sample):
@@ -49,7 +49,7 @@ def test_attributes(fitted, sample):
     assert "60 fits of 3 components" in repr(fitted.bootstraps_)
 
 
-def test_intervals_and_the_beliefs_that_match_them(fitted, sample):
+def test_beliefs_match_the_intervals(fitted, sample):
     intervals = fitted.intervals_
     n = len(sample.data)
     assert len(intervals) == n * (n - 1) // 2
@@ -63,22 +63,22 @@ def test_intervals_and_the_beliefs_that_match_them(fitted, sample):
     np.testing.assert_allclose(frame.loc[[(0, 1), (1, 2)], "plausibility"], 1 - relations[:, 2])
     squares = np.sum((intervals.belief - intervals.lower) ** 2 + (intervals.plausibility - intervals.upper) ** 2)
     assert fitted.objective_ == pytest.approx(squares, rel=1e-5)
-    assert np.sqrt(squares / len(intervals) / 2) < 0.06  # the masses do match the intervals
+    assert np.sqrt(squares / len(intervals) / 2) < 0.06
     assert np.corrcoef(intervals.belief, intervals.lower)[0, 1] > 0.98
 
 
-def test_intervals_of_chosen_pairs(fitted, sample):
+def test_intervals_of_some_pairs(fitted, sample):
     pairs = [(3, 140), (0, 1), (77, 9)]
     fits = fitted.pair_probabilities(sample.data, pairs)
     assert fits.shape == (3, 60)
     bounds = fitted.pair_intervals(sample.data, pairs)
     np.testing.assert_allclose(bounds, np.quantile(fits, [0.05, 0.95], axis=1).T, atol=1e-6)
     assert bounds[1].tolist() == pytest.approx([fitted.intervals_.lower[0], fitted.intervals_.upper[0]], abs=1e-6)
-    with pytest.raises(ValueError, match="pairs must hold object numbers from 0 to 149"):
+    with pytest.raises(ValueError, match="pairs .* 0 to 149"):
         fitted.pair_probabilities(sample.data, [(0, 150)])
 
 
-def test_coverage_is_counted(fitted, sample):
+def test_coverage(fitted, sample):
     intervals = fitted.intervals_
     coverage = intervals.coverage(sample.posterior)
     truth = (sample.posterior @ sample.posterior.T)[np.triu_indices(150, 1)]
@@ -86,9 +86,9 @@ def test_coverage_is_counted(fitted, sample):
     assert coverage.belief == np.mean((intervals.belief <= truth) & (truth <= intervals.plausibility))
     assert coverage.confidence == np.mean((intervals.lower <= truth) & (truth <= intervals.upper))
     assert coverage.confidence_length == pytest.approx(np.mean(intervals.upper - intervals.lower))
-    order = [2, 0, 1]  # however the clusters are numbered
+    order = [2, 0, 1]  # The numbering of the clusters does not matter.
     assert intervals.coverage(sample.posterior[:, order]) == pytest.approx(coverage)
-    with pytest.raises(ValueError, match="posterior must be of shape"):
+    with pytest.raises(ValueError, match="posterior must be"):
         intervals.coverage(sample.posterior[:5])
 
 
@@ -104,7 +104,7 @@ def test_higher_confidence_gives_wider_intervals(sample):
 
 
 @pytest.mark.long
-def test_joblib_may_send_the_work_to_processes(sample):
+def test_joblib_processes(sample):
     model = BootClus(3, mixture="EII", n_bootstraps=25, random_state=7).fit(sample.data)
     with parallel_config("loky", n_jobs=2):
         other = clone(model).fit(sample.data)
@@ -113,7 +113,7 @@ def test_joblib_may_send_the_work_to_processes(sample):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_joblib_may_send_the_work_to_dask(sample):
+def test_joblib_dask(sample):
     distributed = pytest.importorskip("distributed")
     model = BootClus(3, mixture="EII", n_bootstraps=25, random_state=7).fit(sample.data)
     with (
@@ -125,25 +125,18 @@ def test_joblib_may_send_the_work_to_dask(sample):
 
 
 def test_fits_are_aligned(fitted):
-    """Component k is the same cluster in every fit, so that parameters can be averaged."""
     gap = np.linalg.norm(fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None], axis=3)
     assert (gap.argmin(axis=2) == np.arange(3)).all()
     swapped = np.array([[0.1, 0.9, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
     assert bootstrap._match_components(swapped, np.eye(3)).tolist() == [1, 0, 2]
-    both_first = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0, 0, 1.0]])  # two components most like the same one
+    both_first = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0, 0, 1.0]])  # two components most similar to the same one
     assert sorted(bootstrap._match_components(both_first, np.eye(3)).tolist()) == [0, 1, 2]
 
 
 # ---- new objects -----------------------------------------------------------------------------------------------------
 
 
-def test_old_objects_keep_their_masses(fitted, sample):
-    again = fitted.predict_mass(sample.data)
-    np.testing.assert_allclose(again.masses, fitted.credal_partition_.masses, atol=1e-9)
-    np.testing.assert_array_equal(fitted.predict(sample.data[::3]), fitted.labels_[::3])
-
-
-def test_new_objects_are_matched_with_the_remembered_ones(fitted, sample):
+def test_new_objects_match_the_intervals(fitted, sample):
     new = make_gaussian_mixture(1, 20, random_state=9)[0]
     masses = fitted.predict_mass(new).masses
     S, C = PairFamily.from_focal_sets(FOCAL_3).forms
@@ -157,16 +150,10 @@ def test_new_objects_are_matched_with_the_remembered_ones(fitted, sample):
         np.testing.assert_allclose(masses[i], expected, atol=1e-5)
 
 
-def test_an_object_nearby_has_almost_the_same_masses(fitted, sample):
-    moved = fitted.predict_mass(sample.data + 1e-7)
-    assert np.abs(moved.masses - fitted.credal_partition_.masses).mean() < 0.01
-    assert np.mean(moved.labels == fitted.labels_) > 0.98
-
-
 # ---- some pairs ------------------------------------------------------------------------------------------------------
 
 
-def test_some_pairs_tell_what_all_do():
+def test_some_pairs_agree_with_all_pairs():
     sample = make_gaussian_mixture(1, 600, as_bunch=True, random_state=2)
     options = {"mixture": "EII", "n_bootstraps": 60, "random_state": 0}
     every = BootClus(3, n_partners="all", **options).fit(sample.data)
@@ -181,7 +168,7 @@ def test_some_pairs_tell_what_all_do():
     np.testing.assert_allclose(some.predict_mass(sample.data).masses, some.credal_partition_.masses, atol=1e-9)
 
 
-def test_many_objects_by_default_look_at_some_pairs():
+def test_many_objects_use_references():
     X = make_gaussian_mixture(1, 2100, random_state=0)[0]
     model = BootClus(3, mixture="EII", n_bootstraps=10, random_state=0).fit(X)
     assert len(model.reference_indices_) < 600
@@ -207,8 +194,8 @@ def test_families(sample):
 
 def test_selected_pairs_are_those_of_similar_clusters():
     rng = np.random.default_rng(0)
-    centres = np.array([0.0, 3.0, 20.0, 23.0, 40.0])
-    X = (np.repeat(centres, 80) + rng.normal(size=400))[:, None]
+    centers = np.array([0.0, 3.0, 20.0, 23.0, 40.0])
+    X = (np.repeat(centers, 80) + rng.normal(size=400))[:, None]
     model = BootClus(5, mixture="E", n_bootstraps=10, focal_sets="selected", n_neighbor_clusters=1, random_state=0).fit(
         X
     )
@@ -219,10 +206,9 @@ def test_selected_pairs_are_those_of_similar_clusters():
 
 
 def test_the_empty_set_gets_no_mass(sample, fitted):
-    """A family that holds it may be given; every object belongs to some cluster under a mixture."""
-    given = FocalSets.from_sets(3, [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])
-    model = BootClus(3, mixture="EII", n_bootstraps=60, focal_sets=given, random_state=0).fit(sample.data)
-    assert model.focal_sets_ == given
+    family = FocalSets.from_sets(3, [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])
+    model = BootClus(3, mixture="EII", n_bootstraps=60, focal_sets=family, random_state=0).fit(sample.data)
+    assert model.focal_sets_ == family
     assert not model.credal_partition_.empty.any()
     np.testing.assert_allclose(model.credal_partition_.masses[:, 1:], fitted.credal_partition_.masses)
 
@@ -230,35 +216,34 @@ def test_the_empty_set_gets_no_mass(sample, fitted):
 # ---- mixtures --------------------------------------------------------------------------------------------------------
 
 
-def test_mixture_can_be_given(sample):
+def test_mixture_parameter(sample):
     own = ParsimoniousGaussianMixture(2, model="VVI", random_state=5)
     model = BootClus(3, mixture=own, n_bootstraps=5, random_state=0).fit(sample.data)
     assert model.mixture_.model_ == "VVI"
     assert model.n_clusters_ == 3
-    assert own.n_components == 2  # the one given is left alone
+    assert own.n_components == 2  # not changed
     assert not hasattr(own, "means_")
 
 
 def test_many_objects_are_fitted_as_closely_as_few():
-    """EM stops at a change of the log-likelihood, which grows with n: a fixed relative tolerance would leave the fits
-    of samples near their start, and the intervals too short (the spread of the means times sqrt(n) must not fall)."""
+    """The spread of the means times sqrt(n) must not decrease with n, as with a fixed relative tolerance of EM."""
     spread = []
     for n in (300, 6000):
         X = make_gaussian_mixture(1, n, random_state=3)[0]
         fits = BootClus(3, mixture="EII", n_bootstraps=60, n_partners=50, random_state=0).fit(X).bootstraps_
         spread.append(np.sqrt(n) * fits.means.std(axis=0).mean())
-    assert spread[1] == pytest.approx(2.05, abs=0.25)  # EM run to the end: 2.1
+    assert spread[1] == pytest.approx(2.05, abs=0.25)  # 2.1 if EM converges completely
     assert spread[1] > 0.8 * spread[0]
 
 
-def test_number_of_clusters_by_bic_or_by_the_family(sample):
+def test_number_of_clusters(sample):
     model = BootClus(None, mixture="EII", n_bootstraps=5, random_state=0).fit(sample.data)
     assert model.n_clusters_ == model.credal_partition_.n_clusters == 3
     given = BootClus(None, focal_sets=FocalSets.pairs(2), mixture="EII", n_bootstraps=5, random_state=0)
     assert given.fit(sample.data).n_clusters_ == 2
 
 
-# ---- what users bring ------------------------------------------------------------------------------------------------
+# ---- parameters and data ---------------------------------------------------------------------------------------------
 
 
 def test_progress_is_shown(sample, capsys):
@@ -271,34 +256,26 @@ def test_progress_is_shown(sample, capsys):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"confidence": 0.0}, "confidence must be a number above 0 and below 1, got 0.0"),
-        ({"confidence": 1}, "confidence must be a number above 0 and below 1, got 1"),
-        ({"confidence": 90}, "confidence must be"),
-        ({"n_bootstraps": 1}, "n_bootstraps must be an integer of at least 2"),
-        ({"n_partners": "some"}, "n_partners must be 'auto' or 'all' or an integer of at least 2, got 'some'"),
-        ({"mixture": "XXX"}, "mixture must be None or .*'VVV'.* or a ParsimoniousGaussianMixture, got 'XXX'"),
-        ({"n_clusters": 0}, "n_clusters must be None or 'auto' or an integer of at least 1"),
-        ({"focal_sets": FocalSets.pairs(4)}, "focal_sets is a family on 4 clusters, but n_clusters=3"),
-        ({"focal_sets": FocalSets.from_sets(3, [(0,), (1,), (0, 1, 2)])}, "focal_sets"),
+        ({"confidence": 1}, "confidence must be .* got 1"),
+        ({"n_bootstraps": 1}, "n_bootstraps must be"),
+        ({"n_partners": "some"}, "n_partners must be .* got 'some'"),
+        ({"mixture": "XXX"}, "mixture must be .* got 'XXX'"),
+        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"focal_sets": FocalSets.pairs(4)}, "focal_sets .* 4 clusters.* n_clusters=3"),
+        ({"focal_sets": FocalSets.from_sets(3, [(0,), (1,), (0, 1, 2)])}, "focal_sets must .* every single cluster"),
     ],
 )
-def test_bad_parameters(sample, parameters, message):
+def test_invalid_parameters(sample, parameters, message):
     with pytest.raises(ValueError, match=message):
         BootClus(**{"n_clusters": 3, "n_bootstraps": 5, **parameters}).fit(sample.data)
 
 
-def test_too_few_objects():
-    with pytest.raises(ValueError, match="n_samples=3 should be >= n_clusters=4"):
-        BootClus(4).fit(np.arange(6.0).reshape(3, 2))
-
-
 def test_identical_rows():
-    """Nothing to tell apart: refused. Rows that occur several times are fine and get the same masses."""
-    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects in X"):
+    with pytest.raises(ValueError, match="n_clusters=2"):
         BootClus(2, n_bootstraps=5).fit(np.ones((30, 2)))
-    with pytest.raises(ValueError, match="all its rows are equal"):
+    with pytest.raises(ValueError, match="X must .* equal"):
         BootClus(None, n_bootstraps=5).fit(np.ones((30, 2)))
-    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects in X"):
+    with pytest.raises(ValueError, match="n_clusters=3"):
         BootClus(3, n_bootstraps=5).fit(np.repeat([[0.0, 1.0], [2.0, 3.0]], 20, axis=0))
     X = make_gaussian_mixture(1, 80, random_state=0)[0]
     X = np.vstack([X, X[:40], X[:40]])
@@ -308,7 +285,6 @@ def test_identical_rows():
 
 
 def test_constant_column():
-    """It leaves the spherical models; one that needs its variance is refused with the reason."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=60) + np.repeat([0, 6], 30), np.ones(60)])
     model = BootClus(2, n_bootstraps=20, random_state=0).fit(X)
@@ -319,7 +295,6 @@ def test_constant_column():
 
 
 def test_samples_that_lose_a_cluster_are_drawn_again():
-    """A cluster of three objects is missing, or flat, in many samples."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(60, 2)), 20 + rng.normal(size=(4, 2))])
     model = BootClus(2, mixture="VVV", n_bootstraps=60, random_state=0).fit(X)
@@ -331,24 +306,22 @@ def test_samples_that_lose_a_cluster_are_drawn_again():
     assert other.n_redrawn_ == model.n_redrawn_
 
 
-def test_too_few_objects_for_any_sample(sample, monkeypatch):
-    """When every sample loses a cluster, that is said instead of drawing for ever."""
+def test_error_if_every_sample_loses_a_cluster(sample, monkeypatch):
     lost = SimpleNamespace(problem="component 1 collapsed", parameters=None)
     monkeypatch.setattr(bootstrap, "fit_em", lambda *a, **k: lost)
-    with pytest.raises(ValueError, match="101 bootstrap samples in a row lost a component .*component 1 collapsed"):
+    with pytest.raises(ValueError, match="101 bootstrap samples .*component 1 collapsed"):
         BootClus(3, mixture="EII", n_bootstraps=5, n_jobs=1).fit(sample.data)
 
 
 @pytest.fixture
 def fits(monkeypatch):
-    """A list that grows whenever mixtures are fitted."""
+    """Return a list with one entry for each fit of mixtures."""
     calls = []
     monkeypatch.setattr(bootclus, "fit_mixtures", lambda *arguments: calls.append(1) or fit_mixtures(*arguments))
     return calls
 
 
-def test_other_levels_from_the_same_samples(fits):
-    """With a warm start only what depends on the level is done again, with the result of a fit from nothing."""
+def test_warm_start(fits):
     X = make_gaussian_mixture(2, 60, random_state=0)[0]
     settings = {"n_clusters": 3, "n_bootstraps": 20, "mixture": "EEE", "random_state": 1}
     warm = BootClus(**settings).fit(X)
@@ -369,11 +342,11 @@ def test_other_levels_from_the_same_samples(fits):
 
 
 @pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
-def test_a_warm_start_notices_another_state_of_a_random_state(fits, kind):
+def test_warm_start_depends_on_the_random_state(fits, kind):
     X = make_gaussian_mixture(2, 60, random_state=0)[0]
     state = kind(3)
     warm = BootClus(3, n_bootstraps=5, mixture="EEE", warm_start=True, random_state=state).fit(X)
-    warm.set_params(confidence=0.5).fit(X)  # nobody has drawn from it
+    warm.set_params(confidence=0.5).fit(X)  # unchanged state
     assert len(fits) == 1
     state.normal()
     warm.fit(X)
@@ -385,9 +358,9 @@ def test_a_warm_start_notices_another_state_of_a_random_state(fits, kind):
     assert len(fits) == 5
 
 
-def test_every_model_that_is_tried_is_told():
-    said = []
-    with heard_by(lambda name, done, total, unit, note: said.append((unit, note))):
+def test_progress_of_models_and_samples():
+    notes = []
+    with heard_by(lambda name, done, total, unit, note: notes.append((unit, note))):
         BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(make_gaussian_mixture(1, 60, random_state=0)[0])
-    assert said[0] == ("models", "2 components, EII")
-    assert ("samples", "") in said
+    assert notes[0] == ("models", "2 components, EII")
+    assert ("samples", "") in notes

@@ -1,11 +1,10 @@
-"""The numbers of BootClus: quantiles of pairs, probabilities under many fits, masses that match intervals."""
+"""Computations of BootClus: quantiles of pairs, posteriors under many fits, masses that match intervals."""
 
 import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.bootclus import Bootstraps, PairFamily, PairIntervals, all_pair_intervals, draw_references
-from dempster.datasets.generators import gaussian_posterior
+from dempster.cluster.bootclus import Bootstraps, PairFamily, all_pair_intervals, draw_references
 from dempster.optimize.blocks import block_map
 from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
 from dempster.optimize.row_fit import descend_intervals
@@ -16,10 +15,10 @@ FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 
 
 def posteriors(n, c, n_fits, seed=0, concentration=0.3):
-    """(n, c, B) random probabilities, some of them certain."""
+    """Return random probabilities (n, c, B), some of them certain."""
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(c, concentration), (n, n_fits)).astype(np.float32)
-    P[0], P[1] = np.eye(c)[0], np.eye(c)[c - 1]  # products that are all equal: 0, 1
+    P[0], P[1] = np.eye(c)[0], np.eye(c)[c - 1]  # products that are all 0 or 1
     P[2] = np.float32(1e-12)
     P[2, :, 0] = 1
     return np.ascontiguousarray(P.transpose(0, 2, 1))
@@ -27,7 +26,7 @@ def posteriors(n, c, n_fits, seed=0, concentration=0.3):
 
 @pytest.mark.parametrize("n_fits", [1, 2, 3, 21, 100, 101, 500])
 @pytest.mark.parametrize("confidence", [0.001, 0.5, 0.8, 0.9, 0.95, 0.999])
-def test_quantiles_are_those_of_numpy(n_fits, confidence):
+def test_quantiles_equal_those_of_numpy(n_fits, confidence):
     P = posteriors(8, 3, n_fits, seed=n_fits)
     values = np.einsum("ikb,jkb->ijb", P.astype(float), P.astype(float))
     expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=2)
@@ -51,7 +50,6 @@ def test_quantiles_are_those_of_numpy(n_fits, confidence):
 
 @pytest.mark.parametrize("name", ["bootclus_ci_iris", "bootclus_ci_faithful"])
 def test_intervals_of_given_mixtures(reference, name):
-    """From the parameters of the replicates to the bounds, as the R package has them."""
     case = reference(name)
     n_fits = case.parameters["B"]
     fits = Bootstraps(case["boot_pro"], case["boot_mean"], case["boot_cov"], np.zeros(n_fits), 0)
@@ -61,23 +59,6 @@ def test_intervals_of_given_mixtures(reference, name):
     with block_map(2) as apply:
         bounds = np.stack(all_pair_intervals(P, case.parameters["conf"], apply))
     case.assert_equal("CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape))
-
-
-def test_posteriors_of_all_fits():
-    rng = np.random.default_rng(0)
-    means = rng.normal(0, 3, (4, 3, 2))
-    root = rng.normal(0, 1, (4, 3, 2, 2))
-    covariances = root @ root.swapaxes(2, 3) + 0.1 * np.eye(2)
-    proportions = rng.dirichlet(np.ones(3), 4)
-    X = rng.normal(0, 3, (150, 2))
-    X[0] = 1e4  # far away, where densities underflow
-    fits = Bootstraps(proportions, means, covariances, np.zeros(4), 0)
-    with block_map(2) as apply:
-        P = fits.posteriors(X, apply)
-    for b in range(4):
-        expected = gaussian_posterior(X, proportions[b], means[b], covariances[b])
-        np.testing.assert_allclose(P[:, :, b], expected, atol=1e-6)
-    assert np.isfinite(P).all()
 
 
 # ---- masses that match intervals -------------------------------------------------------------------------------------
@@ -92,7 +73,6 @@ def problem(lower, upper):
 
 @pytest.mark.parametrize("name", ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"])
 def test_masses_of_given_bounds(reference, name):
-    """The same bounds and the same start lead to the masses of the R package."""
     case = reference(name)
     family = PairFamily.from_focal_sets(FocalSets(case["F"].astype(bool)))
     targets = problem(case["P_lower"], case["P_upper"])
@@ -115,7 +95,7 @@ def test_masses_of_given_bounds(reference, name):
 
 
 @pytest.mark.parametrize("family", [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)])
-def test_objective_is_what_it_says_and_never_rises(family):
+def test_objective_never_increases(family):
     rng = np.random.default_rng(0)
     n = 30
     bounds = np.sort(rng.random((2, n, n)), axis=0)
@@ -126,7 +106,7 @@ def test_objective_is_what_it_says_and_never_rises(family):
     assert (np.diff(history) <= 1e-9 * history[0]).all()
     assert (masses >= 0).all()
     np.testing.assert_allclose(masses.sum(axis=1), 1)
-    naive = 0.0  # equation 7 of the paper, pair by pair and set by set
+    naive = 0.0  # equation 7 of the paper
     sets = list(family)
     for i in range(n):
         for j in range(i + 1, n):
@@ -141,7 +121,7 @@ def test_objective_is_what_it_says_and_never_rises(family):
     assert history[-1] == pytest.approx(naive, rel=1e-9)
 
 
-def test_intervals_that_some_masses_have_exactly_are_found():
+def test_exact_intervals_are_recovered():
     rng = np.random.default_rng(1)
     truth = CredalPartition(rng.dirichlet(np.full(6, 0.3), 60), FOCAL_3)
     relations = truth.relational().to_dense()
@@ -158,20 +138,12 @@ def test_intervals_that_some_masses_have_exactly_are_found():
 # ---- reference objects and their intervals --------------------------------------------------------------------------
 
 
-def test_references_come_from_every_cluster():
+def test_references_of_every_cluster():
     labels = np.repeat([0, 1, 2], [970, 25, 5])
-    chosen = draw_references(labels, 100, np.random.default_rng(0))
-    assert len(np.unique(chosen)) == len(chosen)
-    counts = np.bincount(labels[chosen])
+    rows = draw_references(labels, 100, np.random.default_rng(0))
+    assert len(np.unique(rows)) == len(rows)
+    counts = np.bincount(labels[rows])
     assert counts[0] >= 90
     assert counts[1] >= 20
     assert counts[2] == 5
     assert draw_references(labels, 5000, np.random.default_rng(0)).tolist() == list(range(1000))
-
-
-def test_pair_intervals_object_stands_alone():
-    partition = CredalPartition.from_rough([[True, False], [True, True], [False, True]])
-    intervals = PairIntervals(partition, np.array([0, 2]), np.array([0.0]), np.array([0.5]), 0.5)
-    assert intervals.pairs.tolist() == [[0, 2]]
-    assert (intervals.belief.tolist(), intervals.plausibility.tolist()) == ([0.0], [0.0])
-    assert repr(intervals) == "PairIntervals(1 pairs of 2 objects, confidence 0.5)"

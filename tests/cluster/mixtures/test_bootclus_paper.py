@@ -1,4 +1,4 @@
-"""BootClus and its paper: calibration on simulated data, and the real data of Denoeux (2020)."""
+"""BootClus on the simulated and real data of Denoeux (2020)."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def iris():
 
 
 def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
-    """Mean coverage of [Bel, Pl] and of the confidence intervals over simulated datasets of 300 objects."""
+    """Return the mean coverage of both intervals over simulated datasets of 300 objects."""
     found = {}
     for seed in range(first_seed, first_seed + n_datasets):
         sample = make_gaussian_mixture(mixture, as_bunch=True, random_state=seed)
@@ -37,7 +37,7 @@ def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
 
 
 @pytest.mark.long
-def test_calibration_of_a_right_model_and_of_a_wrong_one():
+def test_calibration_of_a_correct_and_a_wrong_model():
     """A small version of Tables 2 and 3: 12 datasets, 60 samples."""
     right = coverages(1, ["EII"], 12, 60, [0.9])["EII", 0.9]
     assert 0.8 < right[1] < 0.98  # 0.90 in the paper
@@ -69,31 +69,30 @@ def test_calibration_of_the_paper(mixture, model):
 
 
 def by_species(partition, y, classes):
-    """Rows: classes; columns: sets of classes, each cluster named after the class most frequent in it."""
+    """Return the focal sets and the best sets, with each cluster named after its most frequent class."""
     names = [int(np.bincount(y[partition.labels == k], minlength=len(classes)).argmax()) for k in range(len(classes))]
     sets = [frozenset(names[k] for k in s) for s in partition.focal_sets]
-    chosen = [sets[s] for s in partition.masses.argmax(axis=1)]
-    return sets, chosen
+    return sets, [sets[s] for s in partition.masses.argmax(axis=1)]
 
 
 def test_iris(iris):
-    """Section 4.2, tables 5 and 6: five versicolor are called virginica by the mixture; four of them are in doubt."""
+    """Section 4.2, tables 5 and 6: of five misclassified versicolor, four are ambiguous."""
     X, y = iris
     model = BootClus(3, focal_sets="pairs", n_bootstraps=500, random_state=0).fit(X)
     assert model.mixture_.model_ == "VEV"
     hard = model.mixture_.predict(X)
     assert adjusted_rand_score(y, hard) == pytest.approx(0.90, abs=0.005)
     assert adjusted_rand_score(y, model.labels_) > 0.88
-    sets, chosen = by_species(model.credal_partition_, y, range(3))
+    sets, best = by_species(model.credal_partition_, y, range(3))
     doubt, virginica = frozenset({1, 2}), frozenset({2})
     masses = model.credal_partition_.masses
     published = {69: 0.991, 71: 0.918, 73: 0.795, 78: 0.897}
     for number, mass in published.items():
         assert masses[number - 1, sets.index(doubt)] == pytest.approx(mass, abs=0.1)
-        assert chosen[number - 1] == doubt
+        assert best[number - 1] == doubt
     assert masses[84 - 1, sets.index(virginica)] == pytest.approx(0.882, abs=0.1)
     columns = [frozenset({0}), frozenset({1}), virginica, doubt]
-    table = [[sum(chosen[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)]
+    table = [[sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)]
     np.testing.assert_allclose(table, [[50, 0, 0, 0], [0, 38, 1, 11], [0, 0, 47, 3]], atol=4)
 
 
@@ -107,11 +106,11 @@ def test_diabetes(shared_data):
     assert adjusted_rand_score(y, hard) == pytest.approx(0.66, abs=0.005)
     names = [int(np.bincount(y[hard == k], minlength=3).argmax()) for k in range(3)]
     np.testing.assert_array_equal(confusion_matrix(y, np.array(names)[hard]), [[26, 9, 1], [4, 72, 0], [6, 0, 27]])
-    _, chosen = by_species(model.credal_partition_, y, range(3))
+    _, best = by_species(model.credal_partition_, y, range(3))
     columns = [frozenset(s) for s in [(0,), (1,), (2,), (0, 1)]]
-    table = np.array([[sum(chosen[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)])
+    table = np.array([[sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)])
     np.testing.assert_allclose(table, [[18, 6, 0, 8], [2, 68, 0, 6], [2, 0, 25, 0]], atol=5)
-    rest = [np.sum(y == k) - table[k].sum() for k in range(3)]  # on the pair of the overt with another class
+    rest = [np.sum(y == k) - table[k].sum() for k in range(3)]  # on pairs of overt with another class
     np.testing.assert_allclose(rest, [4, 0, 6], atol=5)
 
 
@@ -122,10 +121,7 @@ def cells(shared_data, seed):
 
 @pytest.mark.long
 def test_gvhd(shared_data):
-    """Seven clusters of 1,000 cells: the pairs of mutually most similar clusters (K = 2) are as many as in other draws.
-
-    Which cells the paper drew is not known: it has five pairs, draws of ours have three to six.
-    """
+    """Pairs of mutually most similar clusters (K = 2): five in the paper, three to six in other draws of cells."""
     X = cells(shared_data, 11)
     model = BootClus(7, focal_sets="selected", mixture="VVV", n_bootstraps=30, random_state=0).fit(X)
     posterior = model.mixture_.predict_proba(X)
@@ -142,13 +138,13 @@ def test_gvhd(shared_data):
 
 @pytest.mark.long
 def test_gvhd_model(shared_data):
-    """BIC chooses the model without constraints and seven clusters for this draw (for others VEV or VVE, 6 to 9)."""
+    """BIC selects VVV and seven clusters for this draw (VEV or VVE and 6 to 9 clusters for others)."""
     model = BootClus(None, n_bootstraps=100, random_state=0).fit(cells(shared_data, 8))
     assert (model.mixture_.model_, model.n_clusters_) == ("VVV", 7)
 
 
 def test_ambiguous_objects_between_three_close_clusters():
-    """Examples 3 and 4: most mass on a pair for some objects, on one cluster for most."""
+    """Examples 3 and 4: some objects have their largest mass on a pair."""
     rng = np.random.default_rng(5)
     X = np.array([[0, 1], [1, 0], [1, 1]])[np.arange(30) % 3] + np.sqrt(0.1) * rng.normal(size=(30, 2))
     model = BootClus(3, focal_sets="pairs", mixture="EII", n_bootstraps=300, random_state=0).fit(X)

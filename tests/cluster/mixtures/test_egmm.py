@@ -1,4 +1,4 @@
-"""Evidential Gaussian mixture: the density by SciPy, EM step by step, and what a user sees."""
+"""Evidential Gaussian mixture: densities of SciPy, EM steps, starts, errors."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from dempster.cluster import EGMM, BeliefPeaks
 
 
 def joint_densities(model, X):
-    """(n, f) weight times density of every component."""
+    """Return weight times density (n, f) of every component."""
     out = np.zeros((len(X), len(model.focal_sets_)))
     for j, clusters in enumerate(model.focal_sets_):
         if clusters:
@@ -26,7 +26,7 @@ def joint_densities(model, X):
 
 
 def em_step(model, X, ridge):
-    """One step of EM as the formulas say, by loops."""
+    """Compute one EM step with loops."""
     masses = joint_densities(model, X)
     masses /= masses.sum(axis=1, keepdims=True)
     sets, c = list(model.focal_sets_), model.n_clusters
@@ -57,8 +57,7 @@ def test_masses_and_densities(family):
     assert model.ebic_ == pytest.approx(model.log_likelihood_ - (g - 1 + 3 * 4 + 10) * np.log(150) / 2)
 
 
-def test_em_by_the_formulas():
-    """A fixed point of EM as written in the paper, and a step before it as well."""
+def test_em_steps():
     X, _ = make_blobs(80, 2, centers=3, random_state=1)
     ridge = 1e-3 * X.var(axis=0).mean()
     model = EGMM(3, focal_sets="full", reg_covar=1e-3, tol=1e-15, max_iter=20_000, random_state=0).fit(X)
@@ -81,7 +80,7 @@ def test_em_by_the_formulas():
     st.sampled_from(["simple", "pairs", "full"]),
     st.sampled_from([1e-6, 1e-2, 0.5]),
 )
-def test_likelihood_never_falls(seed, family, ridge):
+def test_likelihood_never_decreases(seed, family, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = EGMM(3, focal_sets=family, reg_covar=ridge, n_init=1, max_iter=40, tol=0, random_state=seed)
@@ -128,7 +127,7 @@ def test_empty_set():
     assert adjusted_rand_score(y, given_sets.labels_) > 0.95
 
 
-def test_places_far_from_the_origin_and_unlikely_objects():
+def test_far_from_the_origin_and_outliers():
     X, y = make_blobs(12_000, 3, centers=3, random_state=0)
     near, far = (EGMM(3, n_init=2, random_state=0).fit(X + shift) for shift in (0, 1e6))
     assert adjusted_rand_score(y, near.labels_) > 0.95
@@ -137,16 +136,6 @@ def test_places_far_from_the_origin_and_unlikely_objects():
     assert near.score_samples(X[:1] + 100)[0] < near.score_samples(X).min()
     single = EGMM(3, n_init=2, random_state=0).fit(X[:500].astype(np.float32))
     assert single.means_.dtype == np.float32
-
-
-def test_weights_count_as_repetitions_in_the_likelihood():
-    X, _ = make_blobs(80, 2, centers=3, random_state=5)
-    weights = np.random.default_rng(0).integers(0, 4, 80)
-    a = EGMM(3, random_state=0, tol=1e-12).fit(X, sample_weight=weights)
-    b = EGMM(3, random_state=0, tol=1e-12).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(a.means_, b.means_, atol=1e-5)
-    assert a.log_likelihood_ == pytest.approx(b.log_likelihood_)
-    assert a.ebic_ == pytest.approx(b.ebic_)
 
 
 def test_large_data_start_on_a_sample():
@@ -171,17 +160,17 @@ def test_starting_partition_means_and_peaks():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
-        ({"reg_covar": -1}, "reg_covar must be a number of at least 0, got -1"),
-        ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
-        ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "every single cluster"),
+        ({"n_clusters": 0}, "n_clusters must be .* got 0"),
+        ({"reg_covar": -1}, "reg_covar must be .* got -1"),
+        ({"focal_sets": FocalSets.simple(3)}, "focal_sets .* n_clusters=2"),
+        ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "focal_sets"),
         ({"init": "middle"}, "init must be"),
         ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
-        ({"init": CredalPartition.from_hard([0, 1])}, "partition of 30 objects into 2 clusters"),
-        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"init": CredalPartition.from_hard([0, 1])}, "init"),
+        ({"n_clusters": 31}, "n_clusters=31"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match=message):
         EGMM(**{"n_clusters": 2, **change}).fit(X)
@@ -196,5 +185,5 @@ def test_flat_and_few_data():
     few = EGMM(3, random_state=0).fit([[0.0, 0], [5, 5], [9, 0]])
     assert sorted(few.labels_.tolist()) == [0, 1, 2]
     assert (EGMM(1).fit(X).labels_ == 0).all()
-    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+    with pytest.raises(ValueError, match="n_clusters=3"):
         EGMM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))

@@ -1,4 +1,4 @@
-"""The kernel of BootClus, beside densities of scipy."""
+"""Kernel of BootClus, compared with densities of SciPy."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,13 @@ def test_posteriors_against_densities(n_fits):
     proportions, means = rng.dirichlet(np.ones(c), n_fits), rng.normal(size=(n_fits, c, d))
     fits = Bootstraps(proportions, means, covariances, np.zeros(n_fits), 0)
     X = rng.normal(size=(70, d))
-    found = fits.posteriors(X)
-    assert found.dtype == np.float32
+    P = fits.posteriors(X)
+    assert P.dtype == np.float32
     for b in range(n_fits):
         joint = np.column_stack(
             [proportions[b, k] * multivariate_normal(means[b, k], covariances[b, k]).pdf(X) for k in range(c)]
         )
-        np.testing.assert_allclose(found[:, :, b], joint / joint.sum(axis=1, keepdims=True), rtol=1e-6)
+        np.testing.assert_allclose(P[:, :, b], joint / joint.sum(axis=1, keepdims=True), rtol=1e-6)
     in_blocks = fits.posteriors(X, lambda function, arguments: [function(*each) for each in arguments])
-    np.testing.assert_array_equal(in_blocks, found)
+    np.testing.assert_array_equal(in_blocks, P)
+    assert np.isfinite(fits.posteriors(X + 1e4)).all()  # where densities underflow

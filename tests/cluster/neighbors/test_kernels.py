@@ -1,4 +1,4 @@
-"""Kernels over graphs and tables of neighbours, beside the same loops written naively."""
+"""Kernels on graphs and tables of neighbors, compared with naive loops."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dempster.cluster.eknnclus import agreement, neighbor_masses, relabel, symme
 
 
 def graph(seed, n=40, *, symmetric=True, integer=np.int32):
-    """Compressed rows in which the last object is alone."""
+    """Return compressed rows in which the last row has no neighbors."""
     rng = np.random.default_rng(seed)
     W = np.where(rng.random((n, n)) < 0.2, rng.integers(1, 4, (n, n)) / 2.0, 0.0)
     W = np.maximum(W, W.T) if symmetric else W
@@ -85,7 +85,7 @@ def test_masses_against_dempsters_rule(integer):
     r = np.expm1([np.bincount(labels, row, minlength=3) for row in W])
     total = 1 + r.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(out, np.hstack([np.zeros((len(W), 1)), r / total, 1 / total]), rtol=1e-13)
-    assert out[-1].tolist() == [0, 0, 0, 0, 1]  # no neighbours
+    assert out[-1].tolist() == [0, 0, 0, 0, 1]  # no neighbors
 
 
 def test_indices_of_a_graph_are_checked():
@@ -108,7 +108,7 @@ def test_indices_of_a_graph_are_checked():
 
 
 def table(seed, n=30, k=6):
-    """Neighbours nearest first, some of them at no distance or equally near."""
+    """Return sorted neighbors, some of them at equal distances or distance zero."""
     rng = np.random.default_rng(seed)
     index = np.argsort(rng.random((n, n)), axis=1)[:, :k].astype(np.int32)
     return index, np.sort(rng.integers(0, 5, (n, k)) / 4.0, axis=1)
@@ -147,7 +147,7 @@ def test_labels_follow_the_nearest_of_higher_belief():
     order, nearest = np.array([2, 0, 3, 1, 4]), np.array([2, 0, -1, 2, -1])
     labels = np.array([-1, -1, 0, 1, -1])
     follow(order, nearest, labels)
-    assert labels.tolist() == [0, 0, 0, 1, -1]  # who follows nobody stays without a label
+    assert labels.tolist() == [0, 0, 0, 1, -1]  # a row without a higher one has no label
     for wrong in (-2, 5):
         nearest[0] = wrong
         with pytest.raises(ValueError, match=f"nearest must be at least -1 and below n = 5, got {wrong}"):

@@ -1,4 +1,4 @@
-"""BPEC: the numbers of the established program, its own criterion, and what a user sees."""
+"""BPEC: reference values, adaptive metrics, number of clusters, errors."""
 
 import numpy as np
 import pytest
@@ -36,27 +36,26 @@ def test_reference(reference, name):
 
 
 def test_reference_with_another_exponent(reference):
-    """The established program keeps exponent 2 in the scatter matrices when beta is not 2, ours the exponent of the
-    criterion: with its metrics our masses are its masses, with our metrics the criterion is lower."""
+    """The reference program uses exponent 2 in the scatter matrices for every beta; our criterion is lower."""
     case = reference("bpec_iris_simple_noomega_maha")
     p = case.parameters
     theirs = prototypes(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], case["S"])
     case.assert_equal("mass", theirs.masses(case["x"], one_thread))
     model = fitted(case)
     assert model.objective_ < float(case["crit"])
-    assert model.history_[0] == pytest.approx(case["crit_trace"][0], rel=1e-9)  # before any metric is learnt
+    assert model.history_[0] == pytest.approx(case["crit_trace"][0], rel=1e-9)  # with the first metric
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
 
 
-def test_no_other_metric_is_better(reference):
-    """At the end a small change of the metrics, of determinant one, only raises the criterion."""
+def test_metrics_are_a_minimum(reference):
+    """Small changes of the metrics, of determinant one, increase the criterion."""
     case = reference("bpec_iris_simple_noomega_maha")
     model = fitted(case)
     rng = np.random.default_rng(0)
     for _ in range(20):
         changed = model.metric_matrices_ @ (np.eye(4) + 1e-2 * rng.normal(size=(3, 4, 4)))
         changed = changed @ changed.transpose(0, 2, 1)
-        changed = np.stack([np.linalg.cholesky(m) for m in changed])  # roots: squares of them are close to the metrics
+        changed = np.stack([np.linalg.cholesky(m) for m in changed])
         values, vectors = np.linalg.eigh(np.einsum("kde,kfe->kdf", changed, changed))
         nearby = np.einsum("kde,ke,kfe->kdf", vectors, np.sqrt(values), vectors)
         nearby /= np.linalg.det(nearby)[:, None, None] ** 0.25
@@ -85,7 +84,7 @@ def test_published_results(shared_data, name, printed):
 
 
 @pytest.mark.long
-def test_centres_of_large_data(shared_data):
+def test_centers_of_large_data(shared_data):
     X, y = shared_data("birch1")
     model = BPEC().fit(X)
     assert model.n_clusters_ == 100
@@ -109,7 +108,7 @@ def test_number_of_clusters(blobs):
     assert BPEC(init=X[:2]).fit(X).n_clusters_ == 2
     assert BPEC(init=BeliefPeaks(6)).fit(X).n_clusters_ == 6
     assert adjusted_rand_score(y, BPEC().fit(X).labels_) > 0.9
-    with pytest.raises(ValueError, match="init finds 6 belief peaks, but n_clusters=5"):
+    with pytest.raises(ValueError, match="init .* n_clusters=5"):
         BPEC(5, init=BeliefPeaks(6)).fit(X)
 
 
@@ -124,7 +123,7 @@ def test_predicting_the_training_objects_gives_their_masses(blobs, metric):
     assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
 
 
-def test_masses_are_those_of_ecm_for_the_same_prototypes(blobs):
+def test_masses_of_ecm_with_the_same_prototypes(blobs):
     X, _ = blobs
     ecm = ECM(5, random_state=0, tol=1e-14, max_iter=5000).fit(X)
     model = BPEC(init=ecm.cluster_centers_, delta=ecm.delta_).fit(X)
@@ -155,33 +154,27 @@ def test_elongated_clusters():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be None or 'auto' or an integer of at least 1, got 0"),
-        ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be 'auto' or a number above 1 and at most 50, got 1"),
-        ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
-        ({"metric": "cosine"}, "metric must be 'euclidean' or 'adaptive', got 'cosine'"),
-        ({"n_clusters": 2, "focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
-        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
-        ({"init": "k-means++"}, "init must be 'belief-peaks' or a BeliefPeaks or an array"),
+        ({"n_clusters": 0}, "n_clusters must be .* got 0"),
+        ({"alpha": -1}, "alpha must be .* got -1"),
+        ({"beta": 1}, "beta must be .* got 1"),
+        ({"delta": 0}, "delta must be .* got 0"),
+        ({"metric": "cosine"}, "metric must be .* got 'cosine'"),
+        ({"n_clusters": 2, "focal_sets": FocalSets.simple(3)}, "focal_sets .* n_clusters=2"),
+        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "focal_sets"),
+        ({"init": "k-means++"}, "init must be"),
         ({"init": np.zeros((2, 3))}, r"init must have shape \(2, 2\)"),
         ({"n_clusters": 3, "init": np.zeros((2, 2))}, r"init must have shape \(3, 2\)"),
         ({"init": np.full((2, 2), np.nan)}, "init must be finite"),
-        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"n_clusters": 31}, "n_clusters=31"),
     ],
 )
-def test_clear_errors(change, message):
+def test_invalid_parameters(change, message):
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match=message):
         BPEC(**change).fit(X)
 
 
-def test_bad_data():
-    X, _ = make_blobs(30, 2, centers=2, random_state=0)
-    with pytest.raises(ValueError, match="minimum of 2"):
-        BPEC().fit(X[:1])
-
-
-def test_a_refit_with_given_centres_forgets_the_peaks(blobs):
+def test_a_fit_with_given_centers_removes_the_peaks(blobs):
     X, _ = blobs
     model = BPEC().fit(X)
     assert model.belief_peaks_.n_clusters_ == 5
@@ -189,6 +182,6 @@ def test_a_refit_with_given_centres_forgets_the_peaks(blobs):
     assert not hasattr(model, "belief_peaks_")
 
 
-def test_one_object_with_given_centre():
+def test_one_object_with_a_given_center():
     model = BPEC(init=[[0.0, 0.0]]).fit([[1.0, 1.0]])
     assert model.labels_.tolist() == [0]
