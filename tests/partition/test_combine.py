@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.partition import combine_partitions, consistency_index, credal_rand_index, pairwise_nonspecificity
-from dempster.partition.combine import _Recovery, combine_relations
+from dempster.partition.combine import _PartitionFit, combine_relations
 from dempster.partition.relational import pair_forms
 from tests.strategies import partitions, random_masses
 
@@ -39,7 +39,7 @@ def test_sweeps_never_lower_the_index(target, seed):
     pairs = np.column_stack(np.triu_indices(len(target), 1))
     relation = target.relational().masses
     family = FocalSets.full(target.n_clusters)
-    problem = _Recovery(pairs, relation, family, len(target))
+    problem = _PartitionFit(pairs, relation, family, len(target))
     masses = rng.dirichlet(np.ones(len(family)), len(target))
     index = [problem.index(masses)]
     for _ in range(15):
