@@ -28,7 +28,7 @@ NAMED_FETCHERS = [
 
 
 @pytest.mark.parametrize("make", GENERATORS)
-def test_same_seed_same_data_and_another_seed_other_data(make):
+def test_seeds(make):
     X, y = make(n_samples=101, random_state=3)
     again_X, again_y = make(n_samples=101, random_state=3)
     other_X, _ = make(n_samples=101, random_state=4)
@@ -42,18 +42,10 @@ def test_same_seed_same_data_and_another_seed_other_data(make):
 
 
 @pytest.mark.parametrize("make", GENERATORS)
-def test_a_random_state_object_advances(make):
-    rng = np.random.RandomState(0)
-    first, _ = make(n_samples=20, random_state=rng)
-    second, _ = make(n_samples=20, random_state=rng)
-    assert not np.array_equal(first, second)
-
-
-@pytest.mark.parametrize("make", GENERATORS)
 @pytest.mark.parametrize(
     ("n_samples", "error"), [(-1, ValueError), (0, ValueError), (2.5, TypeError), (True, TypeError)]
 )
-def test_bad_n_samples_is_named(make, n_samples, error):
+def test_invalid_n_samples(make, n_samples, error):
     with pytest.raises(error, match=rf"n_samples must be .*{n_samples}"):
         make(n_samples=n_samples)
 
@@ -61,35 +53,35 @@ def test_bad_n_samples_is_named(make, n_samples, error):
 @pytest.mark.parametrize(
     ("arguments", "name"), [({"radius": 0}, "radius"), ({"noise": -1}, "noise"), ({"noise": np.inf}, "noise")]
 )
-def test_bad_shape_of_bananas_is_named(arguments, name):
-    with pytest.raises(ValueError, match=f"{name} must be a finite number"):
+def test_invalid_parameters_of_bananas(arguments, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
         ed.make_bananas(**arguments)
-    with pytest.raises(TypeError, match=f"{name} must be a finite number"):
+    with pytest.raises(TypeError, match=f"{name} must be"):
         ed.make_bananas(**{name: "wide"})
 
 
 @pytest.mark.parametrize("mixture", [0, 7, "1", None, True, 1.0])
-def test_unknown_mixture_is_named(mixture):
-    with pytest.raises(ValueError, match="mixture must be 1, 2 or 3"):
+def test_invalid_mixture(mixture):
+    with pytest.raises(ValueError, match="mixture must be"):
         ed.make_gaussian_mixture(mixture)
 
 
-def test_class_sizes_share_the_remainder():
+def test_class_sizes():
     assert np.bincount(ed.make_fourclass(403, random_state=0)[1]).tolist() == [101, 101, 101, 100]
     assert np.bincount(ed.make_bananas(11, random_state=0)[1]).tolist() == [6, 5]
     assert np.bincount(ed.make_circles(500, random_state=0)[1]).tolist() == [200, 300]
     assert len(ed.make_circles(1, random_state=0)[0]) == 1
 
 
-def test_fourclass_is_a_bivariate_t_with_five_degrees_of_freedom():
+def test_fourclass_distribution():
     X, y = ed.make_fourclass(40_000, random_state=0)
-    centred = X - FOURCLASS_CENTERS[y]
+    gap = X - FOURCLASS_CENTERS[y]
     for k in range(4):
-        assert np.abs(np.median(centred[y == k], axis=0)).max() < 0.06
+        assert np.abs(np.median(gap[y == k], axis=0)).max() < 0.06
     for direction in ([1, 0], [0, 1], [0.6, 0.8]):
-        assert stats.kstest(centred @ direction, stats.t(5).cdf).pvalue > 1e-3
-    # Squared norm over 2 is F(2, 5) only if both coordinates share their denominator.
-    assert stats.kstest((centred**2).sum(axis=1) / 2, stats.f(2, 5).cdf).pvalue > 1e-3
+        assert stats.kstest(gap @ direction, stats.t(5).cdf).pvalue > 1e-3
+    # The squared norm over 2 is F(2, 5) only if both coordinates have the same denominator.
+    assert stats.kstest((gap**2).sum(axis=1) / 2, stats.f(2, 5).cdf).pvalue > 1e-3
 
 
 def test_fourclass_agrees_with_the_published_sample(shared_data):
@@ -97,7 +89,7 @@ def test_fourclass_agrees_with_the_published_sample(shared_data):
     X, y = ed.make_fourclass(40_000, random_state=0)
     for k in range(4):
         ours, theirs = X[y == k], published[labels == k]
-        # Standard error of a median of 100 t(5) values is about 0.13.
+        # The standard error of a median of 100 t(5) values is about 0.13.
         assert np.abs(np.median(ours, axis=0) - np.median(theirs, axis=0)).max() < 0.5
         spread = np.subtract(*np.percentile(theirs, [75, 25], axis=0)) / np.subtract(
             *np.percentile(ours, [75, 25], axis=0)
@@ -107,7 +99,7 @@ def test_fourclass_agrees_with_the_published_sample(shared_data):
     assert stats.ks_2samp(pooled, (published - FOURCLASS_CENTERS[labels]).ravel()).pvalue > 0.01
 
 
-def test_bananas_agree_with_the_reference_for_its_draws(reference):
+def test_bananas_reference(reference):
     case = reference("bananas_generator")
     X, y = bananas_from_draws(
         (case["u1"], case["u2"]), (case["e1"], case["e2"]), case.parameters["r"], case.parameters["s"]
@@ -116,12 +108,12 @@ def test_bananas_agree_with_the_reference_for_its_draws(reference):
     np.testing.assert_array_equal(y, case["y"])
 
 
-def test_noiseless_bananas_lie_on_their_arcs():
+def test_bananas_without_noise():
     X, y = ed.make_bananas(1000, radius=2.0, noise=0.0, random_state=0)
-    centre = np.where(y[:, None] == 0, [0.0, 0.0], [-1.5, -1.5])
-    np.testing.assert_allclose(np.linalg.norm(X - centre, axis=1), 2.0)
-    # sin and cos of (0.125 .. 1.375) pi, and of (-0.875 .. 0.375) pi: neither arc closes.
-    angle = np.arctan2(X[:, 0] - centre[:, 0], X[:, 1] - centre[:, 1]) / np.pi
+    center = np.where(y[:, None] == 0, [0.0, 0.0], [-1.5, -1.5])
+    np.testing.assert_allclose(np.linalg.norm(X - center, axis=1), 2.0)
+    # The angles are (0.125 .. 1.375) pi and (-0.875 .. 0.375) pi.
+    angle = np.arctan2(X[:, 0] - center[:, 0], X[:, 1] - center[:, 1]) / np.pi
     first = np.mod(angle[y == 0], 2)
     assert first.min() >= 0.125 - 1e-12
     assert first.max() <= 1.375 + 1e-12
@@ -129,7 +121,7 @@ def test_noiseless_bananas_lie_on_their_arcs():
     assert angle[y == 1].max() <= 0.375 + 1e-12
 
 
-def test_circles_are_a_disc_and_a_ring():
+def test_circles():
     X, y = ed.make_circles(50_000, random_state=0)
     disc, ring = X[y == 0], X[y == 1]
     np.testing.assert_allclose(np.cov(disc.T), 0.25 * np.eye(2), atol=0.01)
@@ -154,12 +146,12 @@ def test_mixture_moments_and_posterior(mixture):
     expected = density * sample.weights / (density @ sample.weights)[:, None]
     np.testing.assert_allclose(sample.posterior, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(sample.posterior.sum(axis=1), 1, rtol=1e-12)
-    # Calibrated: the mean posterior of a component is its frequency, near or far from 1/3.
-    sure = sample.posterior[:, 0] > 0.8
-    assert abs((y[sure] == 0).mean() - sample.posterior[sure, 0].mean()) < 0.02
+    # The mean posterior of a component is its frequency.
+    certain = sample.posterior[:, 0] > 0.8
+    assert abs((y[certain] == 0).mean() - sample.posterior[certain, 0].mean()) < 0.02
 
 
-def test_mixture_parameters_are_those_of_the_paper():
+def test_mixture_parameters_of_the_paper():
     correlated = [[1, 0.5], [0.5, 1]]
     for mixture, (means, covariances) in {
         1: ([[0, 0], [0, 3], [3, 0]], [np.eye(2)] * 3),
@@ -172,12 +164,12 @@ def test_mixture_parameters_are_those_of_the_paper():
         np.testing.assert_allclose(sample.weights, 1 / 3)
 
 
-def test_mixture_bunch_holds_the_same_sample_and_its_own_parameters():
+def test_mixture_bunch():
     X, y = ed.make_gaussian_mixture(2, 50, random_state=5)
     sample = ed.make_gaussian_mixture(2, 50, as_bunch=True, random_state=5)
     np.testing.assert_array_equal(sample.data, X)
     np.testing.assert_array_equal(sample.target, y)
-    sample.means[:] = 99  # a user may write in the Bunch without changing the next draw
+    sample.means[:] = 99  # does not change the next draw
     assert GAUSSIAN_MIXTURES[2][0].max() == 2.5
 
 
@@ -196,20 +188,20 @@ def test_butterfly(shared_data):
     assert ed.load_butterfly().data[0, 0] == -5
 
 
-def test_example_is_always_the_same_and_ready_for_pandas():
+def test_example():
     example = ed.load_example(as_frame=True)
     assert isinstance(example.data, pd.DataFrame)
     assert example.frame.columns.tolist() == ["x1", "x2", "target"]
     assert example.frame.shape == (400, 3)
     np.testing.assert_array_equal(ed.load_example().data, example.data)
-    centres = example.frame.groupby("target").median()
-    np.testing.assert_allclose(centres, FOURCLASS_CENTERS, atol=0.6)
+    centers = example.frame.groupby("target").median()
+    np.testing.assert_allclose(centers, FOURCLASS_CENTERS, atol=0.6)
     nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2).min(axis=1)
     assert (nearest > 4).any(), "the example should show an outlier"
 
 
 @pytest.mark.parametrize(("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (1797, 64))])
-def test_doors_to_scikit_learn(name, shape):
+def test_datasets_of_scikit_learn(name, shape):
     load = getattr(ed, f"load_{name}")
     original = getattr(sklearn.datasets, f"load_{name}")()
     assert load().data.shape == shape
@@ -232,15 +224,15 @@ def test_catalogue_is_consistent():
         if record.openml_labels is not None:
             assert record.openml_id is not None
             assert len(set(record.openml_labels)) == record.n_classes
-        for made in record.preparations.values():
-            known = set(record.class_names or ())
-            assert all(set(originals) <= known for originals in (made.classes or {}).values())
+        for version in record.preparations.values():
+            classes = set(record.class_names or ())
+            assert all(set(originals) <= classes for originals in (version.classes or {}).values())
     ids = [record.openml_id for record in CATALOGUE.values() if record.openml_id]
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize("name", NAMED_FETCHERS)
-def test_named_fetchers_document_themselves(name):
+def test_docstrings_of_fetchers(name):
     fetch = getattr(ed, f"fetch_{name}")
     assert fetch.__name__ == f"fetch_{name}"
     assert "version" in inspect.signature(fetch).parameters
@@ -249,23 +241,19 @@ def test_named_fetchers_document_themselves(name):
     assert "References\n" in fetch.__doc__
 
 
-def test_named_fetchers_are_found():
-    assert len(NAMED_FETCHERS) == 18
-
-
 # --- local copies -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def local(shared, monkeypatch):
-    """The folder of local copies, and no way to the network."""
+    """Return the folder of local copies; downloads fail."""
     monkeypatch.setenv("DEMPSTER_SHARED", str(shared))
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: pytest.fail("should not download"))
     return shared
 
 
 @pytest.mark.parametrize("name", list(CATALOGUE))
-def test_every_local_copy_is_what_the_catalogue_says(local, name):
+def test_local_copies_agree_with_the_catalogue(local, name):
     record = CATALOGUE[name]
     found = ed.fetch_dataset(name)
     assert isinstance(found, Bunch)
@@ -284,13 +272,13 @@ def test_every_local_copy_is_what_the_catalogue_says(local, name):
     if not record.dissimilarities:
         assert found.data.shape == record.shape[:2]
         assert len(found.feature_names) == record.shape[1]
-    for version, made in record.preparations.items():
+    for version, derived in record.preparations.items():
         X, y = ed.fetch_dataset(name, version=version, return_X_y=True)
-        assert (*X.shape, len(np.unique(y))) == made.shape
+        assert (*X.shape, len(np.unique(y))) == derived.shape
         assert len(y) == len(X)
 
 
-def test_named_fetchers_fetch_what_they_say(local):
+def test_named_fetchers(local):
     np.testing.assert_array_equal(ed.fetch_seeds().data, ed.fetch_dataset("seeds").data)
     assert ed.fetch_s_set(3).DESCR.startswith("S3:")
     assert ed.fetch_leaves("texture").data.shape == (1599, 64)
@@ -306,13 +294,13 @@ def test_ecoli_of_the_paper(local):
     assert prepared.target_names.tolist() == ["cp", "im", "pp"]
     assert np.bincount(prepared.target).tolist() == [143, 112, 52]
     assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
-    kept = original.target < 4
-    np.testing.assert_array_equal(prepared.data, original.data[kept][:, [0, 1, 4, 5, 6]])
-    np.testing.assert_array_equal(prepared.target, np.where(original.target == 3, 1, original.target)[kept])
+    used = original.target < 4
+    np.testing.assert_array_equal(prepared.data, original.data[used][:, [0, 1, 4, 5, 6]])
+    np.testing.assert_array_equal(prepared.target, np.where(original.target == 3, 1, original.target)[used])
     assert "307 objects" in prepared.DESCR
 
 
-def test_other_preparations(local):
+def test_other_versions(local):
     assert ed.fetch_segment(version="paper").feature_names[0] == "short-line-density-5"
     letters = ed.fetch_letter(version="paper")
     assert letters.target_names.tolist() == ["I", "J", "L"]
@@ -323,7 +311,7 @@ def test_other_preparations(local):
         assert not np.isnan(ed.fetch_mice_protein(version=version).data).any()
 
 
-def test_dry_bean_draws_the_same_objects_for_the_same_seed(local):
+def test_random_version_of_dry_bean(local):
     X, y = ed.fetch_dry_bean(version="paper", return_X_y=True)
     again, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=0)
     other, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=1)
@@ -335,7 +323,7 @@ def test_dry_bean_draws_the_same_objects_for_the_same_seed(local):
     assert all((*row, label) in whole for row, label in zip(X, y, strict=True))
 
 
-def test_protein_is_a_matrix_of_dissimilarities(local):
+def test_protein(local):
     protein = ed.fetch_protein()
     assert protein.data is None
     assert protein.dissimilarities.shape == (213, 213)
@@ -356,47 +344,46 @@ def test_frames(local):
     pd.testing.assert_frame_equal(X, heart.data)
 
 
-# --- bad arguments and bad files --------------------------------------------------------------------------------------
+# --- invalid arguments and files --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ed.fetch_ecoli(version="best"), "version must be one of 'original', 'paper'.* for 'ecoli'"),
-        (lambda: ed.fetch_seeds(version="paper"), "version must be one of 'original' for 'seeds', got 'paper'"),
-        (lambda: ed.fetch_dataset("nothing"), "name must be one of ecoli"),
-        (lambda: ed.fetch_dataset(3), "name must be one of ecoli"),
-        (lambda: ed.fetch_s_set(5), "number must be 1, 2, 3 or 4, got 5"),
-        (lambda: ed.fetch_leaves("colour"), "attributes must be 'shape', 'margin' or 'texture', got 'colour'"),
-        (lambda: ed.fetch_gvhd("both"), "sample must be 'positive' or 'control', got 'both'"),
+        (lambda: ed.fetch_ecoli(version="best"), "version must be .* 'ecoli'"),
+        (lambda: ed.fetch_seeds(version="paper"), "version must be .* got 'paper'"),
+        (lambda: ed.fetch_dataset(3), "name must be"),
+        (lambda: ed.fetch_s_set(5), "number must be .* got 5"),
+        (lambda: ed.fetch_leaves("colour"), "attributes must be .* got 'colour'"),
+        (lambda: ed.fetch_gvhd("both"), "sample must be .* got 'both'"),
     ],
 )
-def test_bad_arguments_are_named(call, message):
+def test_invalid_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of local copies to write in."""
+    """Return an empty folder for local copies."""
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
     return tmp_path / "data"
 
 
-def test_a_local_copy_of_another_size_is_refused(folder):
+def test_local_copy_of_another_size(folder):
     np.savez(folder / "seeds.npz", X=np.zeros((209, 7)), y=np.arange(209) % 3)
-    with pytest.raises(ValueError, match=r"'seeds' from .*seeds.npz is not the expected one: it has 209 objects.*210"):
+    with pytest.raises(ValueError, match=r"'seeds' from .*seeds.npz must have 210 objects.*, got 209"):
         ed.fetch_seeds()
     np.savez(folder / "seeds.npz", X=np.zeros((210, 7)), y=np.arange(209) % 3)
     with pytest.raises(ValueError, match="210 objects and 209 labels"):
         ed.fetch_seeds()
     np.savez(folder / "protein.npz", D=np.zeros((213, 212)), y=np.arange(213) % 4)
-    with pytest.raises(ValueError, match=r"'protein'.* is not the expected one"):
+    with pytest.raises(ValueError, match=r"'protein'.* must have 213 objects"):
         ed.fetch_protein()
 
 
-def test_a_damaged_or_dangerous_local_copy_is_refused(folder):
+def test_invalid_local_copy(folder):
     (folder / "seeds.npz").write_bytes(b"PK\x03\x04 not a zip")
     with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
         ed.fetch_seeds()
@@ -404,7 +391,7 @@ def test_a_damaged_or_dangerous_local_copy_is_refused(folder):
     with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
         ed.fetch_seeds()
     np.savez(folder / "seeds.npz", y=np.zeros(210))
-    with pytest.raises(ValueError, match="must hold arrays X"):
+    with pytest.raises(ValueError, match="must contain arrays X"):
         ed.fetch_seeds()
 
 
@@ -413,17 +400,16 @@ def test_a_damaged_or_dangerous_local_copy_is_refused(folder):
 
 @pytest.fixture
 def openml(monkeypatch):
-    """Answer instead of OpenML: set ``answer`` to a Bunch or to an exception."""
-
+    """Replace OpenML; set ``answer`` to a Bunch or an exception."""
     signature = inspect.signature(sklearn.datasets.fetch_openml)
 
     class Server:
         answer = None
-        asked = None
+        request = None
 
         def __call__(self, **arguments):
-            signature.bind(**arguments)  # scikit-learn must know the arguments
-            self.asked = arguments
+            signature.bind(**arguments)  # the arguments must be valid
+            self.request = arguments
             if isinstance(self.answer, Exception):
                 raise self.answer
             return self.answer
@@ -435,7 +421,7 @@ def openml(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow"), ValueError("withdrawn")])
-def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
+def test_no_network(openml, error, monkeypatch, tmp_path):
     openml.answer = error
     with pytest.raises(OSError, match="'ecoli' is not available") as caught:
         ed.fetch_ecoli()
@@ -449,8 +435,8 @@ def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml_id is None])
-def test_sets_without_a_download_say_so(openml, name):
-    openml.answer = AssertionError("should not be asked")
+def test_sets_without_a_download(openml, name):
+    openml.answer = AssertionError("should not download")
     with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set") as caught:
         ed.fetch_dataset(name)
     assert f"data/{CATALOGUE[name].file_name}" in str(caught.value)
@@ -464,12 +450,12 @@ def _answer(labels, n_features, **columns):
     return Bunch(data=data, target=pd.Series(labels, name="class").astype("category"))
 
 
-def test_openml_answer_is_given_the_catalogue_order(openml, tmp_path):
+def test_classes_in_the_order_of_the_catalogue(openml, tmp_path):
     labels = np.repeat(["3", "1", "2"], 70)
     openml.answer = _answer(labels, 7)
     seeds = ed.fetch_seeds(data_home=tmp_path)
-    assert openml.asked["data_id"] == 1499
-    assert openml.asked["data_home"] == tmp_path
+    assert openml.request["data_id"] == 1499
+    assert openml.request["data_home"] == tmp_path
     assert seeds.data.shape == (210, 7)
     assert seeds.data.dtype == float
     assert seeds.target_names[seeds.target].tolist() == ["Canadian"] * 70 + ["Kama"] * 70 + ["Rosa"] * 70
@@ -477,7 +463,7 @@ def test_openml_answer_is_given_the_catalogue_order(openml, tmp_path):
     assert seeds.source == "OpenML (data_id 1499)"
 
 
-def test_openml_quotes_numbers_and_nominal_columns(openml):
+def test_labels_and_columns_of_openml(openml):
     glass = CATALOGUE["glass"]
     labels = np.repeat([f"'{label}'" for label in glass.openml_labels], [70, 76, 17, 13, 9, 29])
     openml.answer = _answer(labels, 9)
@@ -496,11 +482,9 @@ def test_openml_quotes_numbers_and_nominal_columns(openml):
     assert ed.fetch_leaves("shape").target_names.tolist() == [str(k) for k in range(1, 101)]
 
 
-def test_openml_answer_of_another_size_or_with_other_classes_is_refused(openml):
+def test_invalid_data_of_openml(openml):
     openml.answer = _answer(np.repeat(["1", "2", "3"], 70), 6)
-    with pytest.raises(
-        ValueError, match=r"'seeds' from OpenML \(data_id 1499\) is not the expected one: .*6 attributes"
-    ):
+    with pytest.raises(ValueError, match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes"):
         ed.fetch_seeds()
     openml.answer = _answer(np.repeat(["1", "2", "x"], 70), 7)
     with pytest.raises(ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"):
@@ -514,7 +498,7 @@ def test_openml_answer_of_another_size_or_with_other_classes_is_refused(openml):
         ("shuttle", {"Rad.Flow": 45586, "High": 8903, "Bypass": 3267}),
     ],
 )
-def test_order_of_local_classes_is_that_of_the_openml_labels(local, name, codes):
+def test_order_of_local_classes(local, name, codes):
     found = ed.fetch_dataset(name)
     sizes = dict(zip(found.target_names.tolist(), np.bincount(found.target).tolist(), strict=True))
     assert codes.items() <= sizes.items()
@@ -529,8 +513,3 @@ def test_import_is_light():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
-
-
-def test_every_public_name_exists_and_is_documented():
-    for name in ed.__all__:
-        assert getattr(ed, name).__doc__, name

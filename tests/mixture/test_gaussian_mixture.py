@@ -1,4 +1,4 @@
-"""The estimator: selection, starts, weights, prediction, bad input, scikit-learn's checks."""
+"""ParsimoniousGaussianMixture: selection, starts, weights, prediction, invalid input."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -43,8 +43,8 @@ def mixture(iris):
 
 
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
-def test_criteria_are_those_of_mclust(reference, data):
-    """All 126 of them, the models that cannot be fitted included; VVE apart, which mclust does not maximise."""
+def test_bic_of_mclust(reference, data):
+    """All 126 values except those of VVE, which mclust does not maximise."""
     case = reference(f"mclust_bic_{data}")
     model = ParsimoniousGaussianMixture(range(1, 10), convention="mclust").fit(case["x"])
     assert (model.model_, model.n_components_) == (case.parameters["selected_model"], case.parameters["selected_G"])
@@ -66,14 +66,12 @@ def test_criteria_are_those_of_mclust(reference, data):
 
 
 def test_selection_on_faithful(reference):
-    """Sixteen objects are repeated here. Ours are one point of the tree; mclust keeps them apart and takes the later of
-    equal merges, as a tree of rows shifted by a hair does. From that start on all criteria are those of mclust, VVE
-    apart, which it does not maximise."""
+    """Sixteen rows are repeated; mclust orders their merges as a tree of slightly shifted rows does."""
     case = reference("mclust_bic_faithful")
     X = case["x"]
-    chosen = ParsimoniousGaussianMixture(range(1, 10)).fit(X)
-    assert (chosen.model_, chosen.n_components_) == ("EEE", 3)
-    assert chosen.bic_ == pytest.approx(case.parameters["bic"], abs=0.1)
+    selected = ParsimoniousGaussianMixture(range(1, 10)).fit(X)
+    assert (selected.model_, selected.n_components_) == ("EEE", 3)
+    assert selected.bic_ == pytest.approx(case.parameters["bic"], abs=0.1)
     n = len(X)
     shift = 1e-10 * np.outer(np.arange(n)[::-1], [1, 0.3])
     repeated = np.setdiff1d(np.arange(n), np.unique(X, axis=0, return_index=True)[1])
@@ -95,7 +93,7 @@ def test_iris_with_three_components(iris, mixture):
     assert adjusted_rand_score(iris[1], mixture.labels_) == pytest.approx(0.9039, abs=1e-4)
 
 
-def test_table_says_why_a_model_failed(iris):
+def test_problems_in_the_table(iris):
     table = ParsimoniousGaussianMixture([5, 1], model=["EVV", "VEE", "EII"]).fit(iris[0]).bic_table_
     assert list(table.index) == [(g, m) for g in (1, 5) for m in ("EII", "VEE", "EVV")]
     assert list(table.columns) == ["bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
@@ -106,13 +104,13 @@ def test_table_says_why_a_model_failed(iris):
     assert np.isneginf(failed["bic"]).all()
 
 
-def test_the_simplest_of_equal_models_wins():
+def test_simplest_of_equal_models():
     X = np.random.default_rng(0).normal(size=(100, 3)) * [1, 2, 5]
     model = ParsimoniousGaussianMixture([1]).fit(X)
     assert model.model_ == "EEI"  # with one component also VEI, EVI and VVI
 
 
-def test_number_of_components_is_found():
+def test_number_of_components():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) + np.array([[0, 0], [0, 8], [8, 0], [8, 8]])[rng.integers(0, 4, 300)]
     for init in ("hierarchical", "ward", "k-means"):
@@ -159,14 +157,14 @@ def test_tree_of_a_sample():
     np.testing.assert_array_equal(model.means_, again.means_)
 
 
-def test_many_objects_start_from_the_better_of_a_tree_and_k_means():
-    """Clusters of very different sizes, which a tree of a sample finds badly."""
+def test_better_of_tree_and_k_means():
+    """The tree of a sample is bad for clusters of very different sizes."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(3 * i, 0.2, (n, 2)) for i, n in enumerate([2000, 2000, 40, 40, 40])])
     model = ParsimoniousGaussianMixture(5, model="VVV", random_state=0).fit(X)
     truth = np.repeat(np.arange(5), [2000, 2000, 40, 40, 40])
-    told = ParsimoniousGaussianMixture(5, model="VVV", init=truth).fit(X)
-    assert model.log_likelihood_ == pytest.approx(told.log_likelihood_, rel=1e-4)
+    true = ParsimoniousGaussianMixture(5, model="VVV", init=truth).fit(X)
+    assert model.log_likelihood_ == pytest.approx(true.log_likelihood_, rel=1e-4)
     assert len(model.history_) == model.n_iter_
     assert (np.diff(model.history_) > -1e-6 * abs(model.log_likelihood_)).all()
     assert ParsimoniousGaussianMixture(5, model="VVV", random_state=0, max_iter=3, tol=1).fit(X).n_iter_ <= 3
@@ -183,7 +181,7 @@ def test_many_objects_start_from_the_better_of_a_tree_and_k_means():
         (GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"), r"^init\b"),
     ],
 )
-def test_bad_starts(iris, init, message):
+def test_invalid_starts(iris, init, message):
     with pytest.raises(InvalidInputError, match=message):
         ParsimoniousGaussianMixture(3, init=init).fit(iris[0])
 
@@ -215,7 +213,7 @@ def test_permutation_of_objects(iris):
     np.testing.assert_allclose(second.bic_table_["bic"], first.bic_table_["bic"], rtol=1e-6)
 
 
-def test_same_seed_same_result_in_any_number_of_threads(iris):
+def test_result_does_not_depend_on_threads(iris):
     model = ParsimoniousGaussianMixture([2, 5], init="k-means", n_init=3, random_state=3)
     runs = [clone(model).set_params(n_jobs=j).fit(iris[0]) for j in (1, 2, None)]
     for run in runs[1:]:
@@ -252,20 +250,6 @@ def test_sample_has_the_moments_of_the_mixture(mixture):
         mixture.sample(0)
 
 
-def test_sample_is_recovered(mixture):
-    X, components = mixture.sample(1500, random_state=0)
-    again = ParsimoniousGaussianMixture(3, model="VEV").fit(X)
-    assert adjusted_rand_score(components, again.predict(X)) > 0.9
-
-
-def test_not_fitted(iris):
-    for method in ("predict", "predict_proba", "score_samples", "score", "bic"):
-        with pytest.raises(NotFittedError):
-            getattr(ParsimoniousGaussianMixture(), method)(iris[0])
-    with pytest.raises(NotFittedError):
-        ParsimoniousGaussianMixture().sample()
-
-
 def test_tables_and_single_precision(iris, mixture):
     X, _ = iris
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -277,7 +261,7 @@ def test_tables_and_single_precision(iris, mixture):
     assert single.bic_ == pytest.approx(mixture.bic_, abs=0.01)
 
 
-# ---- bad input ------------------------------------------------------------------------------------------------------
+# ---- invalid input---------------------------------------------------------------------------------------------------
 
 
 def test_identical_rows():
@@ -313,7 +297,7 @@ def test_fewer_objects_than_parameters():
     X = np.random.default_rng(0).normal(size=(8, 6))
     with pytest.raises(InvalidInputError, match=r"^model\b"):
         ParsimoniousGaussianMixture(2, model="VVV").fit(X)
-    model = ParsimoniousGaussianMixture(range(1, 4)).fit(X)  # the simple models remain
+    model = ParsimoniousGaussianMixture(range(1, 4)).fit(X)  # simple models
     assert np.isfinite(model.bic_)
     assert np.isfinite(model.covariances_).all()
     assert np.isfinite(ParsimoniousGaussianMixture(2, model="VVV", reg_covar=1e-3).fit(X).covariances_).all()
@@ -337,18 +321,18 @@ def test_fewer_objects_than_parameters():
         ({"n_jobs": 0}, r"^n_jobs\b"),
     ],
 )
-def test_bad_parameters(iris, settings, message):
+def test_invalid_parameters(iris, settings, message):
     with pytest.raises(InvalidInputError, match=message):
         ParsimoniousGaussianMixture(**settings).fit(iris[0])
 
 
 @pytest.mark.parametrize("weights", [np.zeros(150), -np.ones(150), np.ones(3), np.full(150, np.nan)])
-def test_bad_weights(iris, weights):
+def test_invalid_weights(iris, weights):
     with pytest.raises(ValueError, match="weight|NaN"):
         ParsimoniousGaussianMixture(2).fit(iris[0], sample_weight=weights)
 
 
-def test_warning_when_not_converged(iris):
+def test_convergence_warning(iris):
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         ParsimoniousGaussianMixture(3, model="VVV", max_iter=2).fit(iris[0])
     with warnings.catch_warnings():
@@ -356,8 +340,8 @@ def test_warning_when_not_converged(iris):
         ParsimoniousGaussianMixture(3, model="VVV").fit(iris[0])
 
 
-def test_models_that_few_objects_cannot_have_are_not_tried():
-    """Without more objects than attributes every full covariance matrix is singular, as EM found after a long while."""
+def test_fewer_rows_than_columns():
+    """Every full covariance matrix is singular, so such models are not fitted."""
     X = np.repeat(np.eye(2, 120) * 20, 6, axis=0) + np.random.default_rng(0).normal(size=(12, 120))
     problems = ParsimoniousGaussianMixture(2, random_state=0).fit(X).bic_table_["problem"].droplevel(0)
     assert all("more objects than attributes" in problems[model] for model in MODELS if model not in DIAGONAL_MODELS)

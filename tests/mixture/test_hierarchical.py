@@ -11,7 +11,7 @@ from dempster.mixture.hierarchical import merge_tree
 
 
 @pytest.mark.parametrize("model", ["EII", "VII", "VVV"])
-def test_partitions_are_those_of_mclust(reference, model):
+def test_partitions_of_mclust(reference, model):
     case = reference("mclust_hc_iris")
     tree = merge_tree(case["x"], model=model)
     for column, g in enumerate(case.parameters["G"]):
@@ -21,9 +21,8 @@ def test_partitions_are_those_of_mclust(reference, model):
         case.assert_equal("ari_VVV_SVD", scores)
 
 
-def test_plain_attributes_as_in_mclust(reference):
-    """Without the transform the merges of EII are those of mclust; with the other criteria ties are broken otherwise,
-    the last merges are the same."""
+def test_without_sphering_as_in_mclust(reference):
+    """All merges of EII, and the last merges of the other criteria, which break ties differently."""
     case = reference("mclust_hc_iris")
     for model, exact in (("EII", 9), ("VII", 3), ("VVV", 3)):
         tree = merge_tree(case["x"], model=model, sphere=False)
@@ -40,7 +39,7 @@ def test_eii_is_the_method_of_ward():
 
 
 def naive_labels(X, n_clusters, spherical):
-    """Merge the best of all pairs, every cost computed from the objects."""
+    """Merge the best of all pairs, with costs computed from the rows."""
     d = X.shape[1]
     alpha = X.var(axis=0).sum() / d
 
@@ -63,7 +62,7 @@ def naive_labels(X, n_clusters, spherical):
 
 @pytest.mark.parametrize("model", ["VII", "VVV"])
 @pytest.mark.parametrize("n_clusters", [2, 4, 8])
-def test_kernel_does_what_the_formula_says(model, n_clusters):
+def test_merges_by_definition(model, n_clusters):
     X = 5 * np.random.default_rng(1).normal(size=(24, 2))
     expected = naive_labels(X, n_clusters, model == "VII")
     found = merge_tree(X, model=model, sphere=False).labels(n_clusters)
@@ -91,7 +90,7 @@ def test_constant_and_collinear_attributes():
     np.testing.assert_array_equal(merge_tree(X).labels(2), np.repeat([0, 1], 20))
 
 
-def test_bad_arguments():
+def test_invalid_arguments():
     with pytest.raises(InvalidInputError, match=r"^model\b"):
         merge_tree([[0.0], [1.0]], model="EEE")
     with pytest.raises(InvalidInputError, match=r"^n_clusters\b"):

@@ -1,7 +1,8 @@
+"""Combination of partitions."""
+
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -18,8 +19,7 @@ RULES = ["dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunc
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from(RULES))
-def test_relations_combine_as_mass_functions_on_two_hypotheses(seed, n_sources, rule):
-    """The closed forms against the general rules of the calculus."""
+def test_closed_forms_agree_with_general_rules(seed, n_sources, rule):
     rng = np.random.default_rng(seed)
     full = FocalSets.full(2)  # empty, same, different, unknown
     relations = [random_masses(rng, 5, 4) for _ in range(n_sources)]
@@ -33,8 +33,7 @@ def test_relations_combine_as_mass_functions_on_two_hypotheses(seed, n_sources, 
 
 @settings(deadline=None, max_examples=15)
 @given(partitions(n=14, max_clusters=3), st.integers(0, 1000))
-def test_sweeps_never_lower_the_index(target, seed):
-    """Row-wise programs with reweighting, from random masses towards a relation that exists."""
+def test_sweeps_never_decrease_the_index(target, seed):
     rng = np.random.default_rng(seed)
     pairs = np.column_stack(np.triu_indices(len(target), 1))
     relation = target.relational().masses
@@ -47,13 +46,11 @@ def test_sweeps_never_lower_the_index(target, seed):
         index.append(problem.index(masses))
     assert np.all(np.diff(index) >= -1e-9)
     assert index[-1] > index[0]
-    found = CredalPartition(masses, family)
-    # the index of the recovery is the credal Rand index itself
-    assert problem.index(found.masses) == pytest.approx(float(credal_rand_index(found, target)), abs=1e-9)
+    partition = CredalPartition(masses, family)
+    assert problem.index(masses) == pytest.approx(float(credal_rand_index(partition, target)), abs=1e-9)
 
 
-def test_the_kernel_minimises_the_stated_row_problem():
-    """One row against a trusted general solver on the problem written out."""
+def test_row_problem_against_a_general_solver():
     from scipy.optimize import minimize
 
     from dempster.optimize.row_fit import no_links, sweep_rows, symmetric_pairs
@@ -97,7 +94,7 @@ def test_the_kernel_minimises_the_stated_row_problem():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_agreeing_partitions_give_themselves(rule):
+def test_equal_partitions(rule):
     labels = np.repeat([0, 1, 2], 8)
     renamed = (labels + 1) % 3
     combined = combine_partitions([labels, renamed], rule, random_state=0)
@@ -105,7 +102,7 @@ def test_agreeing_partitions_give_themselves(rule):
     assert combined.metadata["credal_rand_index"] == pytest.approx(1, abs=1e-4)
 
 
-def test_an_existing_solution_is_found_again():
+def test_exact_solution():
     rng = np.random.default_rng(3)
     family = FocalSets.pairs(3, empty=False)
     truth = CredalPartition(random_masses(rng, 40, len(family)), family)
@@ -113,8 +110,8 @@ def test_an_existing_solution_is_found_again():
     assert credal_rand_index(combined, truth) > 0.999
 
 
-def test_complementary_partitions_help_each_other():
-    """One source tells the first cluster from the rest, the other the last one."""
+def test_complementary_partitions():
+    """One source separates the first cluster from the rest, the other the last one."""
     truth = np.repeat([0, 1, 2], 20)
     family = FocalSets.pairs(3, empty=False)
     left, right = np.zeros((60, len(family))), np.zeros((60, len(family)))
@@ -154,32 +151,25 @@ def test_many_objects_use_sampled_pairs():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0, 1], [0, 1, 1]],), "same objects, got \\[2, 3\\]"),
+        (([[0, 1], [0, 1, 1]],), "partitions .* got \\[2, 3\\]"),
         (([],), "at least one partition"),
         (([[0]],), "at least two objects"),
-        (([[0, 1]], "x"), "rule must be one of"),
+        (([[0, 1]], "x"), "rule must be"),
     ],
 )
-def test_clear_errors(arguments, message):
+def test_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         combine_partitions(*arguments)
     for keyword, value in (("normalization", "x"), ("n_init", 0), ("focal_sets", "x"), ("n_partners", 0)):
         with pytest.raises(ValueError, match=keyword):
             combine_partitions([[0, 1, 1]], **{keyword: value})
-    with pytest.raises(ValueError, match="family on 3 clusters, but n_clusters=2"):
+    with pytest.raises(ValueError, match="focal_sets .* n_clusters=2"):
         combine_partitions([[0, 1, 1]], n_clusters=2, focal_sets=FocalSets.simple(3))
 
 
 @pytest.mark.usefixtures("default_interrupts")
-def test_combining_many_starts_can_be_interrupted():
+def test_interrupt():
     labels = [np.random.default_rng(k).integers(0, 3, 400) for k in range(3)]
-    sent = []
-
-    def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Timer(0.5, interrupt).start()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         combine_partitions(labels, n_init=100_000, random_state=0)
-    assert time.monotonic() - sent[0] < 1

@@ -1,3 +1,5 @@
+"""Credal partitions: summaries, conversions, errors."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from tests.strategies import partitions
 
 
 @pytest.mark.parametrize("name", ["extractmass_full_c3", "extractmass_noempty_c4", "extractmass_pairs_c4"])
-def test_everything_derived_agrees_with_the_reference(reference, name):
+def test_reference(reference, name):
     case = reference(name)
     cp = CredalPartition(case["mass_in"], FocalSets(case["F_in"]))
     case.assert_equal("N", cp.nonspecificity_index())
@@ -20,19 +22,19 @@ def test_everything_derived_agrees_with_the_reference(reference, name):
     case.assert_equal("p", cp.fuzzy())
     case.assert_equal("betp", cp.pignistic(normalized=False))
     case.assert_equal("betp_n", cp.fuzzy("pignistic"))
-    clear = case["Y_tied"] == 0
+    untied = case["Y_tied"] == 0
     case.assert_equal("y_pl", cp.labels, where=case["y_pl_tied"] == 0)
     case.assert_equal("y_bel", cp.hard("belief"), where=case["y_bel_tied"] == 0)
-    case.assert_equal("Y", cp.assignment(), where=clear)
+    case.assert_equal("Y", cp.assignment(), where=untied)
     case.assert_equal("Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0)
     lower = np.stack([np.isin(np.arange(len(cp)), cp.lower(k)) for k in range(cp.n_clusters)], axis=1)
     upper = np.stack([np.isin(np.arange(len(cp)), cp.upper(k)) for k in range(cp.n_clusters)], axis=1)
-    case.assert_equal("lower_approx", lower, where=clear)
-    case.assert_equal("upper_approx", upper, where=clear)
-    case.assert_equal("outlier", np.isin(np.arange(len(cp)), cp.outliers), where=clear)
+    case.assert_equal("lower_approx", lower, where=untied)
+    case.assert_equal("upper_approx", upper, where=untied)
+    case.assert_equal("outlier", np.isin(np.arange(len(cp)), cp.outliers), where=untied)
 
 
-def test_hard_and_fuzzy_conversions_agree_with_the_reference(reference):
+def test_reference_of_hard_and_fuzzy_partitions(reference):
     case = reference("hard_fuzzy_credpart")
     hard = CredalPartition.from_hard(case["y"])
     np.testing.assert_allclose(hard.on(FocalSets(case["hard_F"])).masses, case["hard_mass"])
@@ -43,7 +45,7 @@ def test_hard_and_fuzzy_conversions_agree_with_the_reference(reference):
 
 
 @pytest.mark.parametrize("name", ["createpairs_fourclass", "createpairs_s2"])
-def test_nearest_pairs_agree_with_the_reference(reference, name):
+def test_reference_of_nearest_pairs(reference, name):
     case = reference(name)
     c, omega = case.parameters["c"], case.parameters["omega"]
     cp = CredalPartition(case["mass"], FocalSets.simple(c, omega=omega))
@@ -52,8 +54,8 @@ def test_nearest_pairs_agree_with_the_reference(reference, name):
         assert set(nearest_pairs(cp, k)) == {tuple(sorted(pair)) for pair in case[f"pairs_k{k}"].tolist()}
 
 
-def test_a_cluster_is_not_its_own_neighbour():
-    """The similarity of a cluster with itself need not be the largest of its row."""
+def test_mutual_neighbors():
+    """The similarity of a cluster with itself may not be the largest of its row."""
     similarity = np.array([[0.1, 0.5, 0.3], [0.5, 0.9, 0.2], [0.3, 0.2, 0.9]])
     assert mutual_neighbors(similarity) == [(0, 1)]
     assert mutual_neighbors(similarity, 2) == [(0, 1), (0, 2), (1, 2)]
@@ -61,23 +63,23 @@ def test_a_cluster_is_not_its_own_neighbour():
 
 @given(partitions())
 def test_summaries_agree_with_the_masses(cp):
-    chosen = cp.assignment()
+    assigned = cp.assignment()
     lower = [set(cp.lower(k)) for k in range(cp.n_clusters)]
     upper = [set(cp.upper(k)) for k in range(cp.n_clusters)]
     for k in range(cp.n_clusters):
         assert lower[k] <= upper[k]
-    assert sum(map(len, lower)) == len(set().union(*lower))  # at most one lower approximation each
+    assert sum(map(len, lower)) == len(set().union(*lower))  # lower approximations are disjoint
     assert not set(cp.outliers) & set().union(*upper)
-    assert set(cp.outliers) == set(np.flatnonzero(~chosen.any(axis=1)))
-    assert set(cp.ambiguous) == set(np.flatnonzero(chosen.sum(axis=1) > 1))
+    assert set(cp.outliers) == set(np.flatnonzero(~assigned.any(axis=1)))
+    assert set(cp.ambiguous) == set(np.flatnonzero(assigned.sum(axis=1) > 1))
     dominance = cp.assignment("interval_dominance")
     assert dominance.any(axis=1).all()
     assert not cp.assignment("interval_dominance", keep_outliers=False)[cp.outliers].any()
     assert 0 <= cp.nonspecificity_index() <= 1
     np.testing.assert_allclose(cp.fuzzy().sum(axis=1), 1)
     assert (cp.labels_with_outliers[cp.outliers] == -1).all()
-    kept = np.setdiff1d(np.arange(len(cp)), cp.outliers)
-    assert (cp.labels_with_outliers[kept] == cp.labels[kept]).all()
+    others = np.setdiff1d(np.arange(len(cp)), cp.outliers)
+    assert (cp.labels_with_outliers[others] == cp.labels[others]).all()
 
 
 @given(partitions())
@@ -87,7 +89,7 @@ def test_permuting_objects_permutes_the_summaries(cp):
     np.testing.assert_array_equal(cp[order].assignment(), cp.assignment()[order])
 
 
-def test_ties_go_to_the_smaller_set_then_the_lower_number():
+def test_ties():
     family = FocalSets.from_sets(2, [(0, 1), (1,), (0,), ()])
     cp = CredalPartition([[0.5, 0, 0.5, 0], [0, 0.5, 0.5, 0], [0.25, 0.25, 0.25, 0.25]], family)
     assert cp.assignment().tolist() == [[True, False], [False, True], [False, False]]
@@ -129,14 +131,14 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "nonnegative"),
         (lambda: CredalPartition.from_rough([[2, 0]]), "Boolean"),
         (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
-        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be a name of the frame \\(0, 1\\), got 2"),
+        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be .* got 2"),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 5)]), "from 0 to 1"),
     ],
 )
-def test_clear_errors(build, message):
+def test_invalid_arguments(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 
@@ -156,7 +158,7 @@ def test_summary_counts_and_names():
     assert summary.to_frame().loc["0", "certain"] == 2
 
 
-def test_a_single_cluster():
+def test_single_cluster():
     cp = CredalPartition([[0.1, 0.9]], FocalSets.simple(1))
     assert cp.nonspecificity_index() == 0
     assert cp.labels.tolist() == [0]

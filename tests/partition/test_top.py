@@ -1,4 +1,4 @@
-"""The largest masses of each object: what is kept, and what the rest becomes."""
+"""Largest masses of each object, with the rest on the frame."""
 
 import numpy as np
 import pandas as pd
@@ -15,21 +15,21 @@ MASSES = np.random.default_rng(0).dirichlet(np.full(len(FAMILY), 0.2), 50)
 
 @pytest.mark.parametrize("family", [FAMILY, FocalSets.pairs(6)])
 @pytest.mark.parametrize("top", [1, 3, 1000])
-def test_an_outer_approximation(family, top):
+def test_outer_approximation(family, top):
     masses = np.random.default_rng(0).dirichlet(np.full(len(family), 0.2), 50)
-    kept, wider = top_masses(masses, family, top).toarray(), family_with_frame(family)
-    np.testing.assert_allclose(kept.sum(axis=1), 1, rtol=1e-12)
-    assert (np.count_nonzero(kept, axis=1) <= top + 1).all()
-    before, after = CredalPartition(masses, family), CredalPartition(kept, wider)
+    largest, wider = top_masses(masses, family, top).toarray(), family_with_frame(family)
+    np.testing.assert_allclose(largest.sum(axis=1), 1, rtol=1e-12)
+    assert (np.count_nonzero(largest, axis=1) <= top + 1).all()
+    before, after = CredalPartition(masses, family), CredalPartition(largest, wider)
     assert (after.contour >= before.contour - 1e-12).all()
     assert (after.singleton_belief <= before.singleton_belief + 1e-12).all()
     if top == 1000:
-        np.testing.assert_allclose(kept[:, : len(family)], masses, atol=1e-15)
+        np.testing.assert_allclose(largest[:, : len(family)], masses, atol=1e-15)
 
 
-def test_of_equal_masses_the_first_are_kept():
-    found = top_masses(np.full((1, 4), 0.25), FocalSets.simple(2), 2).toarray()
-    np.testing.assert_array_equal(found, [[0.25, 0.25, 0, 0.5]])
+def test_ties():
+    masses = top_masses(np.full((1, 4), 0.25), FocalSets.simple(2), 2).toarray()
+    np.testing.assert_array_equal(masses, [[0.25, 0.25, 0, 0.5]])
 
 
 def test_files_of_the_largest_masses(tmp_path):
@@ -43,8 +43,8 @@ def test_files_of_the_largest_masses(tmp_path):
     assert found.focal_sets == family_with_frame(whole.focal_sets)
     (rows,) = lazy.sparse_masses(4)
     np.testing.assert_array_equal(found.masses, rows.toarray())
-    assert (found.labels == whole.labels).mean() > 0.99  # one that is in doubt may fall to another
-    np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)  # of all masses
+    assert (found.labels == whole.labels).mean() > 0.99  # ambiguous objects may change
+    np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)  # from all masses
     assert found.metadata["method"] == "ECM"
     (large,) = lazy.to_parquet(tmp_path / "all")
     assert path.stat().st_size < 0.5 * large.stat().st_size
@@ -53,7 +53,7 @@ def test_files_of_the_largest_masses(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_what_cannot_be_written(tmp_path):
+def test_invalid_partitions(tmp_path):
     partition = CredalPartition(MASSES, FAMILY, frame=list("abcdef"))
     with pytest.raises(ValueError, match="without names of their own"):
         write_top_masses(partition, tmp_path / "a.parquet", 2)
