@@ -604,7 +604,7 @@ class SampledNeighborMethod(NeighborMethod):
         super().__init__(params, sample, rng, apply, init, n_neighbors)
         assert isinstance(self.source, DissimilaritySource)
         self.sample_rows = np.sort(rng.permutation(self.n)[:_SAMPLE_SIZE])
-        subset = Sample(self.source.subset(self.sample_rows))
+        subset: Sample[DissimilaritySource | SparseSource] = Sample(self.source.subset(self.sample_rows))
         self.sample_method = create_method(params, subset, rng, apply, "auto", None)
 
     def _default_n_neighbors(self) -> int:
