@@ -105,9 +105,9 @@ class ClusterEvidence:
         if compared.source is None:
             return self
         shares = attribute_shares(compared.source, values, compared.source.objects)
-        return replace(self, parts=self.shared_by(shares))
+        return replace(self, parts=self.split_costs(shares))
 
-    def shared_by(self, shares: np.ndarray) -> np.ndarray:
+    def split_costs(self, shares: np.ndarray) -> np.ndarray:
         """Return the terms (p, c) of attributes, given their shares (r, p) in the differences to the compared rows."""
         return -(shares * self.costs[:, None]).T @ self.coefficients
 
@@ -117,7 +117,7 @@ class ClusterEvidence:
         sums = self.coefficients.sum(axis=0)
         return self.coefficients / np.where(sums > 0, sums, 1)
 
-    def by_objects(self, clusters: Sequence[int]) -> ClusterEvidence:
+    def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
         """Return the evidence for some clusters with the compared rows in place of the attributes.
 
         Rows that are nearer than average are evidence for their cluster, other rows against it. If the evidence is the
@@ -145,7 +145,7 @@ def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return gap * np.einsum("...de,...e->...d", matrix, gap)
 
 
-class ReadObject:
+class ObjectReader:
     """One row of X, validated by a fitted clusterer.
 
     Parameters
@@ -184,16 +184,16 @@ class ReadObject:
         """Return the dissimilarities (n,) to the training rows, for a model with several views."""
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
-    def placed(self, attributes: np.ndarray) -> np.ndarray:
+    def coordinates(self, attributes: np.ndarray) -> np.ndarray:
         """Return points whose distances are those of the model; the attributes if the model does not define them."""
         model = self._estimator._model
         return model.placed(attributes) if hasattr(model, "placed") else attributes
 
-    def masses_with(self, attributes: TableLike) -> CredalPartition:
+    def predict_changed(self, attributes: TableLike) -> CredalPartition:
         """Return the masses of rows that differ from this one in the given attributes."""
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
-    def masses_of_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
+    def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
         """Return the masses of changed rows by a model without training row ``itself``; None if there is none."""
         if itself < 0 or not hasattr(self._estimator._model, "without"):
             return None
@@ -207,11 +207,11 @@ class ReadObject:
         return CredalPartition.unchecked(masses, self._estimator.focal_sets_)
 
 
-def read_object(estimator: Any, X: TableLike, i: int | None) -> ReadObject | None:
-    """Return an `ReadObject`, or None if the estimator is not a clusterer of dempster."""
-    return ReadObject(estimator, X, i) if hasattr(estimator, "_model") else None
+def read_object(estimator: Any, X: TableLike, i: int | None) -> ObjectReader | None:
+    """Return an `ObjectReader`, or None if the estimator is not a clusterer of dempster."""
+    return ObjectReader(estimator, X, i) if hasattr(estimator, "_model") else None
 
 
-def attributes_of(estimator: Any, X: TableLike) -> TableLike:
+def row_attributes(estimator: Any, X: TableLike) -> TableLike:
     """Return the attributes of rows as the clusterer uses them; for images, they include the means around a pixel."""
     return estimator._extract_attributes(X) if hasattr(estimator, "_model") else X

@@ -19,7 +19,7 @@ from dempster._validation import (
     listed,
     ordered_like,
 )
-from dempster.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
+from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
 from dempster.dissimilarity.views import Views
@@ -198,13 +198,13 @@ def _decompose(
 ) -> tuple[ClusterEvidence, list[str], str]:
     """Return the evidence for the candidates by attributes, otherwise by the objects compared with, and their names."""
     if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
-        evidence = replace(evidence, parts=evidence.shared_by(obj.shares(evidence.positions)))
+        evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
     if evidence.parts is not None and obj.has_attributes:
         decomposed = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
         return decomposed, obj.table.names, "attributes"
     # Medoids of other clusters do not contribute.
     counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))
-    decomposed = evidence.by_objects(candidates)
+    decomposed = evidence.by_rows(candidates)
     assert decomposed.parts is not None
     names = [str(obj.compared_name(evidence, int(j))) for j in counting]
     return replace(decomposed, parts=decomposed.parts[counting]), names, "objects"
@@ -288,7 +288,7 @@ class ExplainedObject:
     table: ObjectTable
     cells: Cells
     row: np.ndarray | None = None
-    reader: ReadObject | None = None
+    reader: ObjectReader | None = None
 
     def __init__(self, resolved: ExplainedInput, names: Index, *, is_new: bool):
         self.model, self.fitted, self.names, self.is_new = resolved.model, resolved.partition, names, is_new
@@ -366,7 +366,7 @@ class ExplainedObject:
         """Return the masses of objects with these attributes."""
         rows = self._build_table(cells)
         if self.reader is not None:
-            return self.reader.masses_with(rows)
+            return self.reader.predict_changed(rows)
         return CredalPartition(self.model.predict_mass(rows))
 
     def certain_clusters(self, cells: Cells) -> np.ndarray:
@@ -377,7 +377,7 @@ class ExplainedObject:
         and without the original object in the fit.
         """
         clusters = _certain_clusters(self.predict(cells))
-        moved = None if self.reader is None else self.reader.masses_of_moved(self._build_table(cells), self.itself)
+        moved = None if self.reader is None else self.reader.predict_moved(self._build_table(cells), self.itself)
         return clusters if moved is None else np.where(clusters == _certain_clusters(moved), clusters, -1)
 
     def _build_table(self, cells: Cells) -> Any:
@@ -397,7 +397,7 @@ class ExplainedObject:
         metric = getattr(self.model, "metric", "euclidean")
         if isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed"):  # not metrics of two rows
             metric = "euclidean"
-        numbers, point = self.reader.placed(self.table.numbers[positions]), self.reader.placed(point[None])
+        numbers, point = self.reader.coordinates(self.table.numbers[positions]), self.reader.coordinates(point[None])
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
@@ -479,7 +479,7 @@ def _resolve_among_attributes(
         names = getattr(model, "feature_names_in_", None)
     categorical = hasattr(model, "categories_")
     numeric = is_evidential and not categorical and getattr(model, "metric", None) != "gower"
-    attributes = attributes_of(model, X) if is_evidential else X
+    attributes = row_attributes(model, X) if is_evidential else X
     table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
     index = table.index if table.index is not None or partition is None else partition.index
     position = find_object(i, index, len(table), image)

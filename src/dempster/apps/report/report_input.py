@@ -15,7 +15,7 @@ from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, numbered_attributes
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
-from dempster.cluster.evidence import attributes_of
+from dempster.cluster.evidence import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
 from dempster.partition import CredalPartition
@@ -252,7 +252,7 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
             data.frame, data.clustered = to_frame(attributes), []
     else:
         data.X, data.features = _apply_steps(data)
-        shown = attributes if attributes is not None else attributes_of(data.model, data.X) if data.is_image else rows
+        shown = attributes if attributes is not None else row_attributes(data.model, data.X) if data.is_image else rows
         data.frame = to_frame(shown)
         data.clustered = _clustered_columns(data, shown, is_table=attributes is None)
         if attributes is None and data.features is not None and not data.steps:
