@@ -148,13 +148,13 @@ def _medoid_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarra
     """Where our fit starts: the best of several sets of medoids."""
     from scipy.spatial.distance import cdist
 
-    from dempster.cluster._medoid_starts import masses_of_labels, medoid_starts
+    from dempster.cluster._medoid_starts import masses_from_labels, medoid_starts
     from dempster.dissimilarity.transform import choose_landmarks, to_conflict
 
     rng = np.random.default_rng(seed)
     some = X[choose_landmarks(len(X), _LANDMARKS, rng)]
     medoids = medoid_starts(to_conflict(cdist(some, some), d0), _CLUSTERS, 5, rng)[0]
-    return masses_of_labels(cdist(X, some[medoids]).argmin(axis=1), family)
+    return masses_from_labels(cdist(X, some[medoids]).argmin(axis=1), family)
 
 
 _STARTS: dict[str, Callable[..., np.ndarray]] = {"random": _random_start, "medoids": _medoid_start}

@@ -1,8 +1,8 @@
-"""First partitions for methods that know conflicts between objects only: seeds far from each other, then medoids.
+"""Initial medoids for methods that use dissimilarities only: seeds far from each other, then medoids.
 
-Conflicts are bounded by one, so a cluster without a medoid costs about as much as its objects are many, whatever its
-distance: the sum of conflicts to the nearest medoid tells good seeds from bad ones, and drawing many sets of seeds and
-keeping the best few spares the descents that would have ended in poor minima.
+Dissimilarities scaled to [0, 1] ("conflicts") have a useful property: a cluster without a medoid costs about the number
+of its objects, whatever its distance. The sum of conflicts to the nearest medoid therefore separates good seeds from
+bad ones. Drawing many sets of seeds and keeping the best few avoids runs that end in poor minima.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from dempster._native import kernel
 from dempster.belief import FocalSets
 
-# Seeds drawn in proportion to the conflict with the nearest seed so far, the best of several each time (greedy
-# k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds the draws, a row for each seed.
+# Draw seeds in proportion to the conflict with the nearest seed so far; of several candidates the best is kept (greedy
+# k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds random numbers, a row per seed.
 far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
-# Alternate between nearest medoids and the most central object of each group, in place.
+# Alternate, in place, between assigning objects to medoids and selecting the central object of each group.
 to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
 
 _DRAWS = 8  # sets of seeds per start
-_MEDOID_STEPS = 10
-_ALIKE = 0.02  # of the objects may differ between starts that count as one
+_MAX_MEDOID_STEPS = 10
+_DIFFERENT = 0.02  # share of the objects by which two starts must differ
 
 
 def medoid_starts(
@@ -30,19 +30,19 @@ def medoid_starts(
     rng: np.random.Generator,
     weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Return up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first.
+    """Return the indices of up to ``n_starts`` sets of medoids with different partitions, the best first.
 
-    ``weights`` are positive; an object of weight 2 counts as two.
+    ``weights`` are positive; an object of weight 2 counts as two objects.
     """
     trials = 5 + int(2 * np.log(n_clusters))
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
         reach = np.cumsum(weights)
-        for uniform in draws:  # the first seed is drawn by the weights, the others by weighted conflicts
+        for uniform in draws:  # draw the first seed by the weights; the others are drawn by weighted conflicts
             row = min(int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")), len(weights) - 1)
             uniform[0, 0] = (row + 0.5) / len(weights)
         delta = delta * weights  # all sums are over columns
-    delta = np.ascontiguousarray(delta)  # rows taken from a matrix may lie in memory column by column
+    delta = np.ascontiguousarray(delta)
 
     seeds, conflict = np.zeros((len(draws), n_clusters), np.int64), np.empty(len(draws))
     for k, uniform in enumerate(draws):
@@ -50,33 +50,27 @@ def medoid_starts(
         conflict[k] = delta[seeds[k]].min(axis=0).sum()
     improved = seeds[np.argsort(conflict, kind="stable")[: n_starts + 1]]
     for k, medoids in enumerate(improved):
-        to_medoids(delta, medoids, _MEDOID_STEPS)
+        to_medoids(delta, medoids, _MAX_MEDOID_STEPS)
         conflict[k] = delta[medoids].min(axis=0).sum()
     kept: list[np.ndarray] = []
     labels: list[np.ndarray] = []
     for medoids in improved[np.argsort(conflict[: len(improved)], kind="stable")]:
         nearest = delta[medoids].argmin(axis=0)
-        for other in labels:
-            if _are_alike(nearest, other, n_clusters, weights):
-                break
-        else:
+        if not any(_are_similar(nearest, other, n_clusters, weights) for other in labels):
             kept.append(medoids)
             labels.append(nearest)
     return kept[:n_starts]
 
 
-def _are_alike(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
-    """Tell whether two partitions are the same but for a few objects, and lead to the same descent."""
+def _are_similar(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
+    """Return whether two partitions are equal except for a few objects."""
     table = np.bincount(a * c + b, weights, minlength=c * c).reshape(c, c)
     common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
-    return common >= (1 - _ALIKE) * table.sum()
+    return common >= (1 - _DIFFERENT) * table.sum()
 
 
-def masses_of_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return masses that lean on a hard partition without excluding anything.
-
-    Objects in clusters beyond the family are left open.
-    """
+def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
+    """Return positive masses on all sets, with 0.9 more on the cluster of each object if the family has it."""
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
@@ -84,7 +78,7 @@ def masses_of_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
 
 
 def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows uniform on [0, 1]^f, rescaled."""
+    """Draw rows from the uniform distribution on [0, 1]^f, and normalize them."""
     masses = rng.random((n, len(family)))
     return masses / masses.sum(axis=1, keepdims=True)
 
@@ -92,9 +86,6 @@ def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.nda
 def masses_from_medoids(
     delta: np.ndarray, family: FocalSets, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Starting masses: objects are certain of the cluster of the nearest of some medoids, by the dissimilarities
-    delta."""
-    starts = []
-    for medoids in medoid_starts(delta, family.n_clusters, n_starts, rng, weights):
-        starts.append(masses_of_labels(delta[medoids].argmin(axis=0), family))
-    return starts
+    """Return initial masses from the nearest medoids, for up to ``n_starts`` sets of medoids."""
+    starts = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
+    return [masses_from_labels(delta[medoids].argmin(axis=0), family) for medoids in starts]

@@ -1,9 +1,10 @@
-"""Evidential c-medoids with one medoid for each cluster."""
+"""Evidential c-medoids with one medoid per cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster._medoids import (
     MEDOID_RULES,
+    ComparedObjects,
+    IndexMedoidMethod,
     MedoidClusterer,
-    MedoidMethod,
     MedoidModel,
     Medoids,
-    PlainMedoidDescent,
 )
 from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.dissimilarity.sources import References
@@ -27,13 +28,7 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class SingleMedoidModel(MedoidModel):
-    """The medoids of a fit: first those of the clusters, then those of the sets of several clusters.
-
-    Attributes
-    ----------
-    gamma : float
-        As in `ECMdd`.
-    """
+    """Medoids of the clusters, followed by those of the sets of several clusters; ``gamma`` as in `ECMdd`."""
 
     gamma: float
 
@@ -43,7 +38,7 @@ class SingleMedoidModel(MedoidModel):
 
     @property
     def set_medoid_positions(self) -> np.ndarray:
-        """(g,) of every nonempty set."""
+        """(g,) index of the medoid of every nonempty set."""
         nonempty = self.family.membership[self.family.cardinality > 0]
         several = nonempty.sum(axis=1) > 1
         positions = np.empty(len(nonempty), dtype=np.intp)
@@ -61,7 +56,7 @@ class SingleMedoidModel(MedoidModel):
 
 
 def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: FocalSets, gamma: float) -> np.ndarray:
-    """(n, g) costs of the nonempty sets (Zhou et al., 2016)."""
+    """Return the (n, g) costs of the nonempty sets (Zhou et al., 2016)."""
     sets = family.membership[family.cardinality > 0].astype(float)
     size = sets.sum(axis=1)
     costs = to_medoids @ (sets / size[:, None]).T
@@ -70,146 +65,148 @@ def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: Fo
     return costs
 
 
-def descend_until_back(
+def descend_until_cycle(
     next_medoids: Callable[[Medoids], tuple[float, Medoids]], start: Medoids, max_iter: int
 ) -> Run[Medoids]:
-    """Until the medoids come back; of those that come back in turns, end with the ones of least objective."""
+    """Iterate until the medoids repeat, and return those of the cycle with the smallest objective."""
     run = Run(start)
     visited: list[Medoids] = []
-    when: dict[tuple[int, ...], int] = {}
+    iteration: dict[tuple[int, ...], int] = {}
     following = start
     for _ in range(max_iter):
         run.model = following
         key = tuple(run.model.positions.tolist())
-        if key in when:
-            last = when[key] + int(np.argmin(run.history[when[key] :]))
-            run.history += run.history[when[key] : last + 1]
-            run.model = visited[last]
+        if key in iteration:
+            best = iteration[key] + int(np.argmin(run.history[iteration[key] :]))
+            run.history += run.history[iteration[key] : best + 1]
+            run.model = visited[best]
             run.converged = True
             break
-        when[key] = len(visited)
+        iteration[key] = len(visited)
         visited.append(run.model)
         objective, following = next_medoids(run.model)
         run.history.append(objective)
     return run
 
 
-class SingleMedoidDescent(PlainMedoidDescent):
-    def fitted(self, state: Medoids) -> SingleMedoidModel:
-        chosen = self._set_medoids(state.step.family, self.objects.columns(state.positions))
-        references = References.of(self.objects.source, np.concatenate([state.positions, chosen]))
-        s = self.params
-        return SingleMedoidModel(state.step, references, s.power, s.gamma, gaps=state.gaps)
+class SingleMedoidMethod(IndexMedoidMethod):
+    """Evidential c-medoids with one medoid per cluster."""
 
-    def run(self, start: Medoids) -> Run[Medoids]:
-        return descend_until_back(self._next, start, self.params.max_iter)
+    def fitted_model(self, state: Medoids) -> SingleMedoidModel:
+        objects, params = self.whole, self.params
+        set_medoids = self._set_medoids(objects, state.step.family, objects.columns(state.positions))
+        references = References.of(objects.source, np.concatenate([state.positions, set_medoids]))
+        return SingleMedoidModel(state.step, references, params.power, params.gamma, gaps=state.gaps)
 
-    def _next(self, state: Medoids) -> tuple[float, Medoids]:
-        """The objective, and the most central objects given the masses."""
+    def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
+        return descend_until_cycle(partial(self._step, objects), start, self.params.max_iter)
+
+    def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
+        """Return the objective, and the most central objects given the masses."""
         family = state.step.family
-        to_medoids = self.objects.columns(state.positions)
-        to_set_medoids = self.objects.columns(self._set_medoids(family, to_medoids))
+        to_medoids = objects.columns(state.positions)
+        to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
         costs = costs_of_sets(to_medoids, to_set_medoids, family, self.params.gamma)
-        objective, masses = state.step.masses(costs, self.objects.weights, self.apply)
-        return objective, replace(state, positions=self.central(masses[:, family.singleton_index] ** self.params.beta))
+        objective, masses = state.step.masses(costs, objects.weights, self.apply)
+        medoids = self.central_objects(objects, masses[:, family.singleton_index] ** self.params.beta)
+        return objective, replace(state, positions=medoids)
 
-    def _set_medoids(self, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
-        """The object for each set of several clusters (Zhou et al., 2016); of objects as good as each other, as two
-        medoids are for the set of both, the one nearest to the first cluster, in whatever order the rows are."""
+    def _set_medoids(self, objects: ComparedObjects, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
+        """Return the medoid of each set of several clusters (Zhou et al., 2016).
+
+        Ties are frequent: for a pair, both medoids are equally good. The object nearest to the first cluster is then
+        selected, so that the result does not depend on the order of the rows.
+        """
         sets = family.membership[family.cardinality > 1]
-        chosen = np.empty(len(sets), dtype=np.intp)
-        eta = self.params.eta * self.unit  # a variance is in squared units, a mean is not
+        medoids = np.empty(len(sets), dtype=np.intp)
+        eta = self.params.eta * self.unit  # a variance has squared units, a mean has not
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + eta * near.mean(axis=1)
-            spread = np.where(self.objects.weights > 0, spread, np.inf)
+            spread = np.where(objects.weights > 0, spread, np.inf)
             best = np.flatnonzero(spread <= spread.min() * (1 + 1e-12))
-            chosen[j] = best[np.lexsort(near[best].T[::-1])[0]]
-        return chosen
-
-
-class SingleMedoidMethod(MedoidMethod[Medoids]):
-    """Evidential c-medoids with one medoid for each cluster."""
-
-    descent = SingleMedoidDescent
+            medoids[j] = best[np.lexsort(near[best].T[::-1])[0]]
+        return medoids
 
 
 class ECMdd(MedoidClusterer):
-    """Evidential c-medoids (sECMdd): the clusters, and the sets of clusters, are represented by objects.
+    """Evidential c-medoids (sECMdd): objects represent the clusters and the sets of clusters.
 
-    Takes any dissimilarities. With medoids v_k for the clusters and v_A for the sets of several clusters, masses
-    minimise
+    The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of several clusters,
+    masses minimize
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
         D_i({k}) = d(i, v_k),    D_i(A) = (d(i, v_A) + gamma mean_{k in A} d(i, v_k)) / (1 + gamma).
 
-    The medoid of a cluster is the object with the least sum of m_i({k})^beta d(i, .), that of a set an object at
-    about the same, small dissimilarity to all medoids of the set: it minimises their variance plus ``eta`` times
-    their mean, in units of the mean dissimilarity. This last rule is not derived from the objective, which may rise
-    now and then; the iterations end when the medoids stay, or come back, and then with the best ones that come back.
+    The medoid of a cluster minimizes the sum of m_i({k})^beta d(i, .). The medoid of a set is an object with small and
+    nearly equal dissimilarities to the medoids of its clusters: it minimizes their variance plus ``eta`` times their
+    mean, in units of the mean dissimilarity. This last rule is not derived from the objective, so the objective may
+    increase occasionally. The iterations stop when the medoids repeat, and the best of the repeating medoids are the
+    result.
 
     Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
-    dissimilarities is kept; above, none is made if none was given.
+    dissimilarities is kept. Above that, no matrix is computed unless X is one.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move: an
-        object is between two clusters if their costs differ little beside what they differ by at the medoids (by less
-        than 0.4 / ``alpha``). The costs above, by which a pair is hardly ever cheaper than both of its clusters, are
-        those of "simple", "pairs" and "full", which are fitted as a whole, and of "selected": single clusters first,
-        then the pairs of mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the medoids. Under the cost above, a
+        pair is hardly ever cheaper than both of its clusters; with "auto" an object is therefore between two clusters
+        if their costs differ by less than 0.4 / ``alpha`` of their difference at the medoids. "simple", "pairs" and
+        "full" fit the whole family with the cost above. So does "selected", which fits single clusters, then adds the
+        pairs of mutually nearest clusters and continues.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
+        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     power : float in (0, 50], default=1
-        Dissimilarities are raised to this power first; 2 for costs like those of `ECM`.
+        Exponent of the dissimilarities; 2 gives costs like those of `ECM`.
     alpha : float >= 0, default=2
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+        Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
-        upper fence of a box plot of the dissimilarities to the nearest cluster with ``focal_sets="auto"``, where it is
-        needed after the fit only; else the 0.95-quantile between different objects.
+        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto": with
+        ``focal_sets="auto"``, the upper fence of a box plot of the dissimilarities to the nearest cluster, computed
+        after the fit; otherwise the 0.95-quantile of the dissimilarities between different objects.
     gamma : float >= 0, default=1
-        Weight of the medoids of the clusters beside that of the set.
+        Weight of the medoids of the clusters relative to the medoid of the set.
     eta : float >= 0, default=1
-        For the medoids of sets: how much being near counts beside being at the same dissimilarity, in units of the
-        mean dissimilarity, so that the units of X do not matter. The published form has none: it is that of eta
-        divided by the mean dissimilarity.
+        Weight of the mean relative to the variance in the choice of the medoids of sets, in units of the mean
+        dissimilarity, so that the units of X do not matter. In the paper eta has the units of X: it is this value times
+        the mean dissimilarity.
     n_candidates : int, None or "auto", default="auto"
-        How many objects, those of largest mass, may become the medoid of a cluster. None: all. "auto": all, or 500 of
-        more than 5,000 objects that were not given by a matrix.
+        Number of objects, those with the largest mass, that may become the medoid of a cluster. None: all. "auto": all,
+        or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
-default="medoids"
-        "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
-        weights, or by one with parameters of its own. A start without chance is used once, whatever ``n_init``.
+        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
+        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
+        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
+        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
+        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a `BeliefPeaks` uses its
+        peaks, without weights. An array holds the indices of ``n_clusters`` objects. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 2,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects. Starts that make the same partition but for a few objects count as one.
+        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
+        same partition count as one.
     max_iter : int, default=50
     tol : float, default=1e-6
-        Starts whose objectives differ by less, relatively, are tied: the first wins.
+        Starts whose objectives differ by less than this, relatively, are tied; the first one is kept.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -217,11 +214,11 @@ default="medoids"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Positions of the medoids.
+        Indices of the medoids.
     set_medoid_indices_ : ndarray
-        Position of the medoid of every nonempty focal set.
+        Index of the medoid of every nonempty focal set.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the medoids; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,11 +14,12 @@ from dempster.belief import FocalSets
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
     MEDOID_RULES,
+    ComparedObjects,
+    IndexMedoidMethod,
     MedoidClusterer,
-    MedoidMethod,
     MedoidModel,
     Medoids,
-    PlainMedoidDescent,
+    split_rows,
 )
 from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.dissimilarity.sources import References
@@ -25,14 +27,14 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-# (n, g) costs for dissimilarities ``near`` to the medoids and ``between`` them.
+# (n, g) costs, from the dissimilarities ``near`` to the medoids and ``between`` the medoids.
 fill_costs = kernel("""median_costs(
     near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
     costs: float64[n, g] out)""")
-# For every candidate (a row of dissimilarities to all objects) the part of the objective that a cluster has a share in,
-# were the candidate its medoid. ``weights`` are |A|^alpha m_i(A)^beta for the h sets with the cluster, ``sets`` their
-# other members; ``near`` dissimilarities to the medoids, ``between`` among them, ``to_candidates`` from them to the
-# candidates.
+# For every candidate (a row of dissimilarities to all objects): the terms of the objective that depend on the medoid of
+# one cluster, if the candidate is that medoid. ``weights`` are |A|^alpha m_i(A)^beta for the h sets with the cluster,
+# ``sets`` their other members; ``near`` are the dissimilarities to the medoids, ``between`` those among them,
+# ``to_candidates`` those from the medoids to the candidates.
 add_totals = kernel("""median_totals(
     rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
     between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
@@ -40,15 +42,7 @@ add_totals = kernel("""median_totals(
 
 @dataclass(frozen=True)
 class MedianModel(MedoidModel):
-    """The medoids of a fit.
-
-    Attributes
-    ----------
-    between : (c, c) array
-        Dissimilarities of the medoids to each other.
-    gamma, eta : float
-        As in `MECM`.
-    """
+    """Medoids and the (c, c) dissimilarities between them; ``gamma`` and ``eta`` as in `MECM`."""
 
     between: np.ndarray
     gamma: float
@@ -69,150 +63,153 @@ class MedianModel(MedoidModel):
         return costs
 
 
-class MedianDescent(PlainMedoidDescent):
-    def fitted(self, state: Medoids) -> MedianModel:
-        medoids, s = state.positions, self.params
-        between = self.objects.columns(medoids)[medoids]
-        references = References.of(self.objects.source, medoids)
-        return MedianModel(state.step, references, s.power, between, s.gamma, s.eta)
+class MedianMethod(IndexMedoidMethod):
+    """Median evidential c-means."""
 
-    def run(self, start: Medoids) -> Run[Medoids]:
-        return descend(self._next, start, max_iter=self.params.max_iter, tol=self.params.tol)
+    cost_power = 2
+    pairs_can_win = True
 
-    def _next(self, state: Medoids) -> tuple[float, Medoids]:
-        """The objective, and better medoids."""
+    def fitted_model(self, state: Medoids) -> MedianModel:
+        medoids, params = state.positions, self.params
+        between = self.whole.columns(medoids)[medoids]
+        references = References.of(self.source, medoids)
+        return MedianModel(state.step, references, params.power, between, params.gamma, params.eta)
+
+    def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
+        return descend(partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol)
+
+    def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
+        """Return the objective, and better medoids."""
         medoids = state.positions.copy()
-        near = self.objects.columns(medoids)
-        objective, masses = self._masses(state, near)
+        near = objects.columns(medoids)
+        objective, masses = self._masses(objects, state, near)
         for k in range(len(medoids)):
-            better = self._best_medoid(k, medoids, near, masses, state.step)
+            better = self._best_medoid(objects, k, medoids, near, masses, state.step)
             if better != medoids[k]:
                 medoids[k] = better
-                near[:, k] = self.objects.columns(medoids[[k]])[:, 0]
+                near[:, k] = objects.columns(medoids[[k]])[:, 0]
         return objective, replace(state, positions=medoids)
 
-    def _masses(self, state: Medoids, near: np.ndarray) -> tuple[float, np.ndarray]:
-        family, s = state.step.family, self.params
+    def _masses(self, objects: ComparedObjects, state: Medoids, near: np.ndarray) -> tuple[float, np.ndarray]:
+        family, params = state.step.family, self.params
         sets = family.membership[family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
         between = near[state.positions]
         blocks = row_blocks(len(near))
-        self.apply(fill_costs, [(near[a:b], between, sets, s.gamma, s.eta, costs[a:b]) for a, b in blocks])
-        return state.step.masses(costs, self.objects.weights, self.apply)
+        self.apply(fill_costs, [(near[a:b], between, sets, params.gamma, params.eta, costs[a:b]) for a, b in blocks])
+        return state.step.masses(costs, objects.weights, self.apply)
 
-    def _best_medoid(self, k: int, medoids: np.ndarray, near: np.ndarray, masses: np.ndarray, step: MassStep) -> int:
-        """The candidate that lowers the objective most, the present medoid unless there is a better one."""
-        s, family = self.params, step.family
+    def _best_medoid(
+        self,
+        objects: ComparedObjects,
+        k: int,
+        medoids: np.ndarray,
+        near: np.ndarray,
+        masses: np.ndarray,
+        step: MassStep,
+    ) -> int:
+        """Return the candidate that minimizes the objective; the current medoid if none is better."""
+        params, family = self.params, step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
-        weights = own**s.beta * sets.sum(axis=1) ** s.alpha * self.objects.weights[:, None]
+        weights = own**params.beta * sets.sum(axis=1) ** params.alpha * objects.weights[:, None]
         weights = np.ascontiguousarray(weights.T)
         sets[:, k] = False
-        limited = self.candidates(own.sum(axis=1))
-        candidates = np.arange(len(self.objects)) if limited is None else np.union1d(limited, medoids[k])
-        free = self.objects.weights > 0
+        limited = self.candidates(objects, own.sum(axis=1))
+        candidates = np.arange(len(objects)) if limited is None else np.union1d(limited, medoids[k])
+        free = objects.weights > 0
         others = np.delete(medoids, k)
-        if len(others):  # two clusters cannot have the same medoid, nor twins
-            free &= ~self.taken(others)
+        if len(others):  # two clusters must not have equal medoids
+            free &= ~self.equal_to_any(objects, others)
         candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
         to_medoids, between = np.ascontiguousarray(near.T), near[medoids]
 
-        def work(start: int, stop: int) -> None:
-            rows, some = self.objects.block(candidates[start:stop]), totals[start:stop]
+        def add_block(start: int, stop: int) -> None:
+            rows, part = objects.block(candidates[start:stop]), totals[start:stop]
             to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
-            add_totals(rows, weights, to_medoids, to_candidates, between, sets, s.gamma, s.eta, some)
+            add_totals(rows, weights, to_medoids, to_candidates, between, sets, params.gamma, params.eta, part)
 
-        self.apply(work, self._candidate_blocks(len(candidates)))
-        here = float(totals[np.searchsorted(candidates, medoids[k])])
+        # Blocks that fit in memory, but small enough that all threads have work.
+        size = split_rows(len(candidates), len(objects))[0][1]
+        self.apply(add_block, row_blocks(len(candidates), min(size, 256), most=None))
+        current = float(totals[np.searchsorted(candidates, medoids[k])])
         best = int(totals.argmin())
-        # rounding must not make two equally good objects take turns
-        return int(candidates[best]) if totals[best] < here * (1 - 1e-12) else int(medoids[k])
-
-    def _candidate_blocks(self, n_candidates: int) -> list[tuple[int, int]]:
-        """Blocks that fit in memory, but several if there are many candidates, so that threads have work."""
-        size = self.objects.blocks_of(n_candidates)[0][1]
-        return row_blocks(n_candidates, min(size, 256), most=None)
-
-
-class MedianMethod(MedoidMethod[Medoids]):
-    """Median evidential c-means."""
-
-    descent = MedianDescent
-    cost_power = 2
-    pairs_can_win = True
+        # Rounding must not make two equally good objects alternate.
+        return int(candidates[best]) if totals[best] < current * (1 - 1e-12) else int(medoids[k])
 
 
 class MECM(MedoidClusterer):
-    """Median evidential c-means: prototypes are objects, and any dissimilarities d will do.
+    """Median evidential c-means: objects are the prototypes, and any dissimilarities d are accepted.
 
-    Minimises, over masses m and medoids v,
+    The method minimizes, over masses m and medoids v,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
-    with D_i({k}) = d(i, v_k)^2 for a single cluster and for several
+    with D_i({k}) = d(i, v_k)^2 for a single cluster and, for several clusters,
 
         D_i(A) = (gamma mean_{k in A} d(i, v_k)^2 + rho_i(A) min_{k in A} d(i, v_k)^2) / (1 + gamma),
-        rho_i(A) = sum_{k, l in A} |d(i, v_k) - d(i, v_l)| / (eta sum_{k, l in A} d(v_k, v_l)),
+        rho_i(A) = sum_{k, l in A} |d(i, v_k) - d(i, v_l)| / (eta sum_{k, l in A} d(v_k, v_l)).
 
-    so that a set is cheap for objects at about the same dissimilarity from all its medoids. The masses, then each
-    medoid in turn, are set to their best values given the rest: the objective never rises.
+    A set is cheap for objects with nearly equal dissimilarities to all its medoids. The masses, then each medoid in
+    turn, are set to their optimal values given the rest, so the objective never increases.
 
-    Cost per iteration: n^2 dissimilarities for each cluster and each set that it is in, or n times ``n_candidates``.
-    Up to 5,000 objects the matrix of all dissimilarities is kept; above, none is made if none was given.
+    Cost per iteration: n^2 dissimilarities for each cluster and each set that contains it, or n times ``n_candidates``.
+    Up to 5,000 objects the matrix of all dissimilarities is kept. Above that, no matrix is computed unless X is one.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
+        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+        Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Dissimilarity to the empty set: smaller values give more outliers. "auto": the upper fence of
-        a box plot of the dissimilarities to the nearest medoid with ``focal_sets="auto"``, where it is needed after the
-        fit only; else the 0.95-quantile of the dissimilarities between different objects.
+        Dissimilarity to the empty set; smaller values give more outliers. "auto": with ``focal_sets="auto"``, the upper
+        fence of a box plot of the dissimilarities to the nearest medoid, computed after the fit; otherwise the
+        0.95-quantile of the dissimilarities between different objects.
     gamma : float >= 0, default=0.5
         Weight of the mean over the medoids of a set.
     eta : float > 0, default=1
-        Larger values make sets cheaper for objects that are not halfway.
+        Larger values make sets cheaper for objects that are not halfway between the medoids.
     n_candidates : int, None or "auto", default="auto"
-        How many objects, those of largest plausibility, may become the medoid of a cluster. None: all. "auto": all, or
-        500 of more than 5,000 objects that were not given by a matrix.
+        Number of objects, those with the largest plausibility, that may become the medoid of a cluster. None: all.
+        "auto": all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
-default="medoids"
-        "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
-        weights, or by one with parameters of its own. A start without chance is used once, whatever ``n_init``.
+        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
+        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
+        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
+        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
+        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a `BeliefPeaks` uses its
+        peaks, without weights. An array holds the indices of ``n_clusters`` objects. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 2,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects. Starts that make the same partition but for a few objects count as one.
+        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
+        same partition count as one.
     max_iter : int, default=100
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -220,9 +217,9 @@ default="medoids"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Positions of the medoids, all different.
+        Indices of the medoids, all different.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the medoids; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets

@@ -1,15 +1,15 @@
-/* Seeds far from each other, and medoids, from a matrix of dissimilarities. */
+/* Distant seeds, and medoids, from a matrix of dissimilarities. */
 #include "_native/native.h"
 
-enum { TRIALS = 4 }; /* candidates whose sums run beside each other: each would wait for its last addition otherwise */
+enum { TRIALS = 4 }; /* Sums of several candidates are computed at once to hide the latency of additions. */
 
-/* The object where a share of the n objects ends. */
+/* Return the object at a share of the n objects. */
 static index_t object_at(double share, index_t n) {
     const double place = share * (double)n;
     return !(place > 0) ? 0 : place < (double)n ? (index_t)place : n - 1;
 }
 
-/* How many of rising numbers are at most `value`. */
+/* Return the number of values up to `value` in an increasing array. */
 static index_t count_up_to(const double *rising, index_t n, double value) {
     index_t low = 0, high = n;
     while (low < high) {

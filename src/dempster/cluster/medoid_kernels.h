@@ -1,8 +1,8 @@
-/* A part of medoid_kernels.c, once for each type `real` of the dissimilarities. */
+/* Included by medoid_kernels.c once for each type `real` of the dissimilarities. */
 
 static inline real TYPED(nearer)(real a, real b) { return a < b ? a : b; }
 
-/* What would be left of the dissimilarities to the nearest seed, were a candidate a seed too; for several of them. */
+/* Compute, for several candidates, the sum of the dissimilarities to the nearest seed if the candidate is added. */
 static void TYPED(sums_after)(index_t n, const real *delta, const real *nearest, const index_t *candidates,
                               double *after) {
     double sums[TRIALS] = {0.0};
@@ -13,8 +13,8 @@ static void TYPED(sums_after)(index_t n, const real *delta, const real *nearest,
     memcpy(after, sums, sizeof sums);
 }
 
-/* Seeds drawn in proportion to the dissimilarity to the nearest seed so far, the best of several each time (greedy
- * k-means++; Arthur and Vassilvitskii, 2007). `uniform` (c, trials) holds the draws, a row for each seed. */
+/* Draw seeds in proportion to the dissimilarity to the nearest seed so far; of several candidates the best is kept
+ * (greedy k-means++; Arthur and Vassilvitskii, 2007). `uniform` (c, trials) holds random numbers, a row per seed. */
 KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta, const double *uniform,
                         index_t *seeds) {
     Scratch scratch = {0};
@@ -31,7 +31,7 @@ KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta,
         for (index_t t = 0; t < padded; t++) {
             const double draw = uniform[k * trials + (t < trials ? t : 0)];
             const index_t below = count_up_to(reach, n, draw * total);
-            /* with fewer different objects than clusters so far, any will do */
+            /* If all objects equal a seed, any object will do. */
             candidates[t] = !(total > 0) ? object_at(draw, n) : below < n ? below : n - 1;
         }
         for (index_t t = 0; t < padded; t += TRIALS)
@@ -45,8 +45,8 @@ KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta,
     return release(&scratch);
 }
 
-/* The objects group by group: those nearest to medoid k are members[ends[k - 1]], ..., members[ends[k] - 1], in order;
- * among equally near medoids the first counts. */
+/* Sort the objects by their nearest medoid: those of medoid k are members[ends[k - 1]], ..., members[ends[k] - 1], in
+ * order. Ties go to the first medoid. */
 static void TYPED(group)(index_t n, index_t c, const real *delta, const index_t *medoids, index_t *labels,
                          index_t *members, index_t *ends) {
     memset(ends, 0, sizeof *ends * (size_t)(c + 1));
@@ -57,10 +57,10 @@ static void TYPED(group)(index_t n, index_t c, const real *delta, const index_t 
         ends[labels[i] + 1]++;
     }
     for (index_t k = 0; k < c; k++) ends[k + 1] += ends[k];
-    for (index_t i = 0; i < n; i++) members[ends[labels[i]]++] = i; /* a begin has become an end */
+    for (index_t i = 0; i < n; i++) members[ends[labels[i]]++] = i; /* Each start is moved to the end of its group. */
 }
 
-/* Alternate between nearest medoids and the most central object of each group, in place. */
+/* Alternate, in place, between assigning objects to medoids and selecting the central object of each group. */
 KERNEL TYPED(to_medoids)(index_t n, index_t c, const real *delta, index_t *medoids, index_t steps) {
     Scratch scratch = {0};
     index_t *labels = take(&scratch, n, sizeof *labels), *members = take(&scratch, n, sizeof *members);

@@ -1,18 +1,18 @@
-/* Sums of median and of relational evidential c-means.
+/* Kernels of median and of relational evidential c-means.
  *
- * Median evidential c-means: a set of clusters costs an object
+ * Median evidential c-means: the cost of a set of clusters for an object is
  *
  *     (gamma mean(d_k^2) + gaps / (eta spread) min(d_k^2)) / (1 + gamma)
  *
- * where d_k are its dissimilarities to the medoids of the clusters, gaps the sum of |d_k - d_m| over their pairs, and
- * spread the sum of the dissimilarities of the medoids to each other; a single cluster costs d^2. */
+ * where d_k are the dissimilarities of the object to the medoids of the clusters, gaps is the sum of |d_k - d_m| over
+ * pairs, and spread is the sum of the dissimilarities between the medoids. The cost of a single cluster is d^2. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
 enum {
-    BLOCK = 256, /* objects that stay in the cache, a whole number of lanes */
+    BLOCK = 256, /* Objects that stay in the cache; a multiple of LANES. */
     LANES = 8,
-    ROWS = 6, /* of dissimilarities, and prototypes, whose products are summed at once */
+    ROWS = 6, /* Rows of dissimilarities, and prototypes, whose products are summed at once. */
     MEANS = 2,
 };
 
@@ -24,7 +24,7 @@ enum {
 #define SUFFIX f32
 #include "cluster/medoids_products.h"
 
-/* The members of each set, one set after the other: those of set j from begins[j] to begins[j + 1] - 1. */
+/* The members of all sets in one array; those of set j are at begins[j], ..., begins[j + 1] - 1. */
 typedef struct {
     index_t *begins, *members;
 } Sets;
@@ -42,7 +42,7 @@ static Sets take_sets(Scratch *scratch, index_t g, index_t c, const bool *sets) 
     return out;
 }
 
-/* Sum of the dissimilarities (c, c) between the clusters of a set. */
+/* Return the sum of the dissimilarities (c, c) between the clusters of a set. */
 static double spread_of(const index_t *members, index_t size, index_t c, const double *between) {
     double spread = 0.0;
     for (index_t a = 0; a < size; a++)
@@ -50,7 +50,7 @@ static double spread_of(const index_t *members, index_t size, index_t c, const d
     return spread;
 }
 
-/* (n, g) costs for dissimilarities `near` (n, c) to the medoids and `between` (c, c) them. */
+/* Compute the (n, g) costs from the dissimilarities `near` (n, c) to the medoids and `between` (c, c) the medoids. */
 KERNEL median_costs(index_t n, index_t c, index_t g, const double *near, const double *between, const bool *sets,
                     double gamma, double eta, double *costs) {
     Scratch scratch = {0};
@@ -76,13 +76,13 @@ KERNEL median_costs(index_t n, index_t c, index_t g, const double *near, const d
 
 /* ---- candidates for a medoid ---------------------------------------------------------------------------------- */
 
-/* What the other medoids of a set contribute, for the objects of a block. */
+/* Terms of the other medoids of a set in the costs, for the objects of a block. */
 typedef struct {
     double total[BLOCK], least[BLOCK], gaps[BLOCK];
 } Others;
 
-/* For b objects; `near` (c, n) begins with the first of them. */
-static void find_others(index_t b, index_t n, const index_t *members, index_t size, const double *near,
+/* Compute these terms for b objects; `near` (c, n) starts with the first of them. */
+static void compute_others(index_t b, index_t n, const index_t *members, index_t size, const double *near,
                         Others *restrict out) {
     for (index_t i = 0; i < b; i++) {
         out->total[i] = out->gaps[i] = 0.0;
@@ -102,7 +102,7 @@ static void find_others(index_t b, index_t n, const index_t *members, index_t si
     }
 }
 
-/* Sum of b numbers; several sums are kept apart, in an order that is the same on every machine. */
+/* Return the sum of b numbers; partial sums are added in an order that is the same on every machine. */
 static double sum_of(const double *x, index_t b) {
     double s[LANES] = {0.0};
     const index_t whole = b - b % LANES;
@@ -112,17 +112,18 @@ static double sum_of(const double *x, index_t b) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-/* For every candidate (a row of dissimilarities to all objects) the part of the objective that a cluster has a share
- * in, were the candidate its medoid; it is added to `totals`.
+/* Add to `totals`, for every candidate (a row of dissimilarities to all objects), the terms of the objective that
+ * depend on the medoid of one cluster, if the candidate is that medoid.
  *
- * `weights` (h, n) are |A|^alpha m_i(A)^beta for the h sets with the cluster, `sets` (h, c) their other members; `near`
- * (c, n) dissimilarities to the medoids, `between` (c, c) among them and `to_candidates` (c, candidates). */
+ * `weights` (h, n) are |A|^alpha m_i(A)^beta for the h sets with the cluster, `sets` (h, c) their other members. `near`
+ * (c, n) holds the dissimilarities to the medoids, `between` (c, c) those between the medoids, and `to_candidates`
+ * (c, candidates) those from the medoids to the candidates. */
 KERNEL median_totals(index_t candidates, index_t n, index_t h, index_t c, const double *rows, const double *weights,
                      const double *near, const double *to_candidates, const double *between, const bool *sets,
                      double gamma, double eta, double *totals) {
     Scratch scratch = {0};
     const Sets of = take_sets(&scratch, h, c, sets);
-    double *shares = take(&scratch, candidates, sizeof *shares); /* of the gaps in the cost, for each candidate */
+    double *shares = take(&scratch, candidates, sizeof *shares); /* coefficients of the gaps in the cost */
     Others *others = take(&scratch, 1, sizeof *others);
     double terms[BLOCK], gaps[BLOCK];
     for (index_t j = 0; j < h && !scratch.failed; j++) {
@@ -136,7 +137,7 @@ KERNEL median_totals(index_t candidates, index_t n, index_t h, index_t c, const 
         for (index_t start = 0; start < n; start += BLOCK) {
             const index_t b = n - start < BLOCK ? n - start : BLOCK;
             const double *weight = weights + j * n + start;
-            find_others(b, n, members, size, near + start, others);
+            compute_others(b, n, members, size, near + start, others);
             for (index_t o = 0; o < candidates; o++) {
                 const double *row = rows + o * n + start, share = shares[o];
                 if (size == 0) {
@@ -163,8 +164,8 @@ KERNEL median_totals(index_t candidates, index_t n, index_t h, index_t c, const 
 
 /* ---- relational evidential c-means ---------------------------------------------------------------------------- */
 
-/* Solve H X = R for H (c, c), symmetric and nonnegative definite, and R (n, c), whose rows become those of X. Returns
- * whether all pivots were positive; H is overwritten by its Cholesky factor. */
+/* Solve H x = r for every row r of R (n, c), which x overwrites; H (c, c) is symmetric and positive semidefinite.
+ * H is overwritten by its Cholesky factor. Return whether all pivots were positive. */
 static bool solve_rows(index_t c, index_t n, double *H, double *R) {
     for (index_t k = 0; k < c; k++) {
         for (index_t l = 0; l <= k; l++) {
@@ -188,9 +189,9 @@ static bool solve_rows(index_t c, index_t n, double *H, double *R) {
     return true;
 }
 
-/* What is added to the mean product of the clusters of a set: shift - p' Delta p / 2, where p is the mean of their
- * prototypes P (c, n); `inner` (c, c) is room for P Delta P'. */
-static void find_offsets(index_t n, index_t c, index_t g, const double *P, const double *products, const Sets *of,
+/* Compute the offset that is added to the mean product of the clusters of a set: shift - p' Delta p / 2, where p is the
+ * mean of their prototypes P (c, n). `inner` (c, c) is a buffer for P Delta P'. */
+static void compute_offsets(index_t n, index_t c, index_t g, const double *P, const double *products, const Sets *of,
                          double shift, double *inner, double *offset) {
     for (index_t k = 0; k < c * c; k++) inner[k] = 0.0;
     for (index_t k = 0; k < c; k++)
@@ -206,10 +207,10 @@ static void find_offsets(index_t n, index_t c, index_t g, const double *P, const
     }
 }
 
-/* One iteration of relational evidential c-means from the prototypes P (c, n), whose products with the dissimilarities
- * (without the shift) are known: their objective, the smallest squared distance, and the prototypes that follow
- * (Masson and Denoeux, 2009). A squared distance below `negative`, which is a rounding error, counts as its size. A
- * cluster without mass keeps its prototype. */
+/* Do one iteration of relational evidential c-means (Masson and Denoeux, 2009) from the prototypes P (c, n). Their
+ * products with the dissimilarities, without the shift, are arguments. Compute the objective, the smallest squared
+ * distance, and the next prototypes. A squared distance below `negative` is replaced by -negative; one between
+ * `negative` and 0 is a rounding error and is replaced by 0. A cluster without mass keeps its prototype. */
 KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, const double *P, const bool *sets,
                        const double *weights, const double *factor, const index_t *size, double delta2, double beta,
                        double zero, double negative, double shift, double alpha, double *following, double *least,
@@ -224,7 +225,7 @@ KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, 
     double *row = take(&scratch, c, sizeof *row), *right = take_zeros(&scratch, n * c, sizeof *right);
     double *again = take(&scratch, n * c, sizeof *again);
     if (scratch.failed) return release(&scratch);
-    find_offsets(n, c, g, P, products, &of, shift, inner, offset);
+    compute_offsets(n, c, g, P, products, &of, shift, inner, offset);
     for (index_t j = 0; j < g; j++) {
         share[j] = 1.0 / (double)size[j];
         pull[j] = pow((double)size[j], alpha - 1);
@@ -255,7 +256,7 @@ KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, 
     for (index_t k = 0; k < c; k++) trace += H[k * (c + 1)];
     memcpy(inner, H, sizeof(double) * (size_t)(c * c));
     memcpy(again, right, sizeof(double) * (size_t)(n * c));
-    if (!solve_rows(c, n, H, right)) { /* a cluster without mass leaves H singular */
+    if (!solve_rows(c, n, H, right)) { /* H is singular if a cluster has no mass. */
         for (index_t k = 0; k < c; k++) inner[k * (c + 1)] += 1e-10 * trace / (double)c + 1e-300;
         solve_rows(c, n, inner, again);
         right = again;

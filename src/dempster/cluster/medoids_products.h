@@ -1,10 +1,10 @@
-/* Products of rows of dissimilarities with the weights of prototypes: a part of medoids.c, once for each type `real` of
- * the dissimilarities. Several sums are kept apart, as many on every machine, so that the bits are the same. */
+/* Products of rows of dissimilarities with the weights of prototypes. Included by medoids.c once for each type `real`
+ * of the dissimilarities. The number of partial sums is the same on every machine, so results are identical. */
 typedef real TYPED(Wide) __attribute__((vector_size(32), may_alias, aligned(sizeof(real))));
 #define Wide TYPED(Wide)
 #define WIDE ((index_t)(32 / sizeof(real)))
 
-/* out (rows, c) = D (rows, m) P' (m, means), for a few rows and means, whose numbers are constants. */
+/* Compute out (rows, c) = D (rows, m) P' (m, means) for a few rows and means; their numbers are constants. */
 ALWAYS_INLINE void TYPED(few_products)(index_t m, index_t c, const int rows, const int means, const real *D,
                                        const real *P, double *out) {
     Wide sums[ROWS][MEANS] = {{{0}}};
@@ -23,7 +23,7 @@ ALWAYS_INLINE void TYPED(few_products)(index_t m, index_t c, const int rows, con
         }
 }
 
-/* Products with all means, for some rows. */
+/* Compute the products of some rows with all means. */
 ALWAYS_INLINE void TYPED(row_products)(index_t m, index_t c, const int rows, const real *D, const real *P,
                                        double *out) {
     index_t k = 0;

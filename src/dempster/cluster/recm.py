@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
@@ -21,7 +21,7 @@ from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
     RelationalClusterer,
-    check_different_objects,
+    check_distinct_objects,
     pair_quantile,
 )
 from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
@@ -34,211 +34,65 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-# D times P': without BLAS, whose threads get in the way of small products, again and again.
+# D times P', without BLAS: its threads slow down many small products.
 fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
-# One iteration: returns the objective of the prototypes P, whose products with the dissimilarities are given, and
-# writes the prototypes that follow and the smallest squared distance. The penalties are those of `MassStep`.
+# One iteration. Returns the objective of the prototypes P, given their products with the dissimilarities, and writes
+# the next prototypes and the smallest squared distance. The penalties are those of `MassStep`.
 relational_step = kernel("""relational_step(
     products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
     size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
     following: float64[c, n] out, least: float64[1] out) -> float""")
 
-_SQUARED_ALREADY = ("precomputed", "sqeuclidean", "gower")
+MIN_BLOCK_ROWS = 256
+MAX_BLOCK_CELLS = 16_000_000  # dissimilarities of new objects in memory at once
+MAX_DENSE_ROWS = 500  # all eigenvalues are computed up to this size
+MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # starts are compared on a sample of this size if there are more objects
+_DELTA_SHARE = 0.95  # delta="auto": this quantile of the squared dissimilarities
+_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn with correction="auto" if no shift fails
+_MAX_REDRAWS = 5  # of a random start whose prototypes all coincide
+_SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
-def is_to_be_squared(square: bool | str, metric: Metric) -> bool:
-    """What ``square="auto"`` stands for: a given matrix is used as it is, and some metrics are squares already."""
-    return metric not in _SQUARED_ALREADY if isinstance(square, str) else bool(square)
+# ---- squared dissimilarities --------------------------------------------------------------------------------------
 
 
-def squared(D: np.ndarray, square: bool) -> np.ndarray:
-    """The dissimilarities, squared if asked for."""
+def needs_squares(square: bool | str, metric: Metric) -> bool:
+    """Return whether the dissimilarities are squared; "auto" depends on the metric."""
+    return metric not in _SQUARED_METRICS if isinstance(square, str) else bool(square)
+
+
+def square_if(D: np.ndarray, square: bool) -> np.ndarray:
+    """Return the dissimilarities, squared if ``square``."""
     if not square:
         return D
     with np.errstate(over="ignore"):
         D = D * D
     if not np.isfinite(D).all():
-        raise InvalidInputError("X holds dissimilarities too large to be squared; scale them down")
+        raise InvalidParameterError("X", must="be rescaled: the squares of its dissimilarities overflow")
     return D
 
 
 def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: bool) -> np.ndarray:
-    """(n, n) squared distances between the objects of a fit."""
+    """Return the (n, n) squared distances between the training objects."""
     if source.matrix is not None:
-        return squared(source.matrix, square)
+        return square_if(source.matrix, square)
     D = source.block(slice(None), slice(None))
     if not callable(source.metric):
-        np.fill_diagonal(D, 0)  # zero but for rounding
-    return squared(check_square(D, symmetrize=symmetrize), square)
-
-
-_ROWS = 256  # of dissimilarities in a block, at least
-_CELLS = 16_000_000  # dissimilarities of new objects held at once
-
-
-@dataclass(frozen=True)
-class WeightedMeans:
-    """Prototypes as weighted means of the objects of a fit.
-
-    Attributes
-    ----------
-    step : MassStep
-        The penalties, and the family of focal sets.
-    weights : (c, n) array
-        Of the objects in each prototype; rows sum to one.
-    shift : float
-        Added to the dissimilarities of different objects.
-    negative : float
-        Squared distance below which the dissimilarities are not Euclidean (above, it is a rounding error).
-    inner : (c, c) array or None
-        P Delta P' for the weights P, once known.
-    """
-
-    step: MassStep
-    weights: np.ndarray
-    shift: float = 0.0
-    negative: float = 0.0
-    inner: np.ndarray | None = None
-
-    @property
-    def family(self) -> FocalSets:
-        return self.step.family
-
-    def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """(n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
-
-        ``D`` holds the dissimilarities to the objects of the fit, ``own`` (n, c) the weights of the objects
-        themselves: an object is at no distance from itself, so nothing is added there by the shift.
-        """
-        products = self._products(D, apply)
-        inner = self.weights @ products if self.inner is None else self.inner
-        return (products - self.shift * own) @ self.step.averages.T + self._offsets(inner), inner
-
-    def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
-        """(c,) of one object, at these dissimilarities (1, n) from those of the fit, to the prototypes."""
-        assert self.inner is not None
-        products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
-        inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
-        return products - inner / 2
-
-    def iterated(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
-        """One iteration with the objects of the fit: the objective, the smallest squared distance, the prototypes that
-        follow; ``weights`` are those of the objects in the objective."""
-        following, least, step = np.empty_like(self.weights), np.empty(1), self.step
-        objective = relational_step(
-            self._products(D, apply), self.weights, step.sets > 0, weights if len(weights) else None,
-            *step.kernel_arguments(), self.negative, self.shift, step.alpha, following, least,
-        )  # fmt: skip
-        return objective, float(least[0]), replace(self, weights=following, inner=None)
-
-    def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, c) Delta P', without the shift."""
-        D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
-        apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), _ROWS)])
-        return out
-
-    def _offsets(self, inner: np.ndarray) -> np.ndarray:
-        """What is added to the mean product of the clusters of a set, for P Delta P'."""
-        averages = self.step.averages
-        if self.shift:
-            inner = inner + self.shift * (1 - self.weights @ self.weights.T)
-        return self.shift - np.sum(averages @ inner * averages, axis=1) / 2
-
-    def nonnegative(self, costs: np.ndarray) -> np.ndarray:
-        """Negative squared distances become small positive ones; rounding errors below zero count as zero later."""
-        return np.where(costs < self.negative, -self.negative, costs)
-
-    def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects given by their squared dissimilarities to those of the fit.
-
-        With a shift, an object at no dissimilarity from one of the fit is that object (of several, the first).
-        """
-        own = np.zeros((len(D), len(self.weights)))
-        if self.shift:
-            same = np.less_equal(D, rounding(D.dtype) * float(D.max()))
-            known = np.flatnonzero(same.any(axis=1))
-            own[known] = self.weights.T[same[known].argmax(axis=1)]
-        costs, _ = self.costs(D, own, apply)
-        _, masses = self.step.masses(self.nonnegative(costs), np.empty(0), apply)
-        return masses.astype(D.dtype, copy=False)
-
-    def updated(self, masses: np.ndarray, weights: np.ndarray) -> Self:
-        """The prototypes that minimise the objective given the masses of the nonempty sets (Masson and Denoeux, 2009);
-        ``weights`` are those of the objects in the objective."""
-        W = masses**self.step.beta
-        if len(weights):
-            W *= weights[:, None]
-        sets, alpha = self.step.sets, self.step.alpha
-        size = sets.sum(axis=1)
-        H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
-        best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
-        total = best.sum(axis=1, keepdims=True)
-        lost = ~(total > 0.5)  # no mass is left for the cluster: its prototype stays
-        best = np.where(lost, self.weights, best / np.where(lost, 1, total))
-        return replace(self, weights=best, inner=None)
-
-
-@dataclass(frozen=True)
-class WeightedMeansModel:
-    """The prototypes of a fit, for objects that are compared with those of the fit.
-
-    Attributes
-    ----------
-    means : WeightedMeans
-        With P Delta P' known.
-    references : References
-        All objects of the fit.
-    square : bool
-        Whether the dissimilarities are squared first.
-    """
-
-    means: WeightedMeans
-    references: References
-    square: bool
-
-    @property
-    def family(self) -> FocalSets:
-        return self.means.family
-
-    def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """(n, f) masses of new objects."""
-        blocks = row_blocks(len(values), max(1, _CELLS // len(self.references)), most=None)
-        distances = self.references.dissimilarities
-        return np.concatenate(
-            [self.means.masses(squared(distances(values, a, b), self.square), apply) for a, b in blocks]
-        )
-
-    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the nearer its mean, the more.
-
-        Where dissimilarities are squared Euclidean distances the mean is a point, with attributes. Elsewhere the
-        attributes share the mean dissimilarity to the objects, and how far these are from each other counts besides.
-        """
-        D = squared(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
-        words, P = "minus the squared distance to the center", self.means.weights
-        total = -self.means.squared_distances(D, itself)
-        found = ClusterEvidence.of_costs(words, D[0], P, total, self.references, values)
-        source = self.references.source
-        if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
-            return found
-        gap = P @ np.asarray(source.objects, dtype=float) - values[0]
-        return replace(found, parts=-(gap**2).T) if np.isfinite(gap).all() else found
-
-
-_DENSE = 500  # objects up to which all eigenvalues are computed
+        np.fill_diagonal(D, 0)  # zero except for rounding
+    return square_if(check_square(D, symmetrize=symmetrize), square)
 
 
 def smallest_eigenvalue(D: np.ndarray) -> float:
-    """Smallest eigenvalue of the doubly centred matrix -Q D Q / 2 (0 if there is none below rounding errors).
+    """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, or 0 if it is negative by rounding only.
 
-    Above a few hundred objects by Lanczos iterations, which cost as much as a few dozen products with a vector. The
-    value is on the safe side: not above the true one by more than rounding.
+    Above a few hundred objects it is computed by Lanczos iterations, which cost a few dozen products with a vector. The
+    result is then not above the true value by more than rounding.
     """
     n = len(D)
     if n < 2:
         return 0.0
     negligible = 1e-10 if D.dtype == np.float64 else 1e-5
-    if n <= _DENSE:
+    if n <= MAX_DENSE_ROWS:
         D = D.astype(float)
         gram = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
         values = interruptible(np.linalg.eigvalsh, gram)
@@ -256,45 +110,176 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     largest = float(eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0])
     if largest < 0:
         return largest * (1 + precision)
-    # what is smallest for the one is largest for the other, and the largest is found to a relative precision
+    # The largest eigenvalue has a small relative error, so the smallest one is found as the largest of a mirror image.
     mirrored = LinearOperator((n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float)
     reach = float(eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0])
     smallest = largest - reach
     return smallest - precision * reach if smallest < -10 * precision * largest else 0.0
 
 
-SAMPLE_FROM, SAMPLE_SIZE = 1_000, 500  # starts compete on a sample of this size if there are more objects
-_DELTA_SHARE = 0.95  # delta="auto": squared, this quantile of the dissimilarities
-_SHARES_OF_SHIFT = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn by correction="auto", if none does not do
-_REDRAWS = 5  # of a random start whose prototypes all end at the same place
-
-Draw = Callable[[], WeightedMeans]  # a start; a random one gives other prototypes each time
+# ---- prototypes ---------------------------------------------------------------------------------------------------
 
 
-class NotEuclidean(Exception):
-    """A squared distance was negative, or the objective rose: no points have these dissimilarities."""
+@dataclass(frozen=True)
+class WeightedMeans:
+    """Prototypes as weighted means of the training objects.
+
+    Attributes
+    ----------
+    step : MassStep
+    weights : (c, n) array
+        Weights of the objects in each prototype; rows sum to one.
+    shift : float
+        Added to the dissimilarities of different objects.
+    negative : float
+        A squared distance below this value is not a rounding error: the dissimilarities are not Euclidean.
+    inner : (c, c) array or None
+        P Delta P' for the weights P, once it is computed.
+    """
+
+    step: MassStep
+    weights: np.ndarray
+    shift: float = 0.0
+    negative: float = 0.0
+    inner: np.ndarray | None = None
+
+    @property
+    def family(self) -> FocalSets:
+        return self.step.family
+
+    def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+        """Return the (n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
+
+        ``D`` holds the dissimilarities to the training objects, ``own`` (n, c) the weights of the objects themselves:
+        the shift is not added to the zero dissimilarity of an object to itself.
+        """
+        products, averages = self._products(D, apply), self.step.averages
+        inner = shifted = self.weights @ products if self.inner is None else self.inner
+        if self.shift:
+            shifted = inner + self.shift * (1 - self.weights @ self.weights.T)
+        offsets = self.shift - np.sum(averages @ shifted * averages, axis=1) / 2
+        return (products - self.shift * own) @ averages.T + offsets, inner
+
+    def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
+        """Return the (c,) squared distances to the prototypes, for (1, n) dissimilarities to the training objects."""
+        assert self.inner is not None
+        products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
+        inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
+        return products - inner / 2
+
+    def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
+        """Return the objective, the smallest squared distance and the next prototypes.
+
+        ``weights`` are those of the objects in the objective.
+        """
+        following, least, step = np.empty_like(self.weights), np.empty(1), self.step
+        objective = relational_step(
+            self._products(D, apply), self.weights, step.sets > 0, weights if len(weights) else None,
+            *step.kernel_arguments(), self.negative, self.shift, step.alpha, following, least,
+        )  # fmt: skip
+        return objective, float(least[0]), replace(self, weights=following, inner=None)
+
+    def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
+        """Return Delta P' (n, c), without the shift."""
+        D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
+        apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)])
+        return out
+
+    def make_nonnegative(self, costs: np.ndarray) -> np.ndarray:
+        """Replace negative squared distances by small positive ones; the mass step sets rounding errors to zero."""
+        return np.where(costs < self.negative, -self.negative, costs)
+
+    def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
+        """Return the (n, f) masses of objects from their squared dissimilarities to the training objects.
+
+        With a shift, an object with dissimilarity zero to a training object is taken for that object.
+        """
+        own = np.zeros((len(D), len(self.weights)))
+        if self.shift:
+            same = np.less_equal(D, rounding(D.dtype) * float(D.max()))
+            rows = np.flatnonzero(same.any(axis=1))
+            own[rows] = self.weights.T[same[rows].argmax(axis=1)]
+        costs, _ = self.costs(D, own, apply)
+        _, masses = self.step.masses(self.make_nonnegative(costs), np.empty(0), apply)
+        return masses.astype(D.dtype, copy=False)
+
+    def update(self, masses: np.ndarray, weights: np.ndarray) -> Self:
+        """Return the optimal prototypes given the masses of the nonempty sets (Masson and Denoeux, 2009)."""
+        W = masses**self.step.beta
+        if len(weights):
+            W *= weights[:, None]
+        sets, alpha = self.step.sets, self.step.alpha
+        size = sets.sum(axis=1)
+        H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
+        best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
+        total = best.sum(axis=1, keepdims=True)
+        empty = ~(total > 0.5)  # a cluster without mass keeps its prototype
+        best = np.where(empty, self.weights, best / np.where(empty, 1, total))
+        return replace(self, weights=best, inner=None)
+
+
+@dataclass(frozen=True)
+class WeightedMeansModel:
+    """Prototypes with P Delta P', all training objects, and whether their dissimilarities are squared."""
+
+    means: WeightedMeans
+    references: References
+    square: bool
+
+    @property
+    def family(self) -> FocalSets:
+        return self.means.family
+
+    def masses(self, values: Any, apply: Apply) -> np.ndarray:
+        """Return the (n, f) masses of new objects."""
+        blocks = row_blocks(len(values), max(1, MAX_BLOCK_CELLS // len(self.references)), most=None)
+        distances = self.references.dissimilarities
+        return np.concatenate(
+            [self.means.masses(square_if(distances(values, a, b), self.square), apply) for a, b in blocks]
+        )
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """Return the evidence for each cluster: minus the squared distance to its mean.
+
+        If the dissimilarities are squared Euclidean distances, the mean is a point and the attributes have exact parts.
+        Otherwise the parts of the attributes are those of the mean dissimilarity to the objects.
+        """
+        D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
+        quantity, P = "minus the squared distance to the center", self.means.weights
+        total = -self.means.squared_distances(D, itself)
+        evidence = ClusterEvidence.of_costs(quantity, D[0], P, total, self.references, values)
+        source = self.references.source
+        if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
+            return evidence
+        gap = P @ np.asarray(source.objects, dtype=float) - values[0]
+        return replace(evidence, parts=-(gap**2).T) if np.isfinite(gap).all() else evidence
+
+
+# ---- the method ---------------------------------------------------------------------------------------------------
+
+Draw = Callable[[], WeightedMeans]  # returns initial prototypes; different ones at each call if they are random
+
+
+class NotEuclideanError(Exception):
+    """A squared distance is negative, or the objective increased: the dissimilarities are not Euclidean."""
 
 
 @dataclass(frozen=True, eq=False)
 class RelationalObjects:
-    """Objects known by the squared distances between them.
+    """Squared distances between objects.
 
     Attributes
     ----------
     distances : (n, n) array
-    weights : (n,) array, empty if all objects count alike
+    weights : (n,) array
+        Empty if all objects have the same weight.
     order : (n,) array
-        The objects along their sums of distances: the same order however the rows are permuted.
+        Order of the objects by their sums of distances, which does not depend on the order of the rows.
     """
 
     distances: np.ndarray
     weights: np.ndarray
     order: np.ndarray
-
-    @classmethod
-    def of(cls, D: np.ndarray, weights: np.ndarray) -> RelationalObjects:
-        w = np.ones(len(D)) if len(weights) == 0 else weights
-        return cls(D, weights, np.argsort(D @ w.astype(D.dtype), kind="stable"))
 
     def __len__(self) -> int:
         return len(self.distances)
@@ -309,18 +294,17 @@ class RelationalObjects:
 
     @property
     def zero(self) -> float:
-        """Squared distance that counts as none."""
+        """Squared distance up to which objects are equal."""
         return 1e-12 * self.mean_distance
 
     @cached_property
     def large_distance(self) -> float:
-        """The squared distance that few pairs of different objects exceed."""
+        """Upper quantile of the squared distances between different objects."""
         return pair_quantile(self.distances, self.weights, _DELTA_SHARE, self.zero)
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
-        """Positions of some of the objects, drawn in proportion to the weights, and these objects; all if they are
-        few."""
-        if len(self) <= SAMPLE_FROM:
+        """Draw objects in proportion to the weights and return their indices; all objects if there are few."""
+        if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
@@ -328,9 +312,9 @@ class RelationalObjects:
 
 
 class RelationalMethod(Method[Draw, WeightedMeans]):
-    """Relational evidential c-means, with one shift of the dissimilarities.
+    """Relational evidential c-means with one shift of the dissimilarities.
 
-    ``watched``: give up (`NotEuclidean`) as soon as something shows that no points have the dissimilarities.
+    With ``checked``, `NotEuclideanError` is raised as soon as the shift is found to be too small.
     """
 
     def __init__(
@@ -344,64 +328,26 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         apply: Apply,
         shift: float,
         *,
-        watched: bool,
+        checked: bool,
     ):
         self.params, self.n_clusters, self.init = params, n_clusters, init
         self.objects, self.references = objects, references
         self.rng, self.apply = np.random.RandomState(seed), apply
-        self.shift, self.watched = shift, watched
+        self.shift, self.checked = shift, checked
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
-        check_different_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
-        given = params.delta
-        self._delta = None if isinstance(given, str) else float(np.sqrt(float(given) ** 2 + shift / 2))
+        check_distinct_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
+        delta = params.delta
+        self._delta = None if isinstance(delta, str) else float(np.sqrt(float(delta) ** 2 + shift / 2))
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        """Distance to the empty set, estimated from the data unless it is a parameter."""
         if self._delta is None:
             self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
         return self._delta
-
-    # ---- starts ---------------------------------------------------------------------------------------------------
-
-    def draw_starts(self, family: FocalSets) -> list[Draw]:
-        if not isinstance(self.init, str):
-            start = self._user_start(family, self.init)
-            return [lambda: start]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        draw = self._drawn_objects if self.init == "k-means++" else self._drawn_masses
-        return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
-
-    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
-        n, c = len(self.objects), self.n_clusters
-        if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
-            return self._means_of_objects(family, _starts.checked_positions(init, n, c), n)
-        partition = _starts.checked_masses_start(init, n, family)
-        masses = project_masses(partition.masses, partition.focal_sets, family)
-        return self._means_of_masses(family, masses, self.objects)
-
-    def _drawn_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
-        """Objects far from each other."""
-        part = self.part
-        weights = part.all_weights if family.empty_index is not None else self._crowded_weights
-        chosen = _starts.far_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
-        return self._means_of_objects(family, chosen, len(part))
-
-    @cached_property
-    def _crowded_weights(self) -> np.ndarray:
-        """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
-        to take them."""
-        D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
-        weights = np.where(isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
-        return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
-
-    def _drawn_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
-        masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
-        masses[self.part.order] = rng.random_sample(masses.shape)
-        return self._means_of_masses(family, masses / masses.sum(axis=1, keepdims=True), self.part)
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
@@ -409,35 +355,63 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         step = MassStep(family, self.params.alpha, self.params.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
-    def _means_of_objects(self, family: FocalSets, chosen: np.ndarray, n: int) -> WeightedMeans:
-        weights = np.zeros((len(chosen), n))
-        weights[np.arange(len(chosen)), chosen] = 1
+    def _means_from_objects(self, family: FocalSets, which: np.ndarray, n: int) -> WeightedMeans:
+        weights = np.zeros((len(which), n))
+        weights[np.arange(len(which)), which] = 1
         return self._means(family, weights)
 
-    def _means_of_masses(self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects) -> WeightedMeans:
+    def _means_from_masses(self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects) -> WeightedMeans:
         n = len(objects)
-        alike = self._means(family, np.full((self.n_clusters, n), 1 / n))
-        return alike.updated(masses, objects.weights)
+        return self._means(family, np.full((self.n_clusters, n), 1 / n)).update(masses, objects.weights)
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    def draw_starts(self, family: FocalSets) -> list[Draw]:
+        if not isinstance(self.init, str):
+            start = self._user_start(family, self.init)
+            return [lambda: start]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
+        draw = self._draw_objects if self.init == "k-means++" else self._draw_masses
+        return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
+
+    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
+        n, c = len(self.objects), self.n_clusters
+        if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
+            return self._means_from_objects(family, _starts.checked_positions(init, n, c), n)
+        partition = _starts.checked_masses_start(init, n, family)
+        masses = project_masses(partition.masses, partition.focal_sets, family)
+        return self._means_from_masses(family, masses, self.objects)
+
+    def _draw_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
+        """Draw objects far from each other."""
+        part = self.part
+        weights = part.all_weights if family.empty_index is not None else self._weights_without_outliers
+        which = _starts.far_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
+        return self._means_from_objects(family, which, len(part))
+
+    @cached_property
+    def _weights_without_outliers(self) -> np.ndarray:
+        """Weights of the sample, zero for isolated objects, which would keep a prototype if there is no empty set."""
+        D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
+        weights = np.where(isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
+        return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
+
+    def _draw_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
+        masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
+        masses[self.part.order] = rng.random_sample(masses.shape)
+        return self._means_from_masses(family, masses / masses.sum(axis=1, keepdims=True), self.part)
 
     def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
-        if isinstance(self.init, str) and self.init == "random":
-            for _ in range(1, _REDRAWS):
-                if not self._coincide(run.model):
-                    break
-                run = self._run(start(), self.part)
+        is_random = isinstance(self.init, str) and self.init == "random"
+        for _ in range(1, _MAX_REDRAWS if is_random else 1):
+            gaps = self._squared_gaps(run.model, self.part)
+            if len(gaps) == 1 or float(gaps.max()) >= 1e-6 * self.part.mean_distance:
+                break
+            run = self._run(start(), self.part)  # all prototypes coincide, which is a fixed point
         return run
-
-    def _coincide(self, means: WeightedMeans) -> bool:
-        """Whether all prototypes are at the same place: a fixed point that says nothing."""
-        apart = self._squared_gaps(means, self.part)
-        return len(apart) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
 
     @staticmethod
     def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
-        """(c, c) squared distances between the prototypes."""
+        """Return the (c, c) squared distances between the prototypes."""
         D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
         return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
@@ -464,92 +438,90 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:
             nonlocal lowest
-            objective, least, following = means.iterated(objects.distances, objects.weights, self.apply)
-            if self.watched and (least < means.negative or objective > lowest * (1 + 1e-9)):
-                raise NotEuclidean
+            objective, least, following = means.iterate(objects.distances, objects.weights, self.apply)
+            if self.checked and (least < means.negative or objective > lowest * (1 + 1e-9)):
+                raise NotEuclideanError
             lowest = objective
             return objective, following
 
         return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
 
-    # ---- results --------------------------------------------------------------------------------------------------
-
     def result(self, run: Run[WeightedMeans]) -> FitResult:
         D = self.objects.distances
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
-        square = is_to_be_squared(self.params.square, self.params.metric)
+        square = needs_squares(self.params.square, self.params.metric)
         return FitResult(run, WeightedMeansModel(means, self.references, square), means.masses(D, self.apply))
 
 
 class RECM(RelationalClusterer):
-    """Relational evidential c-means: `ECM` for objects known by their dissimilarities only.
+    """Relational evidential c-means: `ECM` for dissimilarities between objects.
 
-    The dissimilarities are taken for *squared* distances between points, and the prototypes are weighted means of the
-    points; their distances follow from the dissimilarities alone. On squared Euclidean distances the result is that
-    of `ECM`. Memory and cost of an iteration: n^2 and n^2 c, for n objects and c clusters.
+    The dissimilarities are interpreted as *squared* distances between points. The prototypes are weighted means of the
+    points, and their distances to the points follow from the dissimilarities alone. On squared Euclidean distances the
+    result is that of `ECM`. For n objects and c clusters, the memory is of order n^2 and the cost of an iteration of
+    order n^2 c.
 
-    Dissimilarities that no points could have ("non-Euclidean") may lead to negative squared distances, and the
-    objective may then rise. See ``correction``.
+    If the dissimilarities are not Euclidean (no points have these distances), squared distances to the prototypes may
+    be negative, and the objective may increase. See ``correction``.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
+        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     square : {"auto"} or bool, default="auto"
-        Whether to square the dissimilarities first. "auto": those computed by a metric are squared ("sqeuclidean" and
-        "gower" are not: they behave like squared distances), those of a given matrix are used as they are.
+        Whether to square the dissimilarities first. "auto" squares those computed by a metric, except "sqeuclidean" and
+        "gower", which behave like squared distances; a precomputed matrix is used as it is.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=1.5
-        Fuzziness: towards 1 the masses become certain.
+        Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Distance (not squared) to the empty set: smaller values give more outliers. "auto": the upper
-        fence of a box plot of the distances to the nearest prototype with ``focal_sets="auto"``, where it is needed
-        after the fit only; else, squared, the 0.95 quantile of the squared dissimilarities of different objects.
+        Distance (not squared) to the empty set; smaller values give more outliers. "auto": with ``focal_sets="auto"``,
+        the upper fence of a box plot of the distances to the nearest prototype, computed after the fit; otherwise the
+        root of the 0.95-quantile of the squared dissimilarities between different objects.
     correction : {"auto", "shift", "clip"}, default="auto"
-        What to do if the dissimilarities are not Euclidean. "shift": add the same number to the squared dissimilarities
-        of all pairs of different objects, the smallest that makes them Euclidean (twice the most negative eigenvalue
-        of the Gram matrix, with the sign changed); the objective then never rises, but a large shift makes all
-        objects about equally distant (and repeated rows are different objects, which a weight does not make). "auto":
-        the smallest of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that number with which no squared distance is negative
-        and the objective never rises. "clip": no shift; negative squared distances are replaced by a small positive
-        number, and the objective may rise.
+        Correction of dissimilarities that are not Euclidean. "shift" adds a constant to the squared dissimilarities of
+        all pairs of different objects: the smallest constant that makes them Euclidean, which is minus twice the
+        smallest eigenvalue of the Gram matrix. The objective then never increases, but a large shift makes all objects
+        nearly equidistant, and repeated rows become different objects, unlike sample weights. "auto" uses the smallest
+        of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that constant for which no squared distance is negative and the
+        objective never increases. "clip" uses no shift: negative squared distances are replaced by a small positive
+        number, and the objective may increase.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
-    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array or CredalPartition, default="k-means++"
-        "k-means++": objects far from each other. "random": random masses, as in the paper. "belief-peaks": the objects
-        found by `BeliefPeaks`, which knows no weights, or by one with parameters of its own. An array holds the
-        positions of ``n_clusters`` objects to begin with, or masses (a column for each focal set). A start without
-        chance is used once, whatever ``n_init``.
+        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
+        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
+        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
+        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
+        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
+        "k-means++" selects objects far from each other. "random" draws random masses, as in the paper. "belief-peaks"
+        or a `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects, or
+        masses with one column per focal set. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 2,000 objects the starts compete on a sample of that size and the
-        winner goes on with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 1,000 objects the starts are
+        compared on a sample of 500, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. Matrix products use
-        those of the linear algebra library.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        Matrix products use the threads of the linear algebra library.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -557,14 +529,14 @@ class RECM(RelationalClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     prototype_weights_ : ndarray of shape (n_clusters, n_samples)
         Weights of the objects in each prototype; rows sum to one.
     shift_ : float
-        What was added to the squared dissimilarities of different objects, 0 if they were used as they are.
+        Constant added to the squared dissimilarities of different objects; 0 if there was no correction.
     delta_ : float
-        The distance used. A given ``delta`` is enlarged along with the distances if they were shifted:
-        ``delta_**2 = delta**2 + shift_ / 2``.
+        Distance used. If the distances were shifted, a ``delta`` set by the user is increased as well: ``delta_**2 =
+        delta**2 + shift_ / 2``.
     focal_sets_ : FocalSets
     objective_ : float
     history_ : ndarray
@@ -644,35 +616,36 @@ class RECM(RelationalClusterer):
     def _run_search(
         self, search: Search, sample: Sample[DissimilaritySource], request: FitRequest
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
-        """Try shifts one after the other until one does not give up; the last of them never does."""
+        """Try one shift after the other until a run succeeds; the last shift always does."""
         source = sample.values
         peaks = fit_source_peaks(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
         init = self.init if peaks is None else peaks.peak_indices_
         rng = as_random_state(self.random_state)
-        square = is_to_be_squared(self.square, self.metric)
-        D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
-        objects = RelationalObjects.of(D, sample.kernel_weights)
+        square = needs_squares(self.square, self.metric)
+        D, weights = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize)), sample.kernel_weights
+        sums = D @ (np.ones(len(D)) if len(weights) == 0 else weights).astype(D.dtype)
+        objects = RelationalObjects(D, weights, np.argsort(sums, kind="stable"))
         references, seed = References.of(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
         families = self._resolve_families(request.n_clusters)
-        for shift, watched in self._shifts(D):
+        for shift, checked in self._shifts(D):
             method = RelationalMethod(
-                self, request.n_clusters, init, objects, references, seed, request.apply, shift, watched=watched
+                self, request.n_clusters, init, objects, references, seed, request.apply, shift, checked=checked
             )
             try:
                 return method, search.run(method, families, sample.weights)
-            except NotEuclidean:
+            except NotEuclideanError:
                 continue
-        raise AssertionError("the last method does not give up")
+        raise AssertionError("the last shift is not checked")
 
     def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
-        """Yield the shifts that the correction asks for, and whether each is watched for signs that it is too small."""
+        """Yield the shifts to try, and whether each is checked for being too small."""
         if self.correction != "shift":
             yield 0.0, self.correction == "auto"
         if self.correction == "clip":
             return
-        enough = max(0.0, -2 * smallest_eigenvalue(D))  # to make the dissimilarities Euclidean
-        for share in _SHARES_OF_SHIFT if self.correction == "auto" else (1.0,):
-            yield share * enough, share < 1
+        sufficient = max(0.0, -2 * smallest_eigenvalue(D))
+        for share in _SHIFT_SHARES if self.correction == "auto" else (1.0,):
+            yield share * sufficient, share < 1
 
     def _fitted_attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
         return {"prototype_weights_": model.means.weights, "shift_": method.shift, "delta_": method.delta}

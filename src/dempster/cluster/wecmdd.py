@@ -2,104 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dempster import _validation as rule
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
+from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
     MEDOID_RULES,
     SAMPLE_SIZE,
     ComparedObjects,
     MedoidClusterer,
-    MedoidDescent,
     MedoidMethod,
     MedoidModel,
     Representatives,
+    split_rows,
 )
-from dempster.cluster._search import FitResult
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.data import sampling
-from dempster.dissimilarity.sources import References
+from dempster.dissimilarity.sources import DissimilaritySource, References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_MAX_TURN = 8  # iterations after which an objective that comes back is noticed
-_COINCIDE = 0.01  # of the weights differ between clusters that are one
+_MAX_CYCLE = 8  # iterations
+_COINCIDE = 0.01  # share of the weights that differs between clusters that coincide
 
 
 @dataclass(frozen=True)
 class PrototypeWeights(Representatives):
-    """(c, L) weights of the L candidates; rows sum to one. A candidate that counts as two has the weight of both."""
+    """(c, L) weights of the L candidates; rows sum to one."""
 
     weights: np.ndarray
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """Indices of the objects that may have weights, and the number of objects that each stands for."""
+
+    positions: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True)
 class SetCosts:
-    """How the costs of the nonempty sets follow from dissimilarities to the candidates.
+    """Linear map from the dissimilarities to the candidates to the costs of the nonempty sets.
 
     Attributes
     ----------
     coefficients : (g, L) array
-        r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where r(l) is how many of the n objects candidate l counts for.
+        r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l stands for r(l) of the n objects.
     means : (g, g) array or None
-        Which costs are means of other ones: those of sets whose clusters share no object.
+        Averages the costs of the clusters for sets whose clusters share no object.
     """
 
     coefficients: np.ndarray
     means: np.ndarray | None
 
     @classmethod
-    def of(
+    def from_weights(
         cls, weights: np.ndarray, counts: np.ndarray, family: FocalSets, psi: float, concentration: float
     ) -> SetCosts:
+        """Compute the coefficients from the (c, L) weights of the clusters."""
         sets = family.membership[family.cardinality > 0]
         each = weights / counts
         coefficients = np.zeros((len(sets), len(counts)))
-        orphans = []
+        disjoint = []
         for j, members in enumerate(sets):
             shared = each[members].min(axis=0)
             largest = shared.max()
             if not largest > 0:
-                orphans.append(j)
+                disjoint.append(j)
                 continue
             if members.sum() > 1:
                 shared = (shared / largest) ** concentration
             coefficients[j] = counts * (shared / (counts * shared).sum()) ** psi
         coefficients *= (counts.sum() / len(weights)) ** (psi - 1)
-        if not orphans:
+        if not disjoint:
             return cls(coefficients, None)
         single = np.flatnonzero(sets.sum(axis=1) == 1)
         means = np.eye(len(sets))
-        for j in orphans:
+        for j in disjoint:
             members = single[sets[j, sets[single].argmax(axis=1)]]
             means[j] = 0
             means[j, members] = 1 / len(members)
         return cls(coefficients, means)
 
     def __call__(self, near: np.ndarray) -> np.ndarray:
-        """(n, g) costs for (n, L) dissimilarities."""
+        """Return the (n, g) costs for (n, L) dissimilarities."""
         costs = near @ self.coefficients.T
         return costs if self.means is None else np.ascontiguousarray(costs @ self.means.T)
 
 
 @dataclass(frozen=True)
 class WeightedMedoidModel(MedoidModel):
-    """The candidates of a fit, with their weights in each cluster.
-
-    Attributes
-    ----------
-    weights : (c, L) array
-    counts : (L,) array
-        How many objects each candidate counts for.
-    costs_of : SetCosts
-    """
+    """Candidates with their (c, L) weights in the clusters, and the number of objects that each stands for."""
 
     weights: np.ndarray
     counts: np.ndarray
@@ -119,13 +122,15 @@ class WeightedMedoidModel(MedoidModel):
 
 
 def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
-    """Minimise sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] over weights that sum to one, for the counts r (Zhou et
-    al., 2016)."""
+    """Minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] over weights that sum to one, for the counts r.
+
+    See Zhou et al. (2016).
+    """
     weights = np.empty_like(totals)
     for k, total in enumerate(totals):
         if total.min() > 0:
             weights[k] = (total.min() / total) ** (1 / (psi - 1))
-        else:  # all objects of the cluster are twins of these
+        else:  # all objects of the cluster are equal to these
             weights[k] = total <= 0
     weights *= counts
     return weights / weights.sum(axis=1, keepdims=True)
@@ -137,7 +142,7 @@ def descend_until_settled(
     max_iter: int,
     tol: float,
 ) -> Run[PrototypeWeights]:
-    """Until the objective stays; if values of it come back in turns, end with the least of them."""
+    """Iterate until the objective converges or repeats, and return the weights with the smallest value of the cycle."""
     run = Run(start)
     recent: list[PrototypeWeights] = []
     following = start
@@ -145,194 +150,192 @@ def descend_until_settled(
         run.model = following
         objective, following = next_weights(run.model)
         run.history.append(objective)
-        recent = [*recent[1 - _MAX_TURN :], run.model]
-        turn = _turn(run.history[-_MAX_TURN - 1 :], tol)
-        if turn is None:
+        recent = [*recent[1 - _MAX_CYCLE :], run.model]
+        cycle = _cycle_length(run.history[-_MAX_CYCLE - 1 :], tol)
+        if cycle is None:
             continue
         run.converged = True
-        best = int(np.argmin(run.history[-turn:]))
-        run.model = recent[len(recent) - turn + best]
-        run.history += run.history[len(run.history) - turn : len(run.history) - turn + best + 1] if turn > 1 else []
+        best = int(np.argmin(run.history[-cycle:]))
+        run.model = recent[len(recent) - cycle + best]
+        if cycle > 1:
+            run.history += run.history[-cycle : len(run.history) - cycle + best + 1]
         break
     return run
 
 
-def _turn(history: list[float], tol: float) -> int | None:
-    """After how many iterations the last objective has come back; 1 if it stays, None if it is new."""
-    for turn, before in enumerate(history[-2::-1], start=1):
+def _cycle_length(history: list[float], tol: float) -> int | None:
+    """Return the number of iterations after which the last objective occurred again; None if it is new."""
+    for length, before in enumerate(history[-2::-1], start=1):
         if abs(before - history[-1]) <= tol * abs(before):
-            return turn
+            return length
     return None
-
-
-class WeightedMedoidDescent(MedoidDescent[PrototypeWeights]):
-    """Descends on some objects, of which all or some, drawn at random, may have weights."""
-
-    def __init__(self, method: MedoidMethod[PrototypeWeights], objects: ComparedObjects):
-        super().__init__(method, objects)
-        wanted, n, rng = self.params.n_candidates, len(objects), method.rng
-        if wanted == "auto":
-            wanted = None if objects.matrix is not None else SAMPLE_SIZE
-        which, counts = sampling.sample_in_order(
-            objects.order, objects.weights, n if wanted is None else int(wanted), rng
-        )
-        by_position = np.argsort(which)
-        self.candidate_positions, self.counts = which[by_position], counts[by_position]
-
-    def start(self, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
-        """All weight on the medoids and their twins, as far as they are candidates."""
-        near = self.objects.columns(medoids)
-        near[medoids, np.arange(len(medoids))] = 0
-        return PrototypeWeights(step, self._best_weights(near[self.candidate_positions].T))
-
-    def enlarged(self, state: PrototypeWeights, positions: np.ndarray, whole: Self) -> PrototypeWeights:
-        single = self._single_masses(self._masses(state), state) * self.objects.weights[:, None]
-        totals = np.zeros((len(state.weights), len(whole.candidate_positions)))
-        for start, stop in whole.objects.blocks_of(len(positions)):
-            totals += single[start:stop].T @ whole.objects.block(positions[start:stop], whole.candidate_positions)
-        return replace(state, weights=whole._best_weights(totals))
-
-    def fitted(self, state: PrototypeWeights) -> WeightedMedoidModel:
-        references = References.of(self.objects.source, self.candidate_positions)
-        what = state.weights, self.counts, self._costs(state)
-        return WeightedMedoidModel(state.step, references, self.params.power, *what, gaps=state.gaps)
-
-    def run(self, start: PrototypeWeights) -> Run[PrototypeWeights]:
-        return descend_until_settled(self._next, start, self.params.max_iter, self.params.tol)
-
-    def _next(self, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
-        """The objective, and the best weights given the masses."""
-        objective, totals = 0.0, np.zeros_like(state.weights)
-        costs = self._costs(state)
-        for start, stop in self._blocks():
-            near, weights = self._near(start, stop), self.objects.weights[start:stop]
-            value, masses = state.step.masses(costs(near), weights, self.apply)
-            objective += value
-            totals += (self._single_masses(masses, state) * weights[:, None]).T @ near
-        return objective, replace(state, weights=self._best_weights(totals))
-
-    def _near(self, start: int, stop: int) -> np.ndarray:
-        return self.objects.block(slice(start, stop), self.candidate_positions)
-
-    def _single_masses(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
-        """(n, c) masses of the single clusters, as they count in the objective."""
-        return masses[:, state.step.family.singleton_index] ** self.params.beta
-
-    def _best_weights(self, totals: np.ndarray) -> np.ndarray:
-        return best_weights(totals, self.counts, self.params.psi)
-
-    def _masses(self, state: PrototypeWeights) -> np.ndarray:
-        costs = self._costs(state)
-        parts = []
-        for start, stop in self._blocks():
-            parts.append(state.step.masses(costs(self._near(start, stop)), np.empty(0), self.apply)[1])
-        return np.concatenate(parts)
-
-    def _costs(self, state: PrototypeWeights) -> SetCosts:
-        psi, concentration = self.params.psi, self.params.concentration
-        return SetCosts.of(state.weights, self.counts, state.step.family, psi, concentration)
-
-    def _blocks(self) -> list[tuple[int, int]]:
-        n = len(self.objects)
-        return [(0, n)] if self.objects.matrix is not None else self.objects.blocks_of(n)
 
 
 class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     """Evidential c-medoids with weighted medoids."""
 
-    params: WECMdd
-    descent = WeightedMedoidDescent
+    def __init__(self, params: WECMdd, sample: Sample[DissimilaritySource], request: FitRequest):
+        super().__init__(params, sample, request)
+        self._whole_candidates = self._draw_candidates(self.whole)
+        self._part_candidates = self._whole_candidates
+        if self.part is not self.whole:
+            self._part_candidates = self._draw_candidates(self.part)
+
+    def _draw_candidates(self, objects: ComparedObjects) -> Candidates:
+        size = self.params.n_candidates
+        if size == "auto":
+            size = None if objects.matrix is not None else SAMPLE_SIZE
+        size = len(objects) if size is None else int(size)
+        which, counts = sampling.sample_in_order(objects.order, objects.weights, size, self.rng)
+        by_position = np.argsort(which)
+        return Candidates(which[by_position], counts[by_position])
+
+    def _candidates_of(self, objects: ComparedObjects) -> Candidates:
+        return self._whole_candidates if objects is self.whole else self._part_candidates
+
+    def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
+        """Put all weight on the medoids and the objects equal to them, among the candidates."""
+        candidates = self._candidates_of(objects)
+        near = objects.columns(medoids)
+        near[medoids, np.arange(len(medoids))] = 0
+        return PrototypeWeights(step, best_weights(near[candidates.positions].T, candidates.counts, self.params.psi))
+
+    def enlarge(self, state: PrototypeWeights) -> PrototypeWeights:
+        part, whole, candidates = self.part, self.whole, self._whole_candidates
+        costs = self._costs(part, state)
+        masses = [state.step.masses(costs(near), np.empty(0), self.apply)[1] for _, near in self._near_blocks(part)]
+        single = self._single_powers(np.concatenate(masses), state) * part.weights[:, None]
+        totals = np.zeros((len(state.weights), len(candidates.positions)))
+        for start, stop in split_rows(len(self.positions), len(whole)):
+            totals += single[start:stop].T @ whole.block(self.positions[start:stop], candidates.positions)
+        return replace(state, weights=best_weights(totals, candidates.counts, self.params.psi))
+
+    def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
+        candidates = self._whole_candidates
+        references = References.of(self.source, candidates.positions)
+        fitted = state.weights, candidates.counts, self._costs(self.whole, state)
+        return WeightedMedoidModel(state.step, references, self.params.power, *fitted, gaps=state.gaps)
+
+    def run(self, objects: ComparedObjects, start: PrototypeWeights) -> Run[PrototypeWeights]:
+        return descend_until_settled(partial(self._step, objects), start, self.params.max_iter, self.params.tol)
+
+    def _step(self, objects: ComparedObjects, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
+        """Return the objective, and the optimal weights given the masses."""
+        objective, totals = 0.0, np.zeros_like(state.weights)
+        costs = self._costs(objects, state)
+        for rows, near in self._near_blocks(objects):
+            weights = objects.weights[rows]
+            value, masses = state.step.masses(costs(near), weights, self.apply)
+            objective += value
+            totals += (self._single_powers(masses, state) * weights[:, None]).T @ near
+        counts = self._candidates_of(objects).counts
+        return objective, replace(state, weights=best_weights(totals, counts, self.params.psi))
+
+    def _near_blocks(self, objects: ComparedObjects) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield blocks of rows, and their dissimilarities to the candidates."""
+        n, columns = len(objects), self._candidates_of(objects).positions
+        for start, stop in [(0, n)] if objects.matrix is not None else split_rows(n, n):
+            yield slice(start, stop), objects.block(slice(start, stop), columns)
+
+    def _single_powers(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
+        """Return the (n, c) masses of the single clusters to the power beta."""
+        return masses[:, state.step.family.singleton_index] ** self.params.beta
+
+    def _costs(self, objects: ComparedObjects, state: PrototypeWeights) -> SetCosts:
+        counts, params = self._candidates_of(objects).counts, self.params
+        return SetCosts.from_weights(state.weights, counts, state.step.family, params.psi, params.concentration)
 
     def result(self, run: Run[PrototypeWeights]) -> FitResult:
+        """Warn if two clusters coincide."""
         result = super().result(run)
         for k, weights in enumerate(result.model.weights):
             apart = np.abs(result.model.weights[:k] - weights).sum(axis=1) / 2
             if k > 0 and apart.min() < _COINCIDE:
-                used = f"{self.params.psi:g} and {self.params.beta:g}"
-                warning = f"clusters {apart.argmin()} and {k} coincide; try a smaller psi or beta, got {used}"
+                used = f"psi={self.params.psi:g} and beta={self.params.beta:g}"
+                warning = f"clusters {apart.argmin()} and {k} coincide; decrease psi or beta, got {used}"
                 return replace(result, warnings=(warning,))
         return result
 
 
 class WECMdd(MedoidClusterer):
-    """Evidential c-medoids with weighted medoids (wECMdd): every object represents every cluster, more or less.
+    """Evidential c-medoids with weighted medoids (wECMdd): every object has a weight in every cluster.
 
-    Takes any dissimilarities. Each cluster has nonnegative weights w_k over the objects, which sum to one. Masses
-    minimise
+    The method accepts any dissimilarities. Each cluster has nonnegative weights w_k over the objects, which sum to one.
+    Masses and weights in turn minimize
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
-        D_i(A) = (n / c)^(psi - 1) sum_l w_A(l)^psi d(i, l),
+        D_i(A) = (n / c)^(psi - 1) sum_l w_A(l)^psi d(i, l).
 
-    (the constant factor, which is not in the paper, makes D_i an average dissimilarity when the weights of a cluster
-    are spread evenly over n / c objects, so that ``delta`` means the same whatever n), and so do the weights of the
-    clusters, in turn. Those of a set of clusters are large for objects that represent all of them: proportional to
-    (min_{k in A} w_k(l))^concentration. As this rule is not derived from the objective, the objective may rise now
-    and then; the iterations end when it stays, or takes some values in turns, and then with the least of them. Several
-    objects describe a cluster better than one.
+    The constant factor, which is not in the paper, makes D_i an average dissimilarity when the weights of a cluster are
+    spread evenly over n / c objects; ``delta`` then has the same meaning for any n. The weights of a set of clusters
+    are proportional to (min_{k in A} w_k(l))^concentration: they are large for objects that represent all its clusters.
+    This rule is not derived from the objective, so the objective may increase occasionally. The iterations stop when
+    the objective converges or repeats a cycle of values, and the smallest of these is the result. Several objects
+    describe a cluster better than one.
 
     Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
-    dissimilarities is kept; above, none is made if none was given, and 2,000 objects share the weights.
+    dissimilarities is kept. Above that, no matrix is computed unless X is one, and 2,000 objects share the weights.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move: an
-        object is between two clusters if their costs differ little beside what they differ by at the medoids (by less
-        than 0.4 / ``alpha``). The costs above, by which a pair is hardly ever cheaper than both of its clusters, are
-        those of "simple", "pairs" and "full", which are fitted as a whole, and of "selected": single clusters first,
-        then the pairs of mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the medoids. Under the cost above, a
+        pair is hardly ever cheaper than both of its clusters; with "auto" an object is therefore between two clusters
+        if their costs differ by less than 0.4 / ``alpha`` of their difference at the medoids. "simple", "pairs" and
+        "full" fit the whole family with the cost above. So does "selected", which fits single clusters, then adds the
+        pairs of mutually nearest clusters and continues.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
+        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     power : float in (0, 50], default=2
-        Dissimilarities are raised to this power first. The paper leaves this to the user; with squares the published
-        results of Denoeux (2021) come out, and clusters are less prone to coincide.
+        Exponent of the dissimilarities, which the paper does not fix. With 2 the published results of Denoeux (2021)
+        are reproduced, and clusters coincide less often.
     alpha : float >= 0, default=2
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+        Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
-        upper fence of a box plot of the dissimilarities to the nearest cluster with ``focal_sets="auto"``, where it is
-        needed after the fit only; else the 0.95-quantile between different objects.
+        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto": with
+        ``focal_sets="auto"``, the upper fence of a box plot of the dissimilarities to the nearest cluster, computed
+        after the fit; otherwise the 0.95-quantile of the dissimilarities between different objects.
     psi : float in (1, 50], default=1.2
-        Larger values spread the weights of a cluster over more objects, values near 1 give one medoid. The paper uses
-        2, with which the weights are spread so widely that clusters easily coincide (a warning says so).
+        Larger values spread the weights of a cluster over more objects; values near 1 give one medoid. With 2, the
+        value of the paper, the weights are spread so widely that clusters often coincide, with a warning.
     concentration : float > 0, default=5
         Larger values concentrate the weights of a set on the objects that its clusters share (xi in the paper).
     n_candidates : int, None or "auto", default="auto"
-        How many objects, drawn at random, may have weights; one that is drawn twice counts as two. None: all. "auto":
-        all, or 2,000 of more than 5,000 objects that were not given by a matrix.
+        Number of objects, drawn at random, that may have weights; an object that is drawn twice counts as two. None:
+        all. "auto": all, or 2,000 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
-default="medoids"
-        Objects that have all the weight at first. "medoids": objects far from each other. "belief-peaks": the objects
-        found by `BeliefPeaks`, which knows no weights, or by one with parameters of its own. A start without chance
-        is used once, whatever ``n_init``.
+        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
+        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
+        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
+        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
+        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
+        Objects that have all the weight initially. "medoids" selects objects far from each other. "belief-peaks" or a
+        `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects. A
+        deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 2,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects. Starts that make the same partition but for a few objects count as one.
+        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
+        same partition count as one.
     max_iter : int, default=200
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -340,13 +343,13 @@ default="medoids"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     prototype_weights_ : ndarray of shape (n_clusters, n_candidates)
-        Weights of the candidates, one row a cluster; rows sum to one.
+        Weights of the candidates, one row per cluster; rows sum to one.
     candidate_indices_ : ndarray of shape (n_candidates,)
-        Positions of the objects that may have weights.
+        Indices of the objects that may have weights.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Position of the object of largest weight in each cluster (for one that counts as several, its share of it).
+        Index of the object with the largest weight in each cluster, per count if it was drawn several times.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of these objects; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets

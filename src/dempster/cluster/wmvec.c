@@ -1,4 +1,4 @@
-/* Squared distances to barycentres in which every attribute has a weight, and the masses that follow. */
+/* Squared distances to barycenters with a weight for every attribute, and the masses computed from them. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
@@ -7,37 +7,37 @@
 #include "cluster/mass_step.h"
 
 typedef double Lanes __attribute__((vector_size(VECTOR), may_alias));
-enum { LANES = VECTOR / sizeof(double), ROWS = 4, CLUSTERS = 2 * LANES }; /* compared at once, in registers */
+enum { LANES = VECTOR / sizeof(double), ROWS = 4, CLUSTERS = 2 * LANES }; /* Compared at once, in registers. */
 
 typedef struct {
-    index_t p, c, stride, g; /* attributes, clusters, these padded to whole vectors, nonempty sets */
+    index_t p, c, stride, g; /* numbers of attributes, clusters, clusters padded to whole vectors, nonempty sets */
     const double *roots;     /* (p,) square roots of the weights of the attributes */
-    const double *centers;   /* (p, stride) prototypes, times these roots */
-    const index_t *offsets;  /* (g + 1,) where the clusters of each set begin ... */
-    const index_t *members;  /* ... among these */
+    const double *centers;   /* (p, stride) prototypes times roots */
+    const index_t *offsets;  /* (g + 1,) start of the clusters of each set in members */
+    const index_t *members;  /* clusters of all sets */
     const double *inside;    /* (g,) half the mean squared distance between the prototypes of each set */
-    double *x;               /* (p, ROWS) objects, turned, times these roots */
+    double *x;               /* (p, ROWS) transposed objects times roots */
     double *near;            /* (ROWS, stride) squared distances to the prototypes */
-    double *costs;           /* (g,) those of the sets, for one object */
-} Places;
+    double *costs;           /* (g,) costs of the sets for one object */
+} Views;
 
-static Places take_places(Scratch *scratch, index_t p, index_t c, index_t g, const double *roots, const double *centers,
+static Views take_views(Scratch *scratch, index_t p, index_t c, index_t g, const double *roots, const double *centers,
                           const index_t *offsets, const index_t *members, const double *inside) {
     const index_t stride = (c + CLUSTERS - 1) / CLUSTERS * CLUSTERS;
     double *padded = take_zeros(scratch, p * stride, sizeof *padded);
     for (index_t d = 0; padded && d < p; d++) memcpy(padded + d * stride, centers + d * c, sizeof(double) * (size_t)c);
-    return (Places){.p = p,
-                    .c = c,
-                    .stride = stride,
-                    .g = g,
-                    .roots = roots,
-                    .centers = padded,
-                    .offsets = offsets,
-                    .members = members,
-                    .inside = inside,
-                    .x = take(scratch, p * ROWS, sizeof(double)),
-                    .near = take(scratch, ROWS * stride, sizeof(double)),
-                    .costs = take(scratch, g, sizeof(double))};
+    return (Views){.p = p,
+                   .c = c,
+                   .stride = stride,
+                   .g = g,
+                   .roots = roots,
+                   .centers = padded,
+                   .offsets = offsets,
+                   .members = members,
+                   .inside = inside,
+                   .x = take(scratch, p * ROWS, sizeof(double)),
+                   .near = take(scratch, ROWS * stride, sizeof(double)),
+                   .costs = take(scratch, g, sizeof(double))};
 }
 
 static inline Lanes load(const double *at) {
@@ -46,8 +46,8 @@ static inline Lanes load(const double *at) {
     return out;
 }
 
-/* Squared distances of a few objects, of which there are `rows`, to the prototypes. */
-static void find_distances(const Places *v, index_t rows, const double *X) {
+/* Compute the squared distances of a few objects to the prototypes. */
+static void compute_distances(const Views *v, index_t rows, const double *X) {
     const index_t p = v->p;
     for (index_t r = 0; r < ROWS; r++)
         for (index_t d = 0; d < p; d++) v->x[d * ROWS + r] = r < rows ? X[r * p + d] * v->roots[d] : 0.0;
@@ -69,9 +69,9 @@ static void find_distances(const Places *v, index_t rows, const double *X) {
     }
 }
 
-/* Squared distances of one of these objects to the barycentres of the sets: their means over the clusters of a set are
- * larger by the dispersion of its prototypes (Huygens). */
-static void find_costs(const Places *v, index_t row) {
+/* Compute the squared distances of one of these objects to the barycenters of the sets: the mean over the clusters of a
+ * set minus the dispersion of its prototypes (Huygens). */
+static void compute_costs(const Views *v, index_t row) {
     const double *near = v->near + row * v->stride;
     for (index_t j = 0; j < v->g; j++) {
         const index_t begin = v->offsets[j], end = v->offsets[j + 1];
@@ -81,7 +81,7 @@ static void find_costs(const Places *v, index_t row) {
     }
 }
 
-/* The objective, and the masses of the nonempty sets to the power beta, times the weights of the objects. */
+/* Compute the objective, and the masses of the nonempty sets to the power beta times the weights of the objects. */
 KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, const double *X,
                    const double *weights, const double *roots, const double *centers, const index_t *offsets,
                    const index_t *members, const double *inside, const double *factor, const index_t *size,
@@ -89,21 +89,21 @@ KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_
     (void)o, (void)t;
     Scratch scratch = {0};
     const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
-    const Places places = take_places(&scratch, p, c, g, roots, centers, offsets, members, inside);
+    const Views views = take_views(&scratch, p, c, g, roots, centers, offsets, members, inside);
     double objective = 0.0;
     for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
         const index_t rows = n - i < ROWS ? n - i : ROWS;
-        find_distances(&places, rows, X + i * p);
+        compute_distances(&views, rows, X + i * p);
         for (index_t r = 0; r < rows; r++) {
-            find_costs(&places, r);
-            objective += powers_of_row_f64(&step, places.costs, weights ? weights[i + r] : 1.0, powers + (i + r) * g);
+            compute_costs(&views, r);
+            objective += powers_of_row_f64(&step, views.costs, weights ? weights[i + r] : 1.0, powers + (i + r) * g);
         }
     }
     *result = objective;
     return release(&scratch);
 }
 
-/* Masses of the objects, into the columns of the family. */
+/* Write the masses of the objects to the columns of the family. */
 KERNEL view_masses(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, index_t f, const double *X,
                    const double *roots, const double *centers, const index_t *offsets, const index_t *members,
                    const double *inside, const double *factor, const index_t *size, double delta2, double beta,
@@ -111,15 +111,15 @@ KERNEL view_masses(index_t n, index_t p, index_t c, index_t o, index_t t, index_
     (void)o, (void)t;
     Scratch scratch = {0};
     const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
-    const Places places = take_places(&scratch, p, c, g, roots, centers, offsets, members, inside);
+    const Views views = take_views(&scratch, p, c, g, roots, centers, offsets, members, inside);
     double *masses = take(&scratch, g, sizeof *masses), empty;
     for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
         const index_t rows = n - i < ROWS ? n - i : ROWS;
-        find_distances(&places, rows, X + i * p);
+        compute_distances(&views, rows, X + i * p);
         for (index_t r = 0; r < rows; r++) {
             double *row = out + (i + r) * f;
-            find_costs(&places, r);
-            masses_of_row_f64(&step, places.costs, masses, &empty);
+            compute_costs(&views, r);
+            masses_of_row_f64(&step, views.costs, masses, &empty);
             for (index_t j = 0; j < g; j++) row[columns[j]] = masses[j];
             if (empty_column >= 0) row[empty_column] = empty;
         }

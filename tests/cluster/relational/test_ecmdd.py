@@ -1,19 +1,18 @@
-"""Evidential c-medoids with single medoids: the published rules by loops."""
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
+from dempster._errors import InvalidParameterError
 from dempster.cluster import ECMdd
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import Medoids
-from dempster.cluster.ecmdd import descend_until_back
+from dempster.cluster.ecmdd import descend_until_cycle
 
 
 def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
-    """Masses, medoids of the sets, objective and next medoids, as the definitions say."""
+    """Return masses, medoids of the sets, objective and next medoids by their definitions."""
     n = len(D)
     costs, set_medoids = [], []
     for clusters in family:
@@ -44,7 +43,7 @@ def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
 
 @pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
 @pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.5, "eta": 0.3, "gamma": 0.2}])
-def test_rules_by_loops(family, parameters):
+def test_iterations_follow_the_definitions(family, parameters):
     X, _ = make_blobs(50, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
     model = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters).fit(D)
@@ -54,8 +53,7 @@ def test_rules_by_loops(family, parameters):
     np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
     assert model.set_medoid_indices_.tolist() == set_medoids
     assert model.objective_ == pytest.approx(objective)
-    assert following == model.medoid_indices_.tolist()  # nothing moves any more
-    # and every iteration on the way
+    assert following == model.medoid_indices_.tolist()
     medoids = [0, 1, 2]
     longer = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, init=medoids, **parameters).fit(D)
     trace = []
@@ -65,10 +63,10 @@ def test_rules_by_loops(family, parameters):
     np.testing.assert_allclose(longer.history_, trace, rtol=1e-9)
 
 
-def test_power_is_a_power_of_the_dissimilarities():
+def test_power_of_the_dissimilarities():
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
-    settings = {"delta": 5.0, "random_state": 0}  # where outliers begin is found from the dissimilarities as given
+    settings = {"delta": 5.0, "random_state": 0}
     a = ECMdd(3, metric="precomputed", **settings).fit(D**2)
     b = ECMdd(3, metric="precomputed", power=2, **settings).fit(D)
     c = ECMdd(3, power=2, **settings).fit(X)
@@ -81,24 +79,18 @@ STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
 
 
 def carousel(medoids):
-    """Medoids that take turns for ever: 0, 1, 2, 3, 1, 2, 3, ..."""
+    """Return medoids that repeat: 0, 1, 2, 3, 1, 2, 3, ..."""
     now = int(medoids.positions[0])
     return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], Medoids(STEP, np.array([now % 3 + 1]))
 
 
 @pytest.mark.parametrize(("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)])
-def test_medoids_that_come_back_end_the_iterations(max_iter, history, converged):
-    run = descend_until_back(carousel, Medoids(STEP, np.array([0])), max_iter)
+def test_iterations_stop_at_a_cycle_of_medoids(max_iter, history, converged):
+    run = descend_until_cycle(carousel, Medoids(STEP, np.array([0])), max_iter)
     assert run.history == history
     assert run.converged is converged
-    if converged:  # with the best of those that come back
+    if converged:  # at the best medoids of the cycle
         assert run.model.positions.tolist() == [2]
-
-
-def test_proteins(shared_data):
-    D, y = shared_data("protein")
-    model = ECMdd(4, metric="precomputed", random_state=0).fit(D)
-    assert adjusted_rand_score(y, model.labels_) >= 0.4  # Denoeux (2021), Table 6: 0.402
 
 
 @pytest.mark.parametrize(("name", "printed"), [("iris", 0.54), ("seeds", 0.45), ("wine", 0.24)])
@@ -109,14 +101,13 @@ def test_at_least_the_published_results(shared_data, name, printed):
     assert adjusted_rand_score(y, model.labels_) >= printed - 0.05
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"eta": -1}, "eta must be a number of at least 0, got -1"),
-        ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"power": 0}, "power must be a number above 0 and at most 50, got 0"),
-    ],
-)
-def test_clear_errors(change, message):
-    with pytest.raises(ValueError, match=message):
-        ECMdd(2, **change).fit(np.random.default_rng(0).normal(size=(20, 2)))
+def test_proteins(shared_data):
+    D, y = shared_data("protein")
+    model = ECMdd(4, metric="precomputed", random_state=0).fit(D)
+    assert adjusted_rand_score(y, model.labels_) >= 0.4  # Denoeux (2021), Table 6: 0.402
+
+
+@pytest.mark.parametrize("invalid", [{"eta": -1}, {"gamma": -1}, {"power": 0}])
+def test_invalid_parameters(invalid):
+    with pytest.raises(InvalidParameterError, match=next(iter(invalid))):
+        ECMdd(2, **invalid).fit(np.random.default_rng(0).normal(size=(20, 2)))

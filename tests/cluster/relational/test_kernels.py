@@ -1,5 +1,3 @@
-"""Kernels of median and relational evidential c-means, beside the same sums written naively."""
-
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +12,7 @@ SETS = np.array([[k in chosen for k in range(4)] for size in (1, 2, 3, 4) for ch
 
 
 def naive_cost(near, between, members, gamma, eta):
-    """D_i(A) of Zhou et al. (2015) for one object and one set."""
+    """Return D_i(A) of Zhou et al. (2015) for one object and one set."""
     if len(members) == 1:
         return near[members[0]] ** 2
     pairs = list(combinations(members, 2))
@@ -62,9 +60,6 @@ def test_totals_of_candidates_against_naive_loops(n):
         assert total == pytest.approx(1 + np.sum(weights * costs), rel=1e-12)
 
 
-# ---- relational evidential c-means ----------------------------------------------------------------------------------
-
-
 def inline(function, arguments):
     return [function(*each) for each in arguments]
 
@@ -80,24 +75,24 @@ def test_products_with_prototypes(n, m, c, dtype, tolerance):
 
 @pytest.mark.parametrize(("shift", "alpha", "beta"), [(0.0, 1.0, 2.0), (0.7, 0.5, 1.5), (0.3, 1.5, 3.0)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_an_iteration_is_costs_masses_and_prototypes(shift, alpha, beta, weighted):
-    """Beside the steps one by one, in NumPy."""
+def test_iteration_equals_its_steps(shift, alpha, beta, weighted):
+    """The kernel gives the result of the single steps in NumPy."""
     rng = np.random.default_rng(3)
     D, P = dissimilarities(25) ** 2, rng.dirichlet(np.ones(25), size=4)
     weights = rng.integers(0, 3, 25).astype(float) if weighted else np.empty(0)
     step = MassStep(FocalSets.pairs(4), alpha, beta, 2.0, 1e-12)
     means = WeightedMeans(step, P, shift=shift, negative=-1e-9)
     costs, _ = means.costs(D, P.T, inline)
-    wanted, masses, _ = step.nonempty_masses(means.nonnegative(costs), weights, inline)
-    objective, least, following = means.iterated(D, weights, inline)
+    wanted, masses, _ = step.nonempty_masses(means.make_nonnegative(costs), weights, inline)
+    objective, least, following = means.iterate(D, weights, inline)
     assert objective == pytest.approx(wanted, rel=1e-12)
     assert least == pytest.approx(costs.min(), abs=1e-12)
-    np.testing.assert_allclose(following.weights, means.updated(masses, weights).weights, atol=1e-12)
+    np.testing.assert_allclose(following.weights, means.update(masses, weights).weights, atol=1e-12)
 
 
-def test_a_cluster_without_mass_keeps_its_prototype():
+def test_cluster_without_mass_keeps_its_prototype():
     D = np.array([[0.0, 1e12], [1e12, 0.0]])
     P = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     step = MassStep(FocalSets([[1, 0, 0], [0, 1, 0]]), 1.0, 2.0, 1.0, 1e-12)
-    _, _, following = WeightedMeans(step, P).iterated(D, np.empty(0), inline)
+    _, _, following = WeightedMeans(step, P).iterate(D, np.empty(0), inline)
     np.testing.assert_allclose(following.weights, P, atol=1e-12)

@@ -1,5 +1,3 @@
-"""Median evidential c-means: the published criterion by loops, and its descent."""
-
 import itertools
 import warnings
 
@@ -12,12 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
+from dempster._errors import InvalidParameterError
 from dempster.cluster import MECM
 from dempster.datasets import load_butterfly
 
 
 def cost(D, i, own, gamma, eta):
-    """Cost of a set of medoids for object i."""
+    """Return the cost of a set of medoids for object i."""
     near = D[i, own]
     if len(own) == 1:
         return near[0] ** 2
@@ -49,7 +48,7 @@ def naive_objective(model, D, medoids=None, masses=None):
     st.sampled_from([0.0, 1.0, 2.0]),
     st.sampled_from([0.1, 0.5, 2.0]),
 )
-def test_objective_never_rises(seed, family, beta, alpha, gamma):
+def test_objective_never_increases(seed, family, beta, alpha, gamma):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     D = pairwise_distances(X)
@@ -66,7 +65,7 @@ def test_objective_never_rises(seed, family, beta, alpha, gamma):
 
 
 @pytest.mark.parametrize("family", [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)])
-def test_no_other_medoid_is_better(family):
+def test_result_is_a_minimum(family):
     c = family.n_clusters
     X, _ = make_blobs(25, 2, centers=c, random_state=1)
     D = pairwise_distances(X)
@@ -85,7 +84,7 @@ def test_no_other_medoid_is_better(family):
         assert naive_objective(model, D, masses=masses) >= best - 1e-9
 
 
-def test_candidates_can_be_limited():
+def test_limited_candidates():
     X, _ = make_blobs(300, 2, centers=4, random_state=0)
     every = MECM(4, random_state=0).fit(X)
     some = MECM(4, n_candidates=30, random_state=0).fit(X)
@@ -101,20 +100,14 @@ def test_butterfly_and_proteins(shared_data):
     assert adjusted_rand_score(y, MECM(4, metric="precomputed", random_state=0).fit(D).labels_) > 0.5
 
 
-def test_sets_of_many_medoids_that_coincide():
-    """Twins as medoids would make a set cheap for all: they are not allowed."""
+def test_medoids_are_never_equal():
+    """Equal medoids would make their set cheap for all objects."""
     X = np.repeat([[0.0, 0], [1, 0], [0, 1], [5, 5]], 8, axis=0)
     model = MECM(3, focal_sets="full", init=[0, 8, 16]).fit(X)
     assert len(np.unique(X[model.medoid_indices_], axis=0)) == 3
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"eta": 0}, "eta must be a number above 0, got 0"),
-    ],
-)
-def test_clear_errors(change, message):
-    with pytest.raises(ValueError, match=message):
-        MECM(2, **change).fit(np.random.default_rng(0).normal(size=(20, 2)))
+@pytest.mark.parametrize("invalid", [{"gamma": -1}, {"eta": 0}])
+def test_invalid_parameters(invalid):
+    with pytest.raises(InvalidParameterError, match=next(iter(invalid))):
+        MECM(2, **invalid).fit(np.random.default_rng(0).normal(size=(20, 2)))

@@ -32,7 +32,7 @@ from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import carried_partition
-from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
+from dempster.cluster._medoid_starts import masses_from_labels, masses_from_medoids, medoid_starts, random_masses
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import checked_masses_start
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
@@ -419,7 +419,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Return the masses that ``init`` holds, of the fitted objects; None if starts are to be drawn."""
         init, fitted = self.params.init, self.pairs.fitted
         if self.peaks is not None:
-            return masses_of_labels(self.peaks.labels_[fitted], family)
+            return masses_from_labels(self.peaks.labels_[fitted], family)
         if isinstance(init, str):
             return None
         counts_doubt = self.params.focal_sets == "auto"  # single clusters are found first: doubt counts for these
@@ -446,7 +446,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             np.concatenate([pairs.source.block(fitted[a:b], some[medoids]).argmin(axis=1) for a, b in blocks])
             for medoids in sets
         ]
-        return [masses_of_labels(labels, family) for labels in nearest]
+        return [masses_from_labels(labels, family) for labels in nearest]
 
     def _settle_scale(self, family: FocalSets) -> None:
         """Find the scale on half of the landmarks, by a few sweeps; the clusters found there are one of the starts."""
@@ -490,7 +490,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         conflict = problem.delta[:, places] @ members / np.where(total > 0, total, 1)
         everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
         everyone[places] = labels
-        self._trial_masses = masses_of_labels(everyone, family)
+        self._trial_masses = masses_from_labels(everyone, family)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
