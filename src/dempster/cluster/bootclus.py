@@ -25,7 +25,7 @@ from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._search import Families, FitResult, Method, Sample, named_family, require_singletons
 from dempster.cluster._starts import check_different_objects
-from dempster.cluster.egmm import neighbors_in_metric
+from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.mixture import ParsimoniousGaussianMixture
@@ -209,7 +209,7 @@ def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Genera
     return np.sort(np.concatenate([sample, *extra]))
 
 
-def all_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
     """Compute lower and upper bounds (n, n) in float32 for all pairs of rows; the diagonals are zero."""
     n = len(P)
     lower, upper = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
@@ -439,9 +439,9 @@ class PairModel:
         """
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         X = np.ascontiguousarray(values, dtype=float)
-        same = self.references.equals(X)
-        known, new = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
-        out[np.ix_(known, self.fitted.family.columns)] = self.fitted.masses[same[known]]
+        reference = self.references.equals(X)
+        equal, new = np.flatnonzero(reference >= 0), np.flatnonzero(reference < 0)
+        out[np.ix_(equal, self.fitted.family.columns)] = self.fitted.masses[reference[equal]]
         if len(new):
             # Threads process the blocks, so the matrix products inside must not start more threads.
             with one_blas_thread():
@@ -484,7 +484,7 @@ class PairModel:
 
 
 _TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM; the number of rows above which the tolerance is reduced
-# EM stops for a sample when the log-likelihood changes by less than this, whatever its size. Estimates of a sample
+# EM stops for a sample when the log-likelihood changes by less than this absolute value. Estimates of a sample
 # differ from those of the data by half a unit per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.01
 
@@ -611,7 +611,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.of(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
-        self.lower, self.upper = all_pair_intervals(probabilities, params.confidence, apply)
+        self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of the references, and which of them other rows are compared with."""
@@ -645,7 +645,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
 
 def select_pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
-    """Return the family of focal sets that the parameter of BootClus stands for."""
+    """Return the family of focal sets for the parameter ``focal_sets`` of BootClus."""
     if isinstance(focal_sets, FocalSets):
         require_singletons(focal_sets, "belief in a pair comes from them")
         return focal_sets
@@ -653,7 +653,7 @@ def select_pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbo
     n_clusters = posterior.shape[1]
     if focal_sets == "auto":
         within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
-        return neighbors_in_metric(mixture.means_, within)
+        return neighbor_family(mixture.means_, within)
     if focal_sets == "selected":
         similar = mutual_neighbors(posterior.T @ posterior, n_neighbor_clusters)
         return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)

@@ -180,7 +180,7 @@ class EvidentialMixture:
         places = mean @ means
         cross = sums.first.T @ places
         scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
-        covariance = positive_definite(scatter + ridge * np.eye(len(scatter)))
+        covariance = make_positive_definite(scatter + ridge * np.eye(len(scatter)))
         return penalty - sums.likelihood, replace(self, means=means, covariance=covariance, weights=sums.total / n)
 
 
@@ -200,13 +200,13 @@ class MixtureSums:
         return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
 
 
-def neighbors_in_metric(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
+def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
     """Return single clusters and pairs of neighbors, in coordinates in which the covariance is the identity."""
-    values, vectors = np.linalg.eigh(positive_definite(covariance))
+    values, vectors = np.linalg.eigh(make_positive_definite(covariance))
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
-def positive_definite(covariance: np.ndarray) -> np.ndarray:
+def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
     """Return the matrix with its smallest eigenvalues raised if it is ill conditioned."""
     covariance = (covariance + covariance.T) / 2
     values, vectors = np.linalg.eigh(covariance)
@@ -283,7 +283,7 @@ class OnlineMixture:
     def fitted(self) -> EvidentialMixture:
         """Return the model for new rows, in their coordinates."""
         model = self.model
-        doubtful = neighbors_in_metric(model.means, model.covariance) if self.neighbors else None
+        doubtful = neighbor_family(model.means, model.covariance) if self.neighbors else None
         return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
 
 
@@ -355,7 +355,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
         # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self._mean_variance())
-        covariance = positive_definite(scatter + least * np.eye(len(scatter)))
+        covariance = make_positive_definite(scatter + least * np.eye(len(scatter)))
         g = int((family.cardinality > 0).sum())
         return EvidentialMixture(family, means, covariance, np.full(g, 1 / g))
 
@@ -383,7 +383,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         A Gaussian between two others would attract rows of other clusters, or none.
         """
-        neighbors = neighbors_in_metric(run.model.means, run.model.covariance)
+        neighbors = neighbor_family(run.model.means, run.model.covariance)
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
     def _run(

@@ -471,14 +471,14 @@ class LabelStart:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundLabels:
+class LabelResult:
     """Labels 0..c-1 at the end of a search; number of clusters and objective of every search."""
 
     labels: np.ndarray
     searches: tuple[tuple[int, float], ...]
 
 
-class NeighborMethod(Method[LabelStart, FoundLabels]):
+class NeighborMethod(Method[LabelStart, LabelResult]):
     """Searches on the graph of the neighbors."""
 
     starts_in_threads = True
@@ -546,12 +546,12 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def run_start(self, start: LabelStart) -> Run[FoundLabels]:
+    def run_start(self, start: LabelStart) -> Run[LabelResult]:
         labels, agreement, converged = self.graph.search(start.labels, start.rng, self.params.max_iter)
         history = [-value for value in agreement]
-        return Run(FoundLabels(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
+        return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
-    def select_run(self, runs: Iterable[Run[FoundLabels]], tol: float) -> Run[FoundLabels]:
+    def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
         """Compare the objectives of runs with the same number of clusters only, because it favors few clusters."""
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
@@ -560,7 +560,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def result(self, run: Run[FoundLabels]) -> FitResult:
+    def result(self, run: Run[LabelResult]) -> FitResult:
         labels = run.model.labels
         n_clusters = int(labels.max()) + 1
         if self.n * (n_clusters + 2) > _MAX_MASSES:
@@ -613,10 +613,10 @@ class SampledNeighborMethod(NeighborMethod):
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         return self.sample_method.draw_starts(family)
 
-    def run_start(self, start: LabelStart) -> Run[FoundLabels]:
+    def run_start(self, start: LabelStart) -> Run[LabelResult]:
         return self.sample_method.run_start(start)
 
-    def refine(self, best: Run[FoundLabels]) -> Run[FoundLabels]:
+    def refine(self, best: Run[LabelResult]) -> Run[LabelResult]:
         assert isinstance(self.source, DissimilaritySource)
         nearest, _ = ReferenceFinder(References.of(self.source, self.sample_rows))(self.source.objects, 1, self.apply)
         labels = self.sample_method.partition(best).labels[nearest[:, 0]]

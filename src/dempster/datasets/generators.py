@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._validation import Rule, check, check_flags, is_integer, real
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 MAX_SAMPLES = 100_000_000  # a few GB
 _N_SAMPLES = Rule(f"an integer from 1 to {MAX_SAMPLES:,}", integers=(1, MAX_SAMPLES))
@@ -172,21 +169,9 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
     return np.concatenate([disc, ring]), np.repeat([0, 1], [n_disc, n_ring])
 
 
-@overload
-def make_gaussian_mixture(
-    mixture: int = ..., n_samples: int = ..., *, as_bunch: Literal[False] = ..., random_state: Any = ...
-) -> tuple[np.ndarray, np.ndarray]: ...
-
-
-@overload
-def make_gaussian_mixture(
-    mixture: int = ..., n_samples: int = ..., *, as_bunch: Literal[True], random_state: Any = ...
-) -> Bunch: ...
-
-
 def make_gaussian_mixture(
     mixture: int = 1, n_samples: int = 300, *, as_bunch: bool = False, random_state: Any = None
-) -> tuple[np.ndarray, np.ndarray] | Bunch:
+) -> Any:
     """Draw three Gaussian clusters in the plane, whose true posterior probabilities are known.
 
     Mixture 1 has spherical components, mixture 2 a common covariance, mixture 3 three different covariances. Use them

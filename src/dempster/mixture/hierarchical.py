@@ -106,5 +106,5 @@ def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     varying = (points != points[0]).any(axis=0)
     gaps = gaps[:, varying] / deviation[varying]
     _, singular, axes = np.linalg.svd(np.sqrt(sizes)[:, None] * gaps, full_matrices=False)
-    kept = singular > 1e-10 * singular.max(initial=0.0)
-    return gaps @ axes[kept].T / np.sqrt(singular[kept])
+    used = singular > 1e-10 * singular.max(initial=0.0)
+    return gaps @ axes[used].T / np.sqrt(singular[used])

@@ -156,7 +156,7 @@ class LazyCredalPartition:
         return PartitionSummary.from_counts(
             self.focal_sets,
             totals.counts,
-            typical=[int(at) for at in totals.where],
+            typical=totals.typical.tolist(),
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
             choices=self.metadata.get("choices", {}),
@@ -279,7 +279,7 @@ class _Totals:
     n : int
     counts : (f,) array
         Number of rows with their largest mass on each set.
-    most, where : (c,) arrays
+    largest, typical : (c,) arrays
         Largest mass on each single cluster, and the index of the first row with it.
     outliers : (o,) array
         Indices of the first outliers.
@@ -289,18 +289,18 @@ class _Totals:
 
     n: int
     counts: np.ndarray
-    most: np.ndarray
-    where: np.ndarray
+    largest: np.ndarray
+    typical: np.ndarray
     outliers: np.ndarray
     nonspecificity: float
 
     def __add__(self, later: _Totals) -> _Totals:
-        more = later.most > self.most
+        is_larger = later.largest > self.largest
         return _Totals(
             self.n + later.n,
             self.counts + later.counts,
-            np.where(more, later.most, self.most),
-            np.where(more, self.n + later.where, self.where),
+            np.where(is_larger, later.largest, self.largest),
+            np.where(is_larger, self.n + later.typical, self.typical),
             np.concatenate([self.outliers, self.n + later.outliers])[:_MAX_LISTED_OUTLIERS],
             self.nonspecificity + later.nonspecificity,
         )

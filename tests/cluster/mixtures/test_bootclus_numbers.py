@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.bootclus import Bootstraps, PairFamily, all_pair_intervals, draw_references
+from dempster.cluster.bootclus import Bootstraps, PairFamily, compute_pair_intervals, draw_references
 from dempster.optimize.blocks import block_map
 from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
 from dempster.optimize.row_fit import descend_intervals
@@ -57,7 +57,7 @@ def test_intervals_of_given_mixtures(reference, name):
     first = P[:, :, 0].astype(float)
     case.assert_equal("P_first", first @ first.T)
     with block_map(2) as apply:
-        bounds = np.stack(all_pair_intervals(P, case.parameters["conf"], apply))
+        bounds = np.stack(compute_pair_intervals(P, case.parameters["conf"], apply))
     case.assert_equal("CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape))
 
 
