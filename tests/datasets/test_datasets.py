@@ -17,11 +17,6 @@ from dempster.datasets.catalogue import CATALOGUE
 from dempster.datasets.generators import FOURCLASS_CENTERS, GAUSSIAN_MIXTURES, bananas_from_draws
 
 GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
-NAMED_FETCHERS = [
-    name.removeprefix("fetch_")
-    for name in ed.__all__
-    if name.startswith("fetch_") and name.removeprefix("fetch_") in CATALOGUE
-]
 
 
 # --- generators -------------------------------------------------------------------------------------------------------
@@ -82,21 +77,6 @@ def test_fourclass_distribution():
         assert stats.kstest(gap @ direction, stats.t(5).cdf).pvalue > 1e-3
     # The squared norm over 2 is F(2, 5) only if both coordinates have the same denominator.
     assert stats.kstest((gap**2).sum(axis=1) / 2, stats.f(2, 5).cdf).pvalue > 1e-3
-
-
-def test_fourclass_agrees_with_the_published_sample(shared_data):
-    published, labels = shared_data("fourclass")
-    X, y = ed.make_fourclass(40_000, random_state=0)
-    for k in range(4):
-        ours, theirs = X[y == k], published[labels == k]
-        # The standard error of a median of 100 t(5) values is about 0.13.
-        assert np.abs(np.median(ours, axis=0) - np.median(theirs, axis=0)).max() < 0.5
-        spread = np.subtract(*np.percentile(theirs, [75, 25], axis=0)) / np.subtract(
-            *np.percentile(ours, [75, 25], axis=0)
-        )
-        assert np.all((spread > 0.6) & (spread < 1.6))
-    pooled = (X - FOURCLASS_CENTERS[y]).ravel()
-    assert stats.ks_2samp(pooled, (published - FOURCLASS_CENTERS[labels]).ravel()).pvalue > 0.01
 
 
 def test_bananas_reference(reference):
@@ -229,16 +209,6 @@ def test_catalogue_is_consistent():
             assert all(set(originals) <= classes for originals in (version.classes or {}).values())
     ids = [record.openml_id for record in CATALOGUE.values() if record.openml_id]
     assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("name", NAMED_FETCHERS)
-def test_docstrings_of_fetchers(name):
-    fetch = getattr(ed, f"fetch_{name}")
-    assert fetch.__name__ == f"fetch_{name}"
-    assert "version" in inspect.signature(fetch).parameters
-    for version in CATALOGUE[name].versions:
-        assert f'"{version}"' in fetch.__doc__
-    assert "References\n" in fetch.__doc__
 
 
 # --- local copies -----------------------------------------------------------------------------------------------------

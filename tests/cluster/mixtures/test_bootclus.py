@@ -246,13 +246,6 @@ def test_number_of_clusters(sample):
 # ---- parameters and data ---------------------------------------------------------------------------------------------
 
 
-def test_progress_is_shown(sample, capsys):
-    BootClus(3, mixture="EII", n_bootstraps=12, random_state=0, verbose=1).fit(sample.data)
-    shown = capsys.readouterr().err
-    assert "BootClus" in shown
-    assert "12/12" in shown
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -204,14 +204,6 @@ def test_given_labels_a_partition_and_a_number_of_clusters(blobs):
     assert EKNNClus(init="distinct", n_init=3, random_state=0).fit(X).n_clusters_ >= 4
 
 
-def test_the_result_starts_other_methods(blobs):
-    X, _ = blobs
-    model = EKNNClus(random_state=0).fit(X)
-    assert model.focal_sets_ == FocalSets.simple(model.n_clusters_)
-    other = ECM(model.n_clusters_, focal_sets="simple", init=model.credal_partition_).fit(X)
-    assert adjusted_rand_score(model.labels_, other.labels_) > 0.9
-
-
 def test_objectives_are_compared_between_equal_numbers_of_clusters():
     assert _method.select_search([(3, -9.0), (4, -7.0), (4, -7.5), (4, -7.5), (2, -11.0)]) == 2
     assert _method.select_search([(3, -9.0), (4, -7.0)]) == 0
@@ -239,12 +231,6 @@ def test_search_on_a_sample(monkeypatch):
     assert model.n_clusters_ == 6
     np.testing.assert_array_equal(model.labels_, EKNNClus(random_state=0, init="sample").fit(X).labels_)
     assert len(EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2).fit(X).n_clusters_found_) == 2
-
-
-def test_seeds_change_the_searches(blobs):
-    X, _ = blobs
-    found = [EKNNClus(n_neighbors=8, random_state=seed).fit(X).objectives_found_.tolist() for seed in (7, 8)]
-    assert found[0] != found[1]
 
 
 def test_directed_graph_of_the_published_program(blobs):
