@@ -86,7 +86,7 @@ class EKNNClassifier(EvidentialClassifier):
     tol : float, default=1e-6
         Gain in cost that ends the learning.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------

@@ -59,9 +59,9 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     tol : float, default=1e-5
         Gain that ends them.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------

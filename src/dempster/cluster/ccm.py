@@ -145,9 +145,9 @@ CredalPartition, default="k-means++"
         Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
         of X). A tensor is not moved. Starts compete on the processor.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 

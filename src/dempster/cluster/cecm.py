@@ -373,9 +373,9 @@ CredalPartition, default="k-means++"
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
     verbose : int, default=0
         1 shows a progress bar.
 

@@ -109,7 +109,7 @@ def solve_simplex_qp_batch(
     X0 : array-like of shape (n, f), optional
         Starting points on the simplex, one a row; by default each row starts from its best vertex.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Returns
     -------

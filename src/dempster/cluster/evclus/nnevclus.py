@@ -784,10 +784,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     device : str, default="cpu"
         Where the network lives; the data stay in the memory of the host and are sent batch by batch.
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+        The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. A network of torch has
-        those of torch.
+        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+        A network of torch has those of torch.
     verbose : int, default=0
         1 shows a progress bar.
 
