@@ -176,7 +176,7 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
 def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
     from dempster.cluster.evclus._pairs import Links
 
-    return problem.descend(masses, family, order, sweeps, 0.0, Links.of(None, problem.n), 0.0)
+    return problem.descend(masses, family, order, sweeps, 0.0, Links.from_constraints(None, problem.n), 0.0)
 
 
 # ---- one sweep ------------------------------------------------------------------------------------------------------

@@ -91,10 +91,10 @@ def test_a_network_of_few_objects_is_that_of_memory():
 @pytest.mark.usefixtures("few_drawn")
 def test_mini_batches_are_those_of_memory(monkeypatch):
     """From the same weights and scale, the same objects are met in the same order."""
-    monkeypatch.setattr(_objective, "_MAX_STEPS", 2)  # an epoch sees 512 of the 3,000 objects
+    monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)  # an epoch sees 512 of the 3,000 objects
     settings = {**SHORT, "init": "random", "d0": 8.0, "training": Training(batch_size=256)}
     read = []
-    monkeypatch.setattr(_streamed, "_CELLS", 3000)  # in several passes
+    monkeypatch.setattr(_streamed, "_MAX_CACHED_CELLS", 3000)  # in several passes
     monkeypatch.setattr(
         rows_module.BlockRows,
         "take",

@@ -242,7 +242,13 @@ def test_a_stopping_rule_that_stops():
     assert p.descend(max_iter=5, tol=1e-5)[2] is False
     perfect = AllPairs(np.ones((6, 6)) - np.eye(6))
     _, history, converged = perfect.descend(
-        np.tile([0.5, 0.2, 0.3, 0.0], (6, 1)), FocalSets.full(2), np.arange(6), 1000, 1e-7, Links.of(None, 6), 0.0
+        np.tile([0.5, 0.2, 0.3, 0.0], (6, 1)),
+        FocalSets.full(2),
+        np.arange(6),
+        1000,
+        1e-7,
+        Links.from_constraints(None, 6),
+        0.0,
     )
     assert converged
     assert history[-1] == pytest.approx(0, abs=1e-12)  # a perfect fit is no trouble
@@ -362,7 +368,7 @@ class Replay:
         self.family = FocalSets(case["F"])
         self.delta = to_conflict(case["D"], case.parameters["d0"])
         self.total = float(np.sum(self.delta**2))  # over ordered pairs
-        self.links = Links.of(None, self.n)
+        self.links = Links.from_constraints(None, self.n)
         if "ML" in case:
             self.links = Links(*linked(Constraints(case["ML"], case["CL"]), self.n))
 

@@ -95,7 +95,7 @@ def test_a_search_that_was_written_down_goes_on_to_the_same_bits():
         assert len(first.history) == stop + 1
         assert first.value == first.history[-1] == rosenbrock(first.point)[0]
         later = LBFGS(np.zeros(4), **settings)
-        later.restore(first.state())
+        later.restore(first.get_state())
         while later.iterate(rosenbrock):
             pass
         assert later.history == whole.history

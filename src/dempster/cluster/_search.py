@@ -24,7 +24,7 @@ from dempster._errors import InvalidParameterError
 from dempster._types import Advance, Index
 from dempster.belief import FocalSets
 from dempster.data.rows import BlockRows, Rows, open_rows
-from dempster.optimize.blocks import Apply, outside_jobs
+from dempster.optimize.blocks import Apply, run_outside
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, nearest_pairs
 
@@ -282,7 +282,7 @@ class Search:
             return run
 
         each = [(start,) for start in starts]
-        outside = outside_jobs(method.run_start, each, self.n_jobs) if len(each) > 1 else None
+        outside = run_outside(method.run_start, each, self.n_jobs) if len(each) > 1 else None
         if outside is None:
             yield from self.apply(run_start, each)
             return

@@ -23,7 +23,7 @@ from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
 from dempster.explain.scores import count_pairs, doubt_scores, match_one_to_one
-from dempster.optimize.blocks import fits_in_threads, n_threads
+from dempster.optimize.blocks import n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_distances
 from dempster.partition.relational import sample_pairs
@@ -102,7 +102,9 @@ class Resampling:
         threads = min(n_threads(n_jobs), n_resamples)
         # Nested thread pools would compete for the same processors.
         params = {"verbose": False, "n_jobs": 1} if threads > 1 else {"verbose": False}
-        return fits_in_threads(self._refit, (([seed, b], size, bootstrap, params) for b in range(n_resamples)), threads)
+        return run_fits_in_threads(
+            self._refit, (([seed, b], size, bootstrap, params) for b in range(n_resamples)), threads
+        )
 
     def _refit(self, entropy: list[int], size: int, bootstrap: bool, params: dict[str, Any]) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))

@@ -46,7 +46,7 @@ from dempster.mixture.em import (
 )
 from dempster.mixture.hierarchical import MergeTree, merge_tree
 from dempster.optimize.blocks import block_map
-from dempster.optimize.descent import as_likely
+from dempster.optimize.descent import find_likeliest
 from dempster.optimize.k_means import k_means
 
 _TREE_LIMIT = 2000  # rows for which the merge tree, which is quadratic, is built, as in mclust
@@ -483,7 +483,7 @@ class EMStarts:
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
             # Runs are often equal up to rounding, which must not determine the numbering of the components.
-            best = as_likely([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
+            best = find_likeliest([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
             return runs[best[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         runs = [start.fit(self.data, self.weights, model, **few) for start in starts]

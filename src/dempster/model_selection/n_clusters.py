@@ -30,7 +30,7 @@ from dempster.belief import FocalSets
 from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource
-from dempster.optimize.blocks import block_map, fits_in_threads, n_threads
+from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def n_clusters_curve(
     # Nested threads would compete for the same processors, and nested progress bars for the same line.
     settings = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
     jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
-    fits = fits_in_threads(_fit_candidate, jobs, threads)
+    fits = run_fits_in_threads(_fit_candidate, jobs, threads)
     if verbose:
         from tqdm.auto import tqdm
 

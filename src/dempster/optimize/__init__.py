@@ -1,7 +1,7 @@
 """Numerical solvers that several methods share.
 
-The functions here check their arguments; the compiled kernels behind them, for hot loops, stay in their modules
-(``from dempster.optimize.simplex_qp import simplex_qp``).
+These functions validate their arguments. The compiled kernels without validation are in the modules, for example
+``dempster.optimize.simplex_qp.simplex_qp``.
 """
 
 from dempster.optimize.simplex_qp import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch

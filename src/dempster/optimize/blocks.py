@@ -1,4 +1,4 @@
-"""Work on blocks of rows, in threads, with a result that does not depend on their number."""
+"""Threads over blocks of rows, with results that do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Result = TypeVar("Result")
 
 _ROWS = 4096
 _MAX_BLOCKS = 64
-_MAX_THREADS = 256  # more than any processor has a use for, and fewer than a system allows
+_MAX_THREADS = 256
 
 
 class Apply(Protocol):
-    """Calls a function with each of the arguments, perhaps in threads; results in order."""
+    """Function that calls another function with each tuple of arguments, possibly in threads."""
 
     def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]: ...
 
 
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
-    """Cut 0..n into blocks of at least ``rows`` rows, at most ``most`` of them; the cut depends on n alone."""
+    """Divide 0..n into at most ``most`` blocks of at least ``rows`` rows, depending on n only."""
     size = rows if most is None else max(rows, -(-n // most))
     if 0 < n <= size:
         return [(0, n)]
@@ -32,8 +32,10 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> lis
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads to use, with scikit-learn's meaning: all processors for -1, all but k - 1 of them for -k, and for None
-    one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one; never more than 256."""
+    """Return the number of threads for ``n_jobs``, which has the same meaning as in scikit-learn.
+
+    The result is 1 inside a worker of joblib, and at most 256.
+    """
     from joblib import effective_n_jobs
 
     if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
@@ -43,21 +45,21 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def block_map(n_jobs: int | None) -> Iterator[Apply]:
-    """A function that applies a kernel to a list of arguments, results in order; threads only for several blocks.
+    """Yield an `Apply` whose threads are started for several blocks and stopped at the end of the context.
 
-    Kernels must release the GIL. The threads live as long as the context.
+    Kernels must release the GIL.
     """
     apply = _Threads(n_threads(n_jobs))
     try:
         yield apply
     finally:
         if apply.pool is not None:
-            # after an error or Ctrl-C nothing that waits is begun any more
+            # Pending calls are cancelled after an error or an interrupt.
             apply.pool.shutdown(cancel_futures=True)
 
 
 class _Threads:
-    """An `Apply` with some threads, started when they are first needed; in another process it has one."""
+    """`Apply` with threads that start when they are needed; a copy in another process has one thread."""
 
     def __init__(self, n: int = 1):
         self.n = n
@@ -76,11 +78,13 @@ class _Threads:
         return _Threads, ()
 
 
-def outside_jobs(
+def run_outside(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result] | None:
-    """Results in order, as they come, from the workers that `joblib.parallel_config` names (processes, a Dask cluster);
-    None if it names none that are outside this process, whose threads serve as well."""
+    """Return an iterator of results from the workers of `joblib.parallel_config`, such as processes or a Dask cluster.
+
+    None if its workers are threads of this process.
+    """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
@@ -90,21 +94,23 @@ def outside_jobs(
     return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*a) for a in arguments)
 
 
-def fits_in_threads(
+def run_fits_in_threads(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], threads: int
 ) -> Iterator[Result]:
-    """Results of a function that fits estimators, in order and as they come.
+    """Return an iterator of the results of a function that fits estimators.
 
-    Settings of scikit-learn belong to a thread and are carried into each. Its own parallel tools do so too, but they
-    set the filters of warnings as well, which belong to the whole program: other threads would be left with them.
+    The configuration of scikit-learn is local to a thread, so it is copied into each thread. The parallel tools of
+    scikit-learn are not used, because they change the warning filters of the whole process.
     """
     from joblib import Parallel, delayed
     from sklearn import config_context, get_config
 
     settings = get_config()
 
-    def configured(*given: Any) -> Result:
+    def run_configured(*args: Any) -> Result:
         with config_context(**settings):
-            return function(*given)
+            return function(*args)
 
-    return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(delayed(configured)(*a) for a in arguments)
+    return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(
+        delayed(run_configured)(*a) for a in arguments
+    )

@@ -1,4 +1,4 @@
-"""Descents that several methods share: a model, the step that lowers its objective, the end."""
+"""Iterative descent that several methods share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 
 Model = TypeVar("Model")
 
-_SAME_LIKELIHOOD = (
-    1e-9  # difference for each object that counts as none: units of the data add to all likelihoods alike
-)
+_LIKELIHOOD_TOLERANCE = 1e-9  # Absolute, because the units of the data shift all log-likelihoods equally.
 
 
 @dataclass
 class Run(Generic[Model]):
-    """One descent: the model it ended with and the objective after every iteration."""
+    """Result of a descent: the final model and the objective after every iteration."""
 
     model: Model
     history: list[float] = field(default_factory=list)
@@ -28,18 +26,17 @@ class Run(Generic[Model]):
         return self.history[-1]
 
 
-def as_likely(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
-    """Which log-likelihoods, of so many objects, are the largest, but for rounding, which must not decide between
-    equals."""
-    most = max(log_likelihoods)  # infinite where every cluster is a place
-    return np.flatnonzero(np.asarray(log_likelihoods) >= most - _SAME_LIKELIHOOD * n_objects)
+def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
+    """Return the indices of the largest log-likelihoods; values within rounding are tied."""
+    largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
+    return np.flatnonzero(np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects)
 
 
 def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:
-    """Iterate until the objective changes by no more than ``tol`` times itself.
+    """Iterate until the relative change of the objective is at most ``tol``.
 
-    ``step`` gives the objective of a model and the next model; the run ends with the model whose objective is the
-    last of the history.
+    ``step`` returns the objective of a model and the next model. The last value of the history is the objective of the
+    final model.
     """
     run = Run(start)
     following = start
@@ -54,12 +51,12 @@ def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_i
 
 
 def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """X with H X = R, for H symmetric and nonnegative definite."""
+    """Return X with H X = R, for a symmetric positive semidefinite H."""
     try:
         solution = np.linalg.solve(H, R)
         if np.isfinite(solution).all():
             return solution
     except np.linalg.LinAlgError:
         pass
-    # a cluster without mass leaves H singular
+    # H is singular if a cluster has no mass.
     return np.linalg.solve(H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R)

@@ -1,4 +1,4 @@
-"""Weighted k-means: where several methods begin."""
+"""Weighted k-means, the initialization of several methods."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from dempster._native import interruptible, kernel
 
 _MAX_ITER = 300
-_TOLERANCE = 1e-4  # share of the mean variance of the attributes
-_SOON = 30_000_000  # operations, less than a tenth of a second
+_TOLERANCE = 1e-4  # share of the mean variance of the features
+_MAX_UNINTERRUPTIBLE_OPERATIONS = 30_000_000  # less than a tenth of a second
 
 _k_means = kernel("""k_means(
     X: float64[n, d], weights: float64[n], draws: float64[k, trials], max_iter: int, tol: float,
@@ -20,9 +20,9 @@ _k_means = kernel("""k_means(
 def k_means(
     X: np.ndarray, n_clusters: int, rng: np.random.RandomState, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centres (k, d) and labels (n,) of one run of k-means, from a start by greedy k-means++.
+    """Return the centers (k, d) and labels (n,) of one run of k-means, initialised by greedy k-means++.
 
-    A centre that loses its objects goes to the object that is farthest from its own.
+    An empty cluster is moved to the row that is farthest from its center.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def k_means(
     n_clusters : int
     rng : RandomState
     weights : array of shape (n,), optional
-        An object of weight 2 counts as two, one of weight 0 not at all (but has a label).
+        Weights of the rows. Rows with weight 0 have no influence but get a label.
 
     References
     ----------
@@ -49,6 +49,7 @@ def k_means(
     trials = 2 + int(np.log(n_clusters))
     draws = rng.random_sample((n_clusters, trials))
     centers, labels = np.empty((n_clusters, data.shape[1])), np.empty(len(data), np.int64)
-    call = _k_means if data.size * n_clusters * _MAX_ITER < _SOON else partial(interruptible, _k_means)
+    is_short = data.size * n_clusters * _MAX_ITER < _MAX_UNINTERRUPTIBLE_OPERATIONS
+    call = _k_means if is_short else partial(interruptible, _k_means)
     call(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
     return centers, labels

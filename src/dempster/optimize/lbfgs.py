@@ -1,7 +1,7 @@
-"""Minimisation of smooth functions of some hundred variables: L-BFGS.
+"""L-BFGS for smooth functions of some hundred variables.
 
-It does what SciPy's does, with a tenth of its overhead, which is most of what small problems cost; and it
-calls no BLAS, whose threads make vectors of this length slower, not faster.
+It does the same as SciPy's with a tenth of the overhead, which dominates the cost of small problems. It does not call
+BLAS, whose threads slow down operations on short vectors.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dempster._native import kernel
 from dempster.optimize.descent import Run
 
 _EVALUATE, _CONVERGED = 0, 1
-_ITERATIONS = 3  # their place in the counts
-_WRITTEN = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
+_ITERATIONS = 3  # index of the number of iterations in the counts
+_SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
 
 _advance = kernel("""lbfgs_advance(
     x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out,
@@ -37,21 +37,21 @@ def minimize_lbfgs(
     Parameters
     ----------
     evaluate : function
-        Gives the value and the gradient at a point (a one-dimensional array, which is overwritten afterwards).
+        Returns the value and the gradient at a point (a 1-D array, which is overwritten afterwards).
     start : array of shape (q,)
     max_iter : int
         At least 1.
     tol : float
-        The iterations end when one lowers the value f by no more than ``tol * max(|f|, 1)``,
+        Stop if an iteration decreases the value f by at most ``tol * max(|f|, 1)``.
     gradient_tol : float
-        or when no derivative is larger than this, or when rounding allows no further decrease.
+        Stop if no derivative is larger than this. The iterations also end if rounding prevents a further decrease.
     memory : int
-        Pairs of steps and changes of the gradient from which the curvature follows.
+        Number of previous steps from which the curvature is estimated.
 
     Returns
     -------
     Run
-        Its history holds the value at the start and after each iteration.
+        The history contains the value at the start and after each iteration.
 
     References
     ----------
@@ -73,23 +73,23 @@ def minimize_lbfgs(
 
 
 class LBFGS:
-    """The same, iteration by iteration: it can be looked at, written down, and gone on with later, to the same bits.
+    """L-BFGS one iteration at a time, with a state that can be saved and restored exactly.
 
     Attributes
     ----------
     point : array
-        Of the last iteration.
+        Point after the last iteration.
     value : float
-        There.
+        Value at this point.
     history : list of float
-        The value at the start and after each iteration.
+        Value at the start and after each iteration.
     ended, converged : bool
     """
 
     def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):
         n = len(start)
         self._ends = max_iter, float(tol), float(gradient_tol)
-        self._x = np.array(start, dtype=np.float64)  # where the function is wanted next
+        self._x = np.array(start, dtype=np.float64)  # next point to evaluate
         self._vectors = np.zeros((4, n))
         self._steps, self._changes = np.zeros((memory, n)), np.zeros((memory, n))
         self._line, self._counts = np.zeros(10), np.zeros(6, np.int64)
@@ -97,7 +97,7 @@ class LBFGS:
         self._status = np.array(_EVALUATE)
 
     def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
-        """One iteration; False if there are no more."""
+        """Run one iteration; return False if it was the last."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)
@@ -127,11 +127,11 @@ class LBFGS:
     def converged(self) -> bool:
         return int(self._status) == _CONVERGED
 
-    def state(self) -> dict[str, np.ndarray]:
-        """All that has to be written down."""
-        return {name: getattr(self, name).copy() for name in _WRITTEN}
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the state of the search."""
+        return {name: getattr(self, name).copy() for name in _SAVED}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from what was written down, with the same settings."""
-        for name in _WRITTEN:
+        """Continue from a saved state, with the same settings."""
+        for name in _SAVED:
             getattr(self, name)[...] = state[name]

@@ -1,10 +1,8 @@
-"""Quantiles, over many fits of a model, of the probability that two objects belong together.
+"""Quantiles, over many fits of a model, of the probability that two objects are in the same cluster.
 
-Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are together with probability
-sum_k p_ikb p_jkb. The quantiles of that number over the fits are wanted for very many pairs, but never the numbers
-themselves: a pair is computed, its two quantiles are found, and it is forgotten.
-
-``pair_quantiles.c`` says how the order statistics are found.
+Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are in the same cluster with probability
+sum_k p_ikb p_jkb. The probabilities of a pair are not stored; only their two quantiles are. ``pair_quantiles.c``
+explains how the order statistics are found.
 """
 
 from __future__ import annotations
@@ -13,33 +11,33 @@ import numpy as np
 
 from dempster._native import kernel
 
-# P holds the probabilities p_ikb (object, cluster, fit); rank and fraction are those of `quantile_ranks`.
+# P contains the probabilities p_ikb (object, cluster, fit); rank and fraction come from `quantile_ranks`.
 
-# All pairs of objects: rows start to stop - 1 of two symmetric matrices, right of the diagonal. Written at (i, j) and
-# (j, i); blocks of rows may go to different threads.
+# Compute rows start to stop - 1 of two symmetric matrices for all pairs. Each pair is computed once and written at
+# (i, j) and (j, i). Different threads may compute different blocks of rows.
 quantiles_within = kernel("""quantiles_within(
     P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper: real[n, n] out,
     start: int up to stop, stop: int up to n)""")
 
-# Every object of P with every object of Q.
+# Compute the quantiles for every object of P with every object of Q.
 quantiles_between = kernel("""quantiles_between(
     P: float32[n, c, n_fits], Q: float32[p, c, n_fits], rank: int below n_fits, fraction: float,
     lower: real[n, p] out, upper: real[n, p] out)""")
 
-# The pairs start to stop - 1 of a list.
+# Compute the quantiles for the pairs start to stop - 1 of a list.
 quantiles_of_pairs = kernel("""quantiles_of_pairs(
     P: float32[n, c, n_fits], pairs: int64[p, 2] below n, rank: int below n_fits, fraction: float,
     lower: real[p] out, upper: real[p] out, start: int up to stop, stop: int up to p)""")
 
-# The probabilities themselves of some pairs.
+# Compute the probabilities of some pairs.
 probabilities_of_pairs = kernel("""probabilities_of_pairs(
     P: float32[n, c, n_fits], pairs: int64[p, 2] below n, out: float32[p, n_fits] out)""")
 
 
 def quantile_ranks(n_values: int, confidence: float) -> tuple[int, float]:
-    """Position and fraction of the lower bound of a central interval among sorted values; the upper one mirrors it.
+    """Return the rank and the fraction of the lower bound of a central interval; the upper bound is symmetric.
 
-    Linear interpolation between order statistics ("type 7", the default of numpy and of R).
+    The quantiles are linear interpolations between order statistics ("type 7", the default of NumPy and R).
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Masses of any number of objects from their conflicts with a few remembered ones.
+"""Masses of many objects from their conflicts with a few reference objects.
 
-For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l w_l (m' C m_l - delta_l)^2
-over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of them is one matrix product and as
-many tiny quadratic programs.
+For an object with target conflicts delta with p references of masses M (p, f), minimise
+sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of
+objects needs one matrix product and one small quadratic program per object.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-"""Gives, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each object the
-reference that it coincides with, -1 if there is none."""
+"""Function that returns, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each
+object the index of an equal reference, or -1."""
 
 _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-# Objects that are projected but also linked to each other: minimise over each of them in turn, in place. H is the
-# Hessian of all of them, linear their linear terms without the links, rows their positions in M; the links are as in
-# `dempster.optimize.row_fit`. At most max_iter sweeps, until no mass changes by more than tol.
+# Project objects with constraints between them: minimise over each of them in turn, in place. H is their common
+# Hessian, linear contains their linear terms without the links, rows their positions in M; the links are as in
+# `dempster.optimize.row_fit`. The sweeps end when no mass changes by more than tol, or after max_iter sweeps.
 settle_links = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
     indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
     max_iter: int, tol: float)""")
 
-_MAX_BLOCK_VALUES = 1 << 21  # conflicts held at once by a thread
+_MAX_BLOCK_VALUES = 1 << 21  # conflicts in the memory of a thread
 
 
 def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """2 C M'WM C in double precision."""
+    """Return 2 C M'WM C in double precision."""
     image = masses.astype(float) @ conflict
     if weights is not None:
         image *= np.sqrt(weights)[:, None]
@@ -43,13 +43,13 @@ def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.nda
 
 
 def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """-2 W M C in double precision: its product with the conflicts wanted is the linear term."""
+    """Return -2 W M C in double precision; its product with the target conflicts is the linear term."""
     image = masses.astype(float) @ conflict * -2
     return image if weights is None else weights[:, None] * image
 
 
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
-    """From the conflicts wanted with the references, (b, p) for a block of objects."""
+    """Return the terms for a function that computes the (b, p) target conflicts of a block of objects."""
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         delta, same = conflicts(start, stop)
@@ -59,14 +59,9 @@ def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
 
 
 def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
-    """For conflicts 1 - exp(-gamma d^2) with Euclidean distances d, which are never stored.
+    """Return the terms for target conflicts 1 - exp(-gamma d^2) with Euclidean distances d, which are not stored.
 
-    Parameters
-    ----------
-    rows : (n, d) float32 or float64, C-contiguous
-    references : (p, d), of the same type
-    gamma : float
-    image : (p, f), see `linear_image`
+    ``rows`` is C-contiguous and has the type of ``references``; ``image`` is the result of `linear_image`.
     """
     references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
 
@@ -87,18 +82,9 @@ def project(
     apply: Callable,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(n, f) masses of n objects, block by block.
+    """Compute the (n, f) masses of n objects in blocks.
 
-    Parameters
-    ----------
-    terms : Terms
-        An object that coincides with a reference gets its masses.
-    n : int
-    masses : (p, f) masses of the references
-    conflict : (f, f)
-    dtype : of the result
-    apply : function that maps a kernel over blocks (`dempster.optimize.blocks.block_map`)
-    weights : (p,) weights of the references, all alike if None
+    ``masses`` and ``weights`` belong to the references. An object that is equal to a reference gets its masses.
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)

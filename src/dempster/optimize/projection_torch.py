@@ -1,8 +1,8 @@
-"""`dempster.optimize.projection` for Euclidean data, with torch: blocks of objects travel to a GPU and back.
+"""Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
 
-The quadratic programs are the same ones, solved by the same active set, but for a whole block at once: every row keeps
-a short list of the sets that carry mass, the tiny systems are factorised column by column over all rows, and rows leave
-the loop when they are done. The few rows that need longer lists go to the compiled solver.
+The quadratic programs are solved by the same active set method, for a whole block at once: each row has a short list of
+the sets with positive mass, the small systems of all rows are factorised together, and finished rows leave the loop.
+The few rows that need longer lists are passed to the compiled solver.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 _CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision
-_MAX_LIST = 8  # nonzero masses a row may have here
+_MAX_LIST = 8  # nonzero masses of a row
 _RIDGE = 1e-12
-_ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
+_ENTER = 1e-9  # relative size of a negative reduced gradient for which a set enters
 
 
 def project_euclidean(
@@ -33,21 +33,23 @@ def project_euclidean(
     weights: np.ndarray | None = None,
     rows_at_once: int | None = None,
 ) -> Array:
-    """(n, f) masses of the rows from their conflicts 1 - exp(-gamma d^2) with the references.
+    """Compute the (n, f) masses of rows from their target conflicts 1 - exp(-gamma d^2) with references.
 
     Parameters
     ----------
-    rows : (n, d) array
-        An array stays in the memory of the host, and its blocks are sent one after the other; masses come back. A
-        tensor is on the device, and so are the masses.
+    rows : (n, d) array or tensor
+        The blocks of an array are copied to the device one after the other, and the masses are an array. The masses of
+        a tensor stay on its device.
     references : (p, d) array
-    masses : (p, f) masses of the references
-    conflict : (f, f)
+    masses : (p, f) array
+        Masses of the references.
+    conflict : (f, f) array
     gamma : float
-    device : str, as torch names it
-    weights : (p,) weights of the references, all alike if None
+    device : str
+    weights : (p,) array, optional
+        Weights of the references.
     rows_at_once : int, optional
-        Chosen from the number of references by default.
+        Rows in a block; the default depends on the number of references.
     """
     torch = torch_on(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
@@ -78,20 +80,14 @@ def project_euclidean(
 
 
 def simplex_qp_torch(H: Any, G: Any) -> Any:
-    """Minimisers of 1/2 x'Hx + g'x on the simplex for every row g of G (B, f), in double precision.
-
-    Parameters
-    ----------
-    H : (f, f) float64 tensor
-    G : (B, f) tensor on the same device
-    """
+    """Minimise 1/2 x'Hx + g'x on the simplex for every row g of G (B, f), in double precision."""
     import torch
 
     G = G.double()
     f = len(H)
     K = min(_MAX_LIST, f)
     out = torch.zeros_like(G)
-    left = torch.arange(len(G), device=G.device)  # rows still at work
+    left = torch.arange(len(G), device=G.device)  # unfinished rows
     sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
     sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # start from the best vertex
     x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
@@ -110,13 +106,13 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         limit = torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf).min(dim=1).values.clamp(max=1.0)
         cut = limit < 1
         x = torch.where(used, x + limit[:, None] * step, 0.0)
-        # a row that met the boundary drops what reached zero and goes on inside
+        # A row that met the boundary removes the sets whose mass is zero and continues inside.
         keep = used & ~(cut[:, None] & (x <= 1e-15))
         x = torch.where(keep, x, 0.0)
         x = x / x.sum(dim=1, keepdim=True)
         order = torch.argsort(~keep, dim=1, stable=True)
         sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
-        # the others look for a set that promises a decrease
+        # The other rows add the set with the most negative reduced gradient.
         used = slot < size[:, None]
         dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
         dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
@@ -142,7 +138,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
 
 
 def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
-    """Minimiser on the affine hull of each row's sets: Cholesky factors of all rows, built column by column."""
+    """Minimise on the affine hull of the sets of each row, by Cholesky factorisation of all rows together."""
     import torch
 
     K = sets.shape[1]
@@ -180,7 +176,7 @@ def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
 
 
 def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
-    """Rows with longer lists, by the compiled solver."""
+    """Solve the rows with longer lists by the compiled solver."""
     if len(rows) == 0:
         return
     import torch

@@ -1,6 +1,6 @@
-"""Fit mass functions to what is known about pairs of objects, by exact descent one row at a time.
+"""Fit mass functions to data on pairs of objects, by exact descent one row at a time.
 
-Find masses M (n, f), rows on the simplex, that minimise
+The masses M (n, f), with rows on the simplex, minimise
 
     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j
 
@@ -9,20 +9,19 @@ for symmetric forms A_r. With the other rows fixed, row i is a small quadratic p
     H = 2 sum_r A_r G A_r,   g = -2 sum_r A_r h_r + Z sum_j a_ij m_j,
     G = sum_j w_ij m_j m_j',  h_r = sum_j w_ij t_ijr m_j,
 
-which is solved exactly (`dempster.optimize.simplex_qp`), so a sweep over the rows never raises the objective. Three
-problems are of this kind:
+which is solved exactly (`dempster.optimize.simplex_qp`), so a sweep over the rows does not increase the objective.
+Three problems have this form:
 
-- EVCLUS has one form, the conflict C, and dissimilarities delta_ij as targets (Denoeux, Sriboonchitta and
-  Kanjanatarakul, 2016; Li, Li, Denoeux and Boukebir, 2018 with links). For all pairs with w_ij = w_i w_j
-  (``conflict_fit_all.c``), K = C M'WM C and T = M'W Delta are kept and corrected after every row, so that a row costs
-  O(f^2) and as many additions as n times the masses that changed. For some pairs (``conflict_fit_some.c``), G and h are
-  summed over the nonzero masses of the neighbours.
+- EVCLUS has one form, the conflict C, and the targets are delta_ij (Denoeux, Sriboonchitta and Kanjanatarakul, 2016;
+  with links: Li, Li, Denoeux and Boukebir, 2018). For all pairs with w_ij = w_i w_j (``conflict_fit_all.c``),
+  K = C M'WM C and T = M'W Delta are updated after every row, so that a row costs O(f^2) plus n additions for each mass
+  that changed. For some pairs (``conflict_fit_some.c``), G and h are sums over the nonzero masses of the neighbors.
 - Confidence intervals have two forms (Denoeux, 2020, eq. 7): S of "same cluster" with the lower bounds as targets, and
   C of "different clusters" with one minus the upper bounds (``interval_fit.c``).
-- A combined relation has two or three (``row_fit.c``). Mass functions are sparse, so G and h are summed over nonzeros.
+- A combined relation has two or three forms (``row_fit.c``), with sums over nonzero masses.
 
-The first two have their outer loop in ``row_descent.c``: later sweeps go beyond each minimum, and every few sweeps the
-direction they took together is followed as long as the objective falls.
+The loop of the first two is in ``row_descent.c``: it uses over-relaxation, and every few sweeps it extrapolates along
+their common direction while the objective decreases.
 """
 
 from __future__ import annotations
@@ -40,21 +39,22 @@ _PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] bel
 _LOOP = "order: int64[visits] below n, max_iter: int, tol: float, constant: float"
 _END = "history: float64[max_iter] out, ending: int64[2] out"
 
-# Descents of EVCLUS, to be run by `descend_rows`. delta is symmetric with a zero diagonal; simple says whether
-# `is_simple_family`; a sweep visits the rows of order; the descent ends when the smoothed relative change of the
-# objective is below tol (the rule of the papers); constant is added to the objective, since the links are a penalty up
-# to a constant. In the adjacency of some pairs each pair stands in both its rows (`symmetric_pairs`).
+# Descents of EVCLUS, called by `descend_rows`. delta is symmetric with a zero diagonal; simple is the result of
+# `is_simple_family`; a sweep visits the rows in order; the descent ends when the smoothed relative change of the
+# objective is below tol (the rule of the papers); constant is added to the objective, because the penalty of the links
+# contains a constant. The adjacency of some pairs contains each pair in both rows (`symmetric_pairs`).
 descend_all_pairs = kernel(f"""descend_all_pairs(
     M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f], simple: bool, {_LOOP},
     {_LINKS}, {_END})""")
 descend_some_pairs = kernel(f"descend_some_pairs(M: float64[n, f] out, {_PAIRS}, {_LOOP}, {_LINKS}, {_END})")
 
-# Sum over the pairs of the adjacency, each counted once, of w (conflict - delta)^2.
+# Return the sum of w (conflict - delta)^2 over the pairs of the adjacency, each counted once.
 pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 
-# Minimise over the rows of order once, in place. The adjacency comes from `symmetric_pairs`, the links from `no_links`
-# or constraints. reweight divides each weight by the current distance of the pair, sqrt(sum_r residual^2 / 2): squares
-# then bound distances from above and touch them at the current point, so that the sum of distances does not rise.
+# Minimise over each row in order once, in place. The adjacency comes from `symmetric_pairs`, the links from `no_links`
+# or constraints. reweight divides each weight by the current distance of the pair, sqrt(sum_r residual^2 / 2): the
+# weighted squares are then an upper bound of the distances, exact at the current point, so that the sum of distances
+# does not increase.
 sweep_rows = kernel(f"""sweep_rows(
     M: float64[n, f] out, order: int64[visits] below n,
     indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
@@ -74,18 +74,10 @@ Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # indptr, indices
 
 
 def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarray, bool]:
-    """Run a descent to its end, in compiled code without the GIL, so that several starts can run in threads.
+    """Run a compiled descent without the GIL; return the objective after every sweep, and whether it converged.
 
-    Parameters
-    ----------
-    descent : kernel that takes the problem, then ``history`` (max_iter,) and ``ending`` (2,), which it fills
-    problem : masses, which are overwritten, and what they are fitted to
-    max_iter : largest number of sweeps
-
-    Returns
-    -------
-    history : objective after every sweep
-    converged : whether the stopping rule was met
+    The kernel takes the arguments of the problem, of which it overwrites the masses, followed by ``history``
+    (max_iter,) and ``ending`` (2,).
     """
     history, ending = np.empty(max_iter), np.zeros(2, dtype=np.int64)
     interruptible(descent, *problem, history, ending)
@@ -103,9 +95,12 @@ def descend_intervals(
     M : (n, f) float64
     targets : (q, n, n) float32, each symmetric with a zero diagonal
     forms : (q, f, f) float64, symmetric
-    order : (k,) int64, rows to visit in a sweep
-    max_iter, tol : cap on the sweeps; the descent ends when e_t = (e_{t-1} + relative change) / 2 falls below tol
-        (Denoeux, 2020, eq. 18)
+    order : (k,) int64
+        Rows to visit in a sweep.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        The descent ends when e_t = (e_{t-1} + relative change) / 2 is below ``tol`` (Denoeux, 2020, eq. 18).
 
     Returns
     -------
@@ -117,13 +112,13 @@ def descend_intervals(
 
 
 def interval_hessian(masses: np.ndarray, forms: np.ndarray) -> np.ndarray:
-    """2 sum_r A_r M'M A_r: the Hessian of an object that is compared with all the given ones."""
+    """Return 2 sum_r A_r M'M A_r, the Hessian of an object that is compared with objects of these masses."""
     images = masses.astype(float) @ forms  # (q, n, f)
     return 2 * np.einsum("qnf,qng->fg", images, images)
 
 
 def is_simple_family(conflict: np.ndarray) -> bool:
-    """Whether the sets are the empty set, the singletons and the frame, in this order: C then has closed forms."""
+    """Return whether the sets are the empty set, the singletons and the frame, for which C has closed forms."""
     f = len(conflict)
     simple = np.ones((f, f))
     simple[np.arange(1, f), np.arange(1, f)] = 0
@@ -133,17 +128,17 @@ def is_simple_family(conflict: np.ndarray) -> bool:
 
 
 def conflicts_of_pairs(M: np.ndarray, conflict: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Degrees of conflict m_i' C m_j of the given pairs."""
+    """Return the degrees of conflict m_i' C m_j of pairs."""
     out = np.empty(len(first))
     i, j = np.array([first, second], dtype=np.int64)
-    if len(M) > 2 * len(i):  # few pairs of many objects: a copy of theirs is smaller than one of all
+    if len(M) > 2 * len(i):  # For few pairs, copying only their rows is cheaper.
         M, i, j = M[np.concatenate([i, j])], np.arange(len(i)), np.arange(len(i), 2 * len(i))
     _conflicts_of_pairs(np.ascontiguousarray(M, dtype=float), conflict, i, j, out)
     return out
 
 
 def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None):
-    """Adjacency (indptr, indices, weights, position of the pair) in which each pair appears in both its rows."""
+    """Return the adjacency (indptr, indices, weights, index of the pair) that contains each pair in both rows."""
     i, j = np.asarray(pairs, dtype=np.int64).T
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     which = np.tile(np.arange(len(i)), 2)
@@ -155,12 +150,12 @@ def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None
 
 
 def no_links(n: int, f: int) -> Links:
-    """Arguments of `sweep_rows` for a problem without linked pairs."""
+    """Return the arguments of `sweep_rows` for a problem without linked pairs."""
     return np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.zeros((f, f))
 
 
 def pair_distances(M: np.ndarray, pairs: np.ndarray, targets: np.ndarray, forms: np.ndarray) -> np.ndarray:
-    """sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) of every pair."""
+    """Return sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) of every pair."""
     out = np.empty(len(pairs))
     _pair_distances(M, pairs, targets, forms, out)
     return out

@@ -4,9 +4,9 @@ The row problem of EVCLUS, and of every method that fits one mass function at a 
 
     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
 
-with a small positive semidefinite H, often singular. ``simplex_qp.c`` says how it is solved.
+with a small positive semidefinite H, often singular. ``simplex_qp.c`` explains the algorithm.
 
-The kernels check types and shapes only; the functions named ``solve_`` check the numbers, too.
+The kernels validate types and shapes only; the ``solve_`` functions also validate the values.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from dempster.optimize.blocks import block_map, row_blocks
 
 # Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel of `solve_simplex_qp`. It allocates nothing and does not
 # check that H is positive semidefinite. On entry x is the starting point: negative entries count as zero and the rest
-# is rescaled; all zeros ask for a cold start from the best vertex. max_iter is a cap on the iterations (10 f is ample);
-# at the cap the point is feasible and not worse than the start. The result is the number of iterations: 1 when the
-# start had the right nonzeros, max_iter when the cap was reached.
+# is rescaled; all zeros mean a start from the best vertex. max_iter limits the iterations (10 f is ample); at the limit
+# the point is feasible and not worse than the start. The result is the number of iterations: 1 if the start had the
+# right nonzeros, max_iter at the limit.
 simplex_qp = kernel("""simplex_qp(
     H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
     work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
 
-# Solve rows start to stop - 1 of a batch of problems that share their Hessian: the kernel of `solve_simplex_qp_batch`.
-# Row b of X is overwritten by the minimiser of 1/2 x'Hx + G[b]'x, started from what it holds. A row's result depends on
-# nothing but H and that row, so blocks of rows may go to different threads. The arithmetic is in float64. The result is
-# the number of rows that met the cap of 10 f iterations.
+# Solve rows start to stop - 1 of a batch of problems with a common Hessian: the kernel of `solve_simplex_qp_batch`.
+# Row b of X is the starting point, and is overwritten by the minimiser of 1/2 x'Hx + G[b]'x. The result of a row
+# depends only on H and that row, so different threads may solve different blocks. The arithmetic is in float64. The
+# result is the number of rows that reached the limit of 10 f iterations.
 simplex_qp_batch = kernel("""simplex_qp_batch(
     H: float64[f, f], G: real1[n, f], X: real2[n, f] out, start: int up to stop, stop: int up to n) -> int""")
 
@@ -42,7 +42,7 @@ _diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
 
 
 def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Allocate the scratch arrays of `simplex_qp`, to be used for any number of problems, one thread at a time."""
+    """Allocate the work arrays of `simplex_qp`, for any number of problems in one thread."""
     return np.empty((f + 8, f)), np.empty((2, f), np.int64)
 
 
@@ -51,7 +51,7 @@ def solve_simplex_qp(
 ) -> np.ndarray:
     """Minimise 1/2 x'Hx + g'x over the probability simplex.
 
-    Exact up to rounding, for any positive semidefinite H. If there are several minimisers, one of them is returned.
+    The solution is exact up to rounding. If there are several minimisers, one of them is returned.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ def solve_simplex_qp(
     g : array-like of shape (f,)
         Linear term.
     x0 : array-like of shape (f,), optional
-        Starting point on the simplex. A start with the right nonzeros saves most of the work; by default the best
-        vertex is taken.
+        Starting point on the simplex, by default the best vertex. A start with the right nonzeros saves most of the
+        work.
     max_iter : int, optional
-        Cap on the iterations, 10 f + 10 by default. Meeting it raises a `ConvergenceWarning`; the point returned is
-        then feasible and not worse than the start.
+        Maximum number of iterations, 10 f + 10 by default. If it is reached, a `ConvergenceWarning` is issued, and the
+        result is feasible and not worse than the start.
 
     Returns
     -------
     ndarray of shape (f,)
-        The minimiser: nonnegative, sums to one.
+        Minimiser, nonnegative with sum one.
 
     References
     ----------
@@ -105,16 +105,16 @@ def solve_simplex_qp_batch(
     H : array-like of shape (f, f)
         Symmetric positive semidefinite matrix, singular or not.
     G : array-like of shape (n, f)
-        One linear term a row.
+        Linear terms, one per row.
     X0 : array-like of shape (n, f), optional
-        Starting points on the simplex, one a row; by default each row starts from its best vertex.
+        Starting points on the simplex, one per row; by default each row starts from its best vertex.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Returns
     -------
     ndarray of shape (n, f)
-        The minimisers: float32 if G is, else float64.
+        Minimisers, of type float32 if G is, else float64.
 
     Examples
     --------
@@ -138,20 +138,20 @@ def solve_simplex_qp_batch(
 def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
     """Minimise sum_q h_q x_q^2 + g_q x_q over the probability simplex, exactly.
 
-    The mass step of constrained evidential c-means, one object at a time.
+    This is the mass step of constrained evidential c-means for one object.
 
     Parameters
     ----------
     h : array-like of shape (f,)
-        Nonnegative coefficients of the squares. Where some are zero and the minimiser is not unique, the lowest
-        index takes the mass.
+        Nonnegative coefficients of the squares. If some are zero and the minimiser is not unique, the lowest index gets
+        the mass.
     g : array-like of shape (f,)
         Linear term.
 
     Returns
     -------
     ndarray of shape (f,)
-        The minimiser: nonnegative, sums to one.
+        Minimiser, nonnegative with sum one.
 
     References
     ----------
@@ -166,7 +166,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
     """
     squares = _check_array(h, "h", (None,), np.float64)
     if len(squares) == 0 or squares.min() < 0:
-        raise InvalidParameterError("h", must="hold at least one number and none below zero", value=squares)
+        raise InvalidParameterError("h", must="contain at least one number and no negative number", value=squares)
     linear = _check_array(g, "g", squares.shape, np.float64)
     x = np.empty(len(squares))
     _diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
@@ -174,7 +174,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
 
 def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """A finite C-contiguous array of the given shape (None: any length) and type, or an error that says what is not."""
+    """Return a finite C-contiguous array of this type and shape (None: any length)."""
     array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
@@ -185,12 +185,12 @@ def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.
 
 
 def _check_hessian(H: ArrayLike) -> np.ndarray:
-    """A square, symmetric, positive semidefinite float64 matrix; differences within rounding are averaged out."""
+    """Return a symmetric positive semidefinite float64 matrix; asymmetry within rounding is averaged."""
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
         raise InvalidParameterError("H", must=f"be a square matrix, got shape {hessian.shape}")
     check_size(hessian, "H")
-    tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
+    tolerance = 1e-6 * np.abs(hessian).max()  # H may be in single precision.
     asymmetry = np.abs(hessian - hessian.T).max()
     if asymmetry > tolerance:
         raise InvalidParameterError(
@@ -204,7 +204,7 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
 
 
 def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """A copy of a point, or of rows of points, on the simplex (within single precision)."""
+    """Return a copy of a point, or of rows of points, on the simplex (within single precision)."""
     masses = _check_array(x, name, shape, dtype).copy()
     sums = masses.sum(-1, dtype=np.float64)
     if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
@@ -220,7 +220,7 @@ def _warn_capped(capped: int, n: int) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{capped} of {n} quadratic programs met the cap on iterations; their points are feasible, maybe not optimal",
+        f"{capped} of {n} quadratic programs reached max_iter; their solutions are feasible but may not be optimal",
         ConvergenceWarning,
         stacklevel=3,
     )

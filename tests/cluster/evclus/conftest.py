@@ -7,4 +7,4 @@ from dempster.cluster.evclus import nnevclus as _pretraining
 
 @pytest.fixture(autouse=True)
 def few_first_steps(monkeypatch):
-    monkeypatch.setattr(_pretraining, "_STEPS", 200)
+    monkeypatch.setattr(_pretraining, "_ADAM_STEPS", 200)

@@ -132,4 +132,4 @@ def test_stress_of_many_rows_is_that_of_pairs():
     delta = to_conflict(pairwise_distances(rng.normal(size=(1500, 2))), 2.0)
     pairs = np.column_stack(np.triu_indices(1500, 1))
     listed = SomePairs(1500, pairs, np.ones(len(pairs)), delta[pairs[:, 0], pairs[:, 1]])
-    assert AllPairs(delta).stress(masses, family) == pytest.approx(listed.stress(masses, family), rel=1e-12)
+    assert AllPairs(delta).squares(masses, family) == pytest.approx(listed.squares(masses, family), rel=1e-12)

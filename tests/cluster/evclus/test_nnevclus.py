@@ -11,8 +11,9 @@ from dempster.cluster.evclus._network import (
     HostArrays,
     MassLayer,
     TrainingProgress,
-    targets_of,
-    train_adaptive_steps,
+    adaptive_step_rounds,
+    build_targets,
+    train,
 )
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
@@ -148,15 +149,12 @@ def test_rejected_steps_are_judged_where_they_started():
     progress = TrainingProgress(network, HostArrays(double))
     steep = 100.0  # the first step of 0.1 goes far beyond the minimum
     seen = []
-    train_adaptive_steps(
-        progress,
-        lambda: (steep * (network.weights**2).sum(), 2 * steep * network.weights),
-        lambda: seen.append(network.weights[0]) or 0.0,
-        max_iter=6,
-        tol=0.0,
-        save=lambda p: None,
-        patience=10,
-    )
+
+    def loss():
+        return steep * (network.weights**2).sum(), 2 * steep * network.weights
+
+    rounds = adaptive_step_rounds(progress, loss, max_iter=6, tol=0.0)
+    train(progress, rounds, lambda: seen.append(network.weights[0]) or 0.0, patience=10, save=lambda p: None)
     assert seen[0] == 1.0
     assert np.all(np.diff(progress.history) <= 0)
     assert steep * network.weights[0] ** 2 == pytest.approx(progress.history[-1])
@@ -178,8 +176,8 @@ def test_same_seed_same_bits(blobs, solver):
 
 def test_partners_are_drawn_from_the_seed(blobs):
     """They once were the same whatever the seed."""
-    targets = targets_of(blobs[0], "euclidean", 3, None, None, None)
-    one, same, other = (targets.pairs_to_train_on(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    targets = build_targets(blobs[0], "euclidean", 3, None, None, None)
+    one, same, other = (targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert len(one[0]) == 5 * 90
     assert not np.array_equal(one, other)

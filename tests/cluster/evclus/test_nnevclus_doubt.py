@@ -10,7 +10,7 @@ from dempster import FocalSets, persistence
 from dempster.cluster import NNEVCLUS, Training
 from dempster.cluster.evclus import nnevclus as _pretraining
 from dempster.cluster.evclus._network import FeedForward, MassLayer
-from dempster.cluster.evclus.nnevclus import coefficients_at_fence, doubt_lessons, scores_of_sets
+from dempster.cluster.evclus.nnevclus import compute_doubt_targets, fence_coefficients, score_matrix
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 
@@ -64,8 +64,8 @@ def test_in_batches_and_from_a_sample(row, monkeypatch):
     from dempster.cluster.evclus import nnevclus as _doubt
     from dempster.cluster.evclus import nnevclus as _method
 
-    monkeypatch.setattr(_method, "_TAUGHT", 200)
-    monkeypatch.setattr(_doubt, "SMALL", 150)
+    monkeypatch.setattr(_method, "_MAX_DOUBT_ROWS", 200)
+    monkeypatch.setattr(_doubt, "MAX_ALL_PAIRS_ROWS", 150)
     model = NNEVCLUS(4, training=Training("mini-batch", batch_size=64), max_iter=200, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0 < len(model.credal_partition_.ambiguous) < 0.3 * len(X)
@@ -94,19 +94,19 @@ def test_an_outlier_detector_tells_the_outliers(row):
 def test_half_at_the_fence(convention):
     decision = np.linspace(-1, 3, 401)  # quartiles 0 and 2
     layer = MassLayer(0, True, convention)
-    coefficients = coefficients_at_fence(layer, decision)
+    coefficients = fence_coefficients(layer, decision)
     share = layer.mass_to_empty(np.array([-6.0, -4.0, 0.0]), coefficients)
     np.testing.assert_allclose(share[1], 0.5)
     assert share[0] > 0.9
     assert share[2] < 0.06
-    assert len(coefficients_at_fence(layer, None)) == 0
+    assert len(fence_coefficients(layer, None)) == 0
 
 
 def test_a_wider_network_starts_from_the_scores():
     """Single clusters keep their scores, a pair has the mean of both, the frame has none."""
     first, family = FocalSets.simple(3), FocalSets.with_pairs(3, [(0, 2)], omega=False)
     network = FeedForward([2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0))
-    wider = network.widened(scores_of_sets(first, family), MassLayer(family.empty_index), np.empty(0))
+    wider = network.widen(score_matrix(first, family), MassLayer(family.empty_index), np.empty(0))
     x = np.random.default_rng(1).normal(size=(7, 2))
     scores, of_sets = np.log(network(x)), np.log(wider(x))
     scores -= scores[:, [first.empty_index]]
@@ -124,10 +124,14 @@ def test_lessons_are_what_evclus_reads_off(row):
     X = np.vstack([X, [[7.0, 60.0]]])
     model = EVCLUS(4, random_state=0).fit(X)
     labels = EVCLUS(4, focal_sets="simple", random_state=0).fit(X).labels_
-    family, _, masses = doubt_lessons(AttributeSource(X), labels, 4, 10_000, np.random.default_rng(0), outliers=True)
+    family, _, masses = compute_doubt_targets(
+        AttributeSource(X), labels, 4, 10_000, np.random.default_rng(0), outliers=True
+    )
     assert family == model.focal_sets_
     np.testing.assert_allclose(masses, model.credal_partition_.masses, atol=1e-6)
-    family, few, without = doubt_lessons(AttributeSource(X), labels, 4, 100, np.random.default_rng(0), outliers=False)
+    family, few, without = compute_doubt_targets(
+        AttributeSource(X), labels, 4, 100, np.random.default_rng(0), outliers=False
+    )
     assert len(few) == 100
     assert without[:, family.empty_index].max() == 0
 
@@ -135,7 +139,7 @@ def test_lessons_are_what_evclus_reads_off(row):
 @pytest.mark.long
 def test_networks_of_torch_learn_it_too(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(_pretraining, "_STEPS", 1000)  # as many as users get
+    monkeypatch.setattr(_pretraining, "_ADAM_STEPS", 1000)  # as many as users get
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

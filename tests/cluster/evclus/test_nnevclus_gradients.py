@@ -15,16 +15,16 @@ RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
 PAIRS = RNG.integers(0, N, (30, 2))  # some of them twice, some of an object with itself
-LINKS = losses.Links(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4)
-LABELS = losses.Labels(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
+LINKS = losses.LinkedPairs(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4)
+LABELS = losses.LabelledRows(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
 SQUARES = np.sum(DELTA**2)
 
 TERMS = {
     "all pairs": lambda m, a: losses.all_pairs_error(m, a(DELTA), a(CONFLICT), a(SQUARES)),
     "some pairs": lambda m, a: losses.pairs_error(m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)),
-    "links": lambda m, a: losses.links_error(m, losses.Links(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)),
-    "labels": lambda m, a: losses.labels_error(m, losses.Labels(*map(a, LABELS)), a(MEMBERSHIP)),
-    "size": lambda m, a: losses.size_of_weights(m, a(np.full((N, F), 0.3))),
+    "links": lambda m, a: losses.links_error(m, losses.LinkedPairs(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)),
+    "labels": lambda m, a: losses.labels_error(m, losses.LabelledRows(*map(a, LABELS)), a(MEMBERSHIP)),
+    "size": lambda m, a: losses.weight_penalty(m, a(np.full((N, F), 0.3))),
     "cross-entropy": lambda m, a: cross_entropy(m, a(np.full((N, F), 1 / F))),
 }
 
@@ -91,14 +91,14 @@ def test_networks_beside_differences(layer, sizes):
 
     found = differences(loss, start)
     network.weights = start
-    m, back = network.traced(x, h)
+    m, back = network.forward_backward(x, h)
     np.testing.assert_allclose(back(TERMS["all pairs"](m, np.asarray)[1]), found, rtol=1e-5, atol=1e-9)
     wanted = masses()
-    value, gradient = network.taught(x, wanted)
+    value, gradient = network.cross_entropy(x, wanted)
 
     def taught(weights):
         network.weights = weights
-        return float(network.taught(x, wanted)[0])
+        return float(network.cross_entropy(x, wanted)[0])
 
     np.testing.assert_allclose(gradient, differences(taught, start), rtol=1e-5, atol=1e-9)
     assert value >= -np.sum(wanted * np.log(wanted)) / N  # the entropy of what is wanted
@@ -108,11 +108,11 @@ def test_networks_beside_differences(layer, sizes):
 def test_networks_beside_torch(layer):
     """The same weights, masses, gradients, shares; and the layer of masses as torch differentiates it."""
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus._torch_network import DeviceArrays, feed_forward, network_on
+    from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork, feed_forward
 
     network, x, h = small_network(**layer)
     arrays = DeviceArrays(torch.float64, "cpu")
-    other = network_on(arrays, feed_forward(network.sizes, 0), network.layer)
+    other = TorchNetwork(feed_forward(network.sizes, 0), network.layer)
     with torch.no_grad():
         linear = [part for part in other.body if isinstance(part, torch.nn.Linear)]
         for part, (weights, biases) in zip(linear, network.matrices(), strict=True):
@@ -121,7 +121,7 @@ def test_networks_beside_torch(layer):
         if other.coefficients is not None:
             other.coefficients.copy_(torch.as_tensor(network.weights[-2:]))
     tensors = arrays.array(x), None if h is None else arrays.array(h)
-    m, back = network.traced(x, h)
+    m, back = network.forward_backward(x, h)
     of_torch = other(*tensors)
     np.testing.assert_allclose(of_torch.detach().numpy(), m, rtol=1e-12)
     of_masses = TERMS["all pairs"](m, np.asarray)[1]
@@ -133,12 +133,15 @@ def test_networks_beside_torch(layer):
     if other.coefficients is not None:
         np.testing.assert_allclose(other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9)
     by_itself = torch.cat([p.grad.reshape(-1) for p in other.parameters()])
-    back_in_torch = other.traced(*tensors)[1]
+    back_in_torch = other.forward_backward(*tensors)[1]
     np.testing.assert_allclose(back_in_torch(torch.as_tensor(of_masses)).numpy(), by_itself.numpy(), atol=1e-14)
-    size, _ = losses.size_of_weights(network.weights, network.shares)
-    size_in_torch, _ = losses.size_of_weights(other.weights, other.shares)
+    size, _ = losses.weight_penalty(network.weights, network.shares)
+    size_in_torch, _ = losses.weight_penalty(other.weights, other.shares)
     assert float(size_in_torch) == pytest.approx(float(size), rel=1e-12)
-    taught, taught_in_torch = network.taught(x, masses())[0], other.taught(tensors[0], arrays.array(masses()))[0]
+    taught, taught_in_torch = (
+        network.cross_entropy(x, masses())[0],
+        other.cross_entropy(tensors[0], arrays.array(masses()))[0],
+    )
     assert float(taught_in_torch) == pytest.approx(float(taught), rel=1e-12)
 
 

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from dempster import FocalSets
 from dempster.cluster.evclus import _network as losses
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, TrainingProgress, train_adaptive_steps
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, TrainingProgress
 from dempster.cluster.evclus._pairs import link_form
 from dempster.dissimilarity.transform import to_conflict
 
@@ -52,22 +52,22 @@ def test_loss_and_gradient_agree(reference, name):
     names = [k for k in ("U", "V", "W") if k in case]
     h = case["fhat"] if p["fhat"] else None
     network = network_of([case[k] for k in names], family.empty_index, case["beta"] if p["fhat"] else None)
-    m, back = network.traced(case["x"], h)
+    m, back = network.forward_backward(case["x"], h)
     case.assert_equal("mass", m, rtol=1e-12, atol=1e-14)
     n, k = case["J"].shape
     i, j, nu = np.repeat(np.arange(n), k), case["J"].ravel(), p["nu"]
     terms = [(1 - nu, losses.pairs_error(m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)))]
     if nu:
-        labels = losses.Labels(case["labelled"], np.eye(family.n_clusters)[case["labels"]])
+        labels = losses.LabelledRows(case["labelled"], np.eye(family.n_clusters)[case["labels"]])
         # the program also divides by the number of clusters
         terms.append((nu / family.n_clusters, losses.labels_error(m, labels, family.membership.astype(float))))
     if p["xi"]:
         must, cannot = case["ML"], case["CL"]
         pairs, signs = np.vstack([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        links = losses.Links(pairs[:, 0], pairs[:, 1], signs, len(cannot))
+        links = losses.LinkedPairs(pairs[:, 0], pairs[:, 1], signs, len(cannot))
         terms.append((p["xi"], losses.links_error(m, links, link_form(family))))
     value, of_masses = added(*terms)
-    size = losses.size_of_weights(network.weights, network.shares)
+    size = losses.weight_penalty(network.weights, network.shares)
     value, gradient = added((1, (value, back(of_masses))), (p["lambda"], size))
     case.assert_equal("loss", float(value), rtol=1e-14, atol=0)
     for key, of_layer in zip(names, matrices_of(network, gradient), strict=True):
@@ -99,13 +99,14 @@ def test_adaptive_steps_follow_the_program(reference, name):
     delta, conflict, h = case["Dnorm"].ravel(), np.array(family.conflict), case["fhat"] if p["fhat"] else None
 
     def loss():
-        m, back = network.traced(case["x"], h)
+        m, back = network.forward_backward(case["x"], h)
         value, of_masses = losses.pairs_error(m, i, j, delta, conflict)
-        size = losses.size_of_weights(network.weights, network.shares)
+        size = losses.weight_penalty(network.weights, network.shares)
         return added((1, (value, back(of_masses))), (p["lambda"], size))
 
     progress = TrainingProgress(network, DOUBLE)
-    train_adaptive_steps(progress, loss, None, max_iter=p["maxit"], tol=0.0, save=lambda p: None, patience=10)
+    rounds = losses.adaptive_step_rounds(progress, loss, max_iter=p["maxit"], tol=0.0)
+    losses.train(progress, rounds, None, patience=10, save=lambda p: None)
     theirs = np.minimum.accumulate(case["loss_trace"])[1:]
     assert len(progress.history) == len(theirs)
     np.testing.assert_allclose(progress.history[:25], theirs[:25], rtol=1e-12)
@@ -130,9 +131,9 @@ def test_losses_of_batches_lead_where_the_program_goes(reference, name):
             who = np.flatnonzero(batches == number)
             x, h = case["x"][who], case["fhat"][who] if p["fhat"] else None
             delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
-            m, back = network.traced(x, h)
+            m, back = network.forward_backward(x, h)
             value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
-            size = losses.size_of_weights(network.weights, network.shares)
+            size = losses.weight_penalty(network.weights, network.shares)
             value, gradient = added((1, (value, back(of_masses))), (p["lambda"], size))
             squares = p["rho"] * squares + (1 - p["rho"]) * gradient**2
             network.weights = network.weights - p["epsi"] * gradient / (np.sqrt(squares) + p["delta"])
@@ -170,5 +171,5 @@ def test_the_two_conventions_of_the_outlier_unit():
         layer = MassLayer(0, detector=True, convention=convention)
         shares = layer.mass_to_empty(h, np.array(layer.first_coefficients))
         np.testing.assert_allclose(shares, expected, atol=1e-3)
-        with pytest.raises(ValueError, match="needs the decision values"):
+        with pytest.raises(ValueError, match="requires the decision values"):
             layer.forward(h[:, None], None, shares)

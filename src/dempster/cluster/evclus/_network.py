@@ -1,8 +1,8 @@
 """The network of NN-EVCLUS and its training.
 
-In this order: the terms of the loss with their gradients, which serve NumPy and torch; the layer of masses and the
-network of rectified linear layers in NumPy; the objects, pairs and labels to match; the loss as a function of the
-weights; and three ways to minimise it.
+The module contains, in this order: the terms of the loss with their gradients, for NumPy arrays and torch tensors; the
+mass layer and a feed-forward network in NumPy; the training targets; the loss as a function of the network weights; and
+three solvers that minimise it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +21,11 @@ from sklearn.base import clone
 
 from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_reals, is_integer, is_number, reading_labels
 from dempster.belief import FocalSets
-from dempster.cluster.evclus._pairs import WeightedPairs, link_form
+from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, link_form
 from dempster.constraints import Constraints
 from dempster.dissimilarity.input import with_columns_like_rows
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_square
@@ -46,9 +46,8 @@ from dempster.optimize.lbfgs import LBFGS
 ValueAndGradient = tuple[Any, Array]
 
 
-class Links(NamedTuple):
-    """Pairs of objects i and j with the sign 1 for a must-link and -1 for a cannot-link, and how many are of the
-    second kind."""
+class LinkedPairs(NamedTuple):
+    """Constrained pairs (i, j), with sign 1 for a must-link and -1 for a cannot-link."""
 
     i: Array
     j: Array
@@ -56,22 +55,22 @@ class Links(NamedTuple):
     n_cannot: int
 
 
-class Labels(NamedTuple):
-    """Different objects, and the indicators of their clusters, a row each."""
+class LabelledRows(NamedTuple):
+    """Distinct row indices, and the one-hot encoding of their labels."""
 
-    who: Array
+    rows: Array
     indicators: Array
 
 
 def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array) -> ValueAndGradient:
-    """Mean over all pairs of (conflict - delta)^2 (eq. 9); delta is (n, n), symmetric with a zero diagonal, and squares
-    the sum of delta^2.
+    """Return the mean over all pairs of (conflict - delta)^2 (eq. 9) and its gradient.
 
-    The square is multiplied out: one product of delta with the masses serves value and gradient, and there is no other
-    (n, n) matrix.
+    ``delta`` is an (n, n) symmetric matrix with a zero diagonal, ``squares`` the sum of its squared entries. The square
+    is expanded, so that one product of delta with the masses gives both the value and the gradient, and no other (n, n)
+    matrix is needed.
     """
     n_pairs = len(masses) * (len(masses) - 1)
-    image, product = masses @ conflict, (masses.T @ delta).T  # delta is symmetric, and wide products are faster
+    image, product = masses @ conflict, (masses.T @ delta).T  # Delta is symmetric, and wide products are faster.
     gram, own = image.T @ image, (image * masses).sum(axis=1)
     value = (gram * (masses.T @ masses)).sum() - (own * own).sum() - 2 * (image * product).sum() + squares
     gradient = masses @ gram - own[:, None] * image - product @ conflict
@@ -79,82 +78,84 @@ def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array
 
 
 def pairs_error(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> ValueAndGradient:
-    """Mean over the given pairs of (conflict - delta)^2 (eq. 9)."""
-    conflicts, gradient = _forms(masses, conflict, i, j)
+    """Return the mean over the pairs (i, j) of (conflict - delta)^2 (eq. 9) and its gradient."""
+    conflicts, gradient = _bilinear_forms(masses, conflict, i, j)
     gap = conflicts - delta
     return _mean_square(gap), gradient(gap * (2 / len(gap)))
 
 
 def pairs_value(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> Any:
-    """`pairs_error` without its gradient."""
-    return _mean_square(_forms(masses, conflict, i, j)[0] - delta)
+    """Return the value of `pairs_error` without its gradient."""
+    return _mean_square(_bilinear_forms(masses, conflict, i, j)[0] - delta)
 
 
-def links_error(masses: Array, links: Links, form: Array) -> ValueAndGradient:
-    """Half the mean over the constraints of m_i' Z m_j (must-link) and 2 - m_i' Z m_j (cannot-link) (eq. 15)."""
-    forms, gradient = _forms(masses, form, links.i, links.j)
+def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradient:
+    """Return half the mean of m_i' Z m_j (must-link) or 2 - m_i' Z m_j (cannot-link) over the constraints (eq. 15)."""
+    forms, gradient = _bilinear_forms(masses, form, links.i, links.j)
     share = 1 / (2 * len(forms))
     return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(links.signs * share)
 
 
-def labels_error(masses: Array, labels: Labels, membership: Array) -> ValueAndGradient:
-    """Mean over labelled objects of the squared distance of the plausibilities to the label (section 4)."""
-    gap = masses[labels.who] @ membership - labels.indicators
+def labels_error(masses: Array, labels: LabelledRows, membership: Array) -> ValueAndGradient:
+    """Return the mean squared distance between plausibilities and labels over the labelled rows (section 4)."""
+    gap = masses[labels.rows] @ membership - labels.indicators
     gradient = (gap @ membership.T) * (2 / len(gap))
-    return _mean_square(gap), _sums(labels.who, gradient, len(masses))
+    return _mean_square(gap), _sum_by_row(labels.rows, gradient, len(masses))
 
 
 def _mean_square(gap: Array) -> Any:
-    """Mean over rows of the squared length."""
     return (gap * gap).sum() / len(gap)
 
 
-def size_of_weights(weights: Array, shares: Array) -> ValueAndGradient:
-    """Half the sum over layers of the mean squared weights, biases included (eq. 10), and its gradient with respect to
-    the weights; ``shares`` holds one over the number of weights of its layer for each of them."""
+def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
+    """Return half the sum over layers of the mean squared weight, biases included (eq. 10), and its gradient.
+
+    ``shares`` contains, for each weight, one divided by the number of weights in its layer.
+    """
     gradient = shares * weights
     return 0.5 * (gradient * weights).sum(), gradient
 
 
-def _forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """m_i' F m_j of pairs, F symmetric, and the function that gives the gradient of a weighted sum of them."""
+def _bilinear_forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return m_i' F m_j for pairs, F symmetric, and a function for the gradient of their weighted sum."""
     image = masses @ form
 
     def gradient(weights: Array) -> Array:
         n = len(masses)
-        return _sums(i, weights[:, None] * image[j], n) + _sums(j, weights[:, None] * image[i], n)
+        return _sum_by_row(i, weights[:, None] * image[j], n) + _sum_by_row(j, weights[:, None] * image[i], n)
 
     return (image[i] * masses[j]).sum(axis=1), gradient
 
 
-def _sums(who: Array, rows: Array, n: int) -> Array:
-    """(n, f) sums of the rows that belong to each of n objects."""
-    if not isinstance(rows, np.ndarray):
-        return rows.new_zeros((n, rows.shape[1])).index_add_(0, who, rows)
-    ones = np.ones(len(who), dtype=rows.dtype)
-    return sparse.csc_matrix((ones, who, np.arange(len(who) + 1)), shape=(n, len(who))) @ rows
+def _sum_by_row(rows: Array, values: Array, n: int) -> Array:
+    """Return an (n, f) array in which row r is the sum of all ``values[k]`` with ``rows[k] == r``."""
+    if not isinstance(values, np.ndarray):
+        return values.new_zeros((n, values.shape[1])).index_add_(0, rows, values)
+    ones = np.ones(len(rows), dtype=values.dtype)
+    return sparse.csc_matrix((ones, rows, np.arange(len(rows) + 1)), shape=(n, len(rows))) @ values
 
 
 # ---- the network -----------------------------------------------------------------------------------------------------
 
-_NOTHING = 1e-30
-Back = Callable[[Array], tuple[Array, Array | None]]
+_MIN_EXPONENTIAL = 1e-30
+Backward = Callable[[Array], tuple[Array, Array | None]]
 
 
 @dataclass(frozen=True)
 class MassLayer:
-    """Masses m* = (1 - g) m + g e_empty: softmax of the scores, of which a share g goes to the empty set.
+    """Output layer m* = (1 - g) m + g e_empty: a softmax, and an optional outlier unit with mass g on the empty set.
 
     Attributes
     ----------
     empty : int or None
-        Position of the empty set, None if the family lacks it.
+        Index of the empty set, None if the family does not contain it.
     detector : bool
-        Whether there is an outlier unit; h, the values of the detector, is then given with the scores, positive
-        inside the region of the data.
+        Whether there is an outlier unit. Its input h, the decision value of an outlier detector, is positive inside the
+        region of the data.
     convention : {"program", "paper"}
-        g = eta / (1 + eta) with eta = softplus(b0 + b1 h), starting from (0, -1), as in the published program and
-        appendices; or 1 - g = eta / (1 + eta), starting from (0, 1), as in equations 12 and 13.
+        "program": g = eta / (1 + eta) with eta = softplus(b0 + b1 h) and initial coefficients (0, -1), as in the
+        published program and appendices. "paper": 1 - g = eta / (1 + eta), initial coefficients (0, 1), as in
+        equations 12 and 13.
     """
 
     empty: int | None
@@ -163,36 +164,35 @@ class MassLayer:
 
     @property
     def first_coefficients(self) -> list[float]:
-        """b0 and b1 before the training; none without a detector."""
+        """Initial coefficients b0 and b1; empty without a detector."""
         if not self.detector:
             return []
         return [0.0, -1.0 if self.convention == "program" else 1.0]
 
-    def forward(self, scores: Array, h: Array | None, coefficients: Array | None) -> tuple[Array, Back]:
-        """(n, f) masses, and the function that turns a gradient with respect to them into those with respect to the
-        scores and the coefficients."""
+    def forward(self, scores: Array, h: Array | None, coefficients: Array | None) -> tuple[Array, Backward]:
+        """Return the (n, f) masses, and a function for the gradients of the scores and the coefficients."""
         m = _softmax(scores)
         if not self.detector:
-            return m, lambda gradient: (_through_softmax(m, gradient), None)
+            return m, lambda gradient: (_softmax_gradient(m, gradient), None)
         if h is None or coefficients is None:
-            raise InvalidInputError("a network with an outlier unit needs the decision values of the detector")
+            raise InvalidInputError("a network with an outlier unit requires the decision values of the detector")
         eta = self._eta(h, coefficients)
         g = self._share(eta)
         masses = (1 - g)[:, None] * m
         masses[:, self.empty] += g
 
-        def back(gradient: Array) -> tuple[Array, Array]:
+        def backward(gradient: Array) -> tuple[Array, Array]:
             of_share = gradient[:, self.empty] - (gradient * m).sum(axis=1)
             of_share = of_share if self.convention == "program" else -of_share
-            slope = -library_of(eta).expm1(-eta)  # of softplus: the logistic function
+            slope = -library_of(eta).expm1(-eta)  # derivative of softplus: the logistic function
             of_sum = of_share * slope / (1 + eta) ** 2
             of_coefficients = library_of(eta).stack([of_sum.sum(), (of_sum * h).sum()])
-            return _through_softmax(m, (1 - g)[:, None] * gradient), of_coefficients
+            return _softmax_gradient(m, (1 - g)[:, None] * gradient), of_coefficients
 
-        return masses, back
+        return masses, backward
 
     def mass_to_empty(self, h: Array, coefficients: Array) -> Array:
-        """g, the share of mass that goes to the empty set."""
+        """Return g, the share of the mass that the outlier unit moves to the empty set."""
         return self._share(self._eta(h, coefficients))
 
     def _eta(self, h: Array, coefficients: Array) -> Array:
@@ -203,34 +203,35 @@ class MassLayer:
         return eta / (1 + eta) if self.convention == "program" else 1 / (1 + eta)
 
 
-def cross_entropy(scores: Array, wanted: Array) -> ValueAndGradient:
-    """Mean over objects of the cross-entropy of the softmax of their scores with masses wanted, and its gradient with
-    respect to the scores."""
+def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
+    """Return the mean cross-entropy between target masses and the softmax of the scores, and its gradient."""
     library = library_of(scores)
     shifted = scores - library.amax(scores, axis=1, keepdims=True)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
-    return -(wanted * logarithms).sum() / len(scores), (_powers(logarithms) - wanted) / len(scores)
+    return -(targets * logarithms).sum() / len(scores), (_exp(logarithms) - targets) / len(scores)
 
 
 def _softmax(scores: Array) -> Array:
     library = library_of(scores)
-    powers = _powers(scores - library.amax(scores, axis=1, keepdims=True))
+    powers = _exp(scores - library.amax(scores, axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _powers(logarithms: Array) -> Array:
-    """Exponentials, zero where single precision is about to run out of digits: processors take many times as long for
-    numbers beyond that."""
+def _exp(logarithms: Array) -> Array:
+    """Return the exponentials, with values near the underflow of single precision set to zero.
+
+    Processors are many times slower with subnormal numbers.
+    """
     powers = library_of(logarithms).exp(logarithms)
-    return powers * (powers > _NOTHING)
+    return powers * (powers > _MIN_EXPONENTIAL)
 
 
-def _through_softmax(m: Array, gradient: Array) -> Array:
+def _softmax_gradient(m: Array, gradient: Array) -> Array:
     return m * (gradient - (gradient * m).sum(axis=1, keepdims=True))
 
 
 class HostArrays:
-    """Where a training computes: with NumPy arrays of one precision."""
+    """Array backend of a training: NumPy arrays of one precision."""
 
     def __init__(self, dtype: np.dtype):
         self.dtype = dtype
@@ -248,29 +249,32 @@ class HostArrays:
         return self.array(conflicts_among(points, gamma))
 
     def session(self, seed: int) -> AbstractContextManager[object]:
-        """In which a training runs. Its products are too small for threads, which slow them down on a busy machine and
-        let the result depend on their number."""
+        """Return the context of a training, in which BLAS uses one thread.
+
+        The matrix products are too small for several threads, and their number must not change the result.
+        """
         return one_blas_thread()
 
 
 class FeedForward:
-    """Rectified linear layers, whose last scores become masses.
+    """Feed-forward network with rectified linear hidden layers and a `MassLayer` as output.
+
+    The initial weights and biases are uniform on +-1 / sqrt(inputs + 1).
 
     Attributes
     ----------
     sizes : tuple of int
-        Inputs, units of the hidden layers, focal sets.
+        Number of inputs, of units in each hidden layer, and of focal sets.
     layer : MassLayer
     weights : array
-        Of all layers in one vector: for each the matrix (inputs, outputs), row after row, and the biases; then the
-        coefficients of the outlier unit, if there is one.
+        Weights of all layers in one vector: for each layer the matrix (inputs, outputs) in row-major order, then the
+        biases. The coefficients of the outlier unit, if there is one, come last.
     """
 
     def __init__(self, sizes: Sequence[int], layer: MassLayer, dtype: np.dtype, rng: np.random.Generator):
-        """Weights and biases are drawn uniformly from +-1 / sqrt(inputs + 1)."""
         self.sizes, self.layer = tuple(sizes), layer
-        drawn = [rng.uniform(-1, 1, (a + 1) * b) / np.sqrt(a + 1) for a, b in pairwise(self.sizes)]
-        self._weights = np.concatenate([*drawn, layer.first_coefficients]).astype(dtype)
+        parts = [rng.uniform(-1, 1, (a + 1) * b) / np.sqrt(a + 1) for a, b in pairwise(self.sizes)]
+        self._weights = np.concatenate([*parts, layer.first_coefficients]).astype(dtype)
 
     @property
     def weights(self) -> np.ndarray:
@@ -282,77 +286,83 @@ class FeedForward:
 
     @property
     def shares(self) -> np.ndarray:
-        """One over the number of weights of the same layer, for each weight; zero for the outlier unit."""
+        """One divided by the number of weights in the layer, for each weight; zero for the outlier unit."""
         parts = [np.full((a + 1) * b, 1 / ((a + 1) * b)) for a, b in pairwise(self.sizes)]
         return np.concatenate([*parts, np.zeros(len(self.layer.first_coefficients))]).astype(self._weights.dtype)
 
     def __call__(self, x: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
-        """(n, f) masses of objects, from their inputs and the decision values of the detector."""
-        return self.traced(x, h)[0]
+        """Return the (n, f) masses for inputs x and decision values h of the detector."""
+        return self.forward_backward(x, h)[0]
 
-    def traced(
+    def forward_backward(
         self, x: np.ndarray, h: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Masses, and the function that turns a gradient with respect to them into one with respect to the weights."""
+        """Return the masses, and a function that maps their gradient to the gradient of the weights."""
         signals = self._signals(x)
-        masses, back = self.layer.forward(signals[-1], h, self._coefficients())
+        coefficients = self._weights[-2:] if self.layer.detector else None
+        masses, backward = self.layer.forward(signals[-1], h, coefficients)
 
         def gradient(of_masses: np.ndarray) -> np.ndarray:
-            of_scores, of_coefficients = back(of_masses)
+            of_scores, of_coefficients = backward(of_masses)
             return self._gradient(signals, of_scores, of_coefficients)
 
         return masses, gradient
 
-    def taught(self, x: np.ndarray, wanted: np.ndarray) -> ValueAndGradient:
-        """How far the layers, without the outlier unit, are from masses wanted: cross-entropy and its gradient with
-        respect to the weights."""
+    def cross_entropy(self, x: np.ndarray, targets: np.ndarray) -> ValueAndGradient:
+        """Return the cross-entropy between target masses and the softmax outputs, and the gradient of the weights.
+
+        The outlier unit is ignored.
+        """
         signals = self._signals(x)
-        value, of_scores = cross_entropy(signals[-1], wanted)
+        value, of_scores = cross_entropy(signals[-1], targets)
         return value, self._gradient(signals, of_scores, None)
 
-    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
-        """Masses of objects by a forward pass, in blocks; those of a tensor where it is."""
+    def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+        """Return the masses by a forward pass in blocks of rows; tensors stay on their device."""
         if is_tensor(inputs):
             return self._masses_on_device(inputs)
         x = inputs.astype(self._weights.dtype, copy=False)
         h = None if decision is None else decision.astype(self._weights.dtype)
         blocks = row_blocks(len(x))
-        with one_blas_thread():  # threads go over blocks
+        with one_blas_thread():  # The threads work on different blocks.
             parts = apply(lambda a, b: self(x[a:b], None if h is None else h[a:b]), blocks)
         return np.concatenate(parts)
 
     def _masses_on_device(self, inputs: Array) -> Array:
-        """The same layers, for a network without an outlier unit: its detector would not be there."""
-        *before, (last, biases) = [tuple(to_device_of(part, inputs) for part in layer) for layer in self.matrices()]
+        """Return the masses for a tensor; tensors are not accepted together with an outlier detector."""
+        *hidden, (last, biases) = [tuple(to_device_of(part, inputs) for part in layer) for layer in self.matrices()]
         signal = inputs.to(last.dtype)
-        for matrix, shift in before:
+        for matrix, shift in hidden:
             signal = (signal @ matrix + shift).clamp(min=0)
         return self.layer.forward(signal @ last + biases, None, None)[0]
 
-    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
-        """A network whose scores are those of this one times a matrix, with another layer of masses."""
+    def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
+        """Return a network whose scores are the scores of this one times a matrix, with another mass layer."""
         wider = copy.copy(self)
         wider.sizes, wider.layer = (*self.sizes[:-1], matrix.shape[1]), layer
-        *before, last = self.matrices()
-        parts = [*before, (last[0] @ matrix, last[1] @ matrix)]
+        *hidden, last = self.matrices()
+        parts = [*hidden, (last[0] @ matrix, last[1] @ matrix)]
         vectors = [vector.ravel() for part in parts for vector in part]
         wider._weights = np.concatenate([*vectors, coefficients]).astype(self._weights.dtype)
         return wider
 
     def train(self) -> None:
-        """As torch's networks; ours are always the same."""
+        """Do nothing: unlike a torch module, this network has no training mode."""
 
     def eval(self) -> None:
-        """As torch's networks; ours are always the same."""
+        """Do nothing: unlike a torch module, this network has no training mode."""
 
-    def state(self) -> dict[str, np.ndarray]:
+    def get_state(self) -> dict[str, np.ndarray]:
         return {"weights": self._weights.copy()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.weights = state["weights"]
 
     def matrices(self, vector: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Weights (inputs, outputs) and biases of each layer; or these parts of another vector, such as a gradient."""
+        """Return the weights (inputs, outputs) and biases of each layer.
+
+        ``vector`` is another vector to split in the same way, such as a gradient.
+        """
         vector = self._weights if vector is None else vector
         layers, at = [], 0
         for a, b in pairwise(self.sizes):
@@ -360,11 +370,8 @@ class FeedForward:
             at += (a + 1) * b
         return layers
 
-    def _coefficients(self) -> np.ndarray | None:
-        return self._weights[-2:] if self.layer.detector else None
-
     def _signals(self, x: np.ndarray) -> list[np.ndarray]:
-        """What each layer receives, and the scores at the end."""
+        """Return the inputs of each layer, followed by the scores."""
         layers = self.matrices()
         signals = [x]
         for number, (matrix, biases) in enumerate(layers):
@@ -376,7 +383,7 @@ class FeedForward:
     def _gradient(
         self, signals: list[np.ndarray], of_scores: np.ndarray, of_coefficients: np.ndarray | None
     ) -> np.ndarray:
-        """Back through the layers."""
+        """Backpropagate the gradient of the scores to the weights."""
         gradient = np.zeros_like(self._weights)
         if of_coefficients is not None:
             gradient[-2:] = of_coefficients
@@ -391,81 +398,71 @@ class FeedForward:
         return gradient
 
 
-# ---- what is to be matched -------------------------------------------------------------------------------------------
+# ---- targets ---------------------------------------------------------------------------------------------------------
 
-SMALL = 1000  # objects, up to which all pairs are looked at
-_QUANTILE_FOR_FEW = 0.62  # d0 for three or four clusters: below that of EVCLUS, as networks smooth the borders
+_QUANTILE_FOR_FEW = 0.62  # for d0 with three or four clusters; smaller than in EVCLUS because networks smooth borders
 _SCALE_PAIRS = 100_000
-_JUDGED_PAIRS = 20_000
-_ASSESSED_PAIRS = 200_000
-
-
-class HeldOutPairs(NamedTuple):
-    """Pairs of objects i and j, with their dissimilarities, by which trainings are judged."""
-
-    i: np.ndarray
-    j: np.ndarray
-    dissimilarity: np.ndarray
+_VALIDATION_PAIRS = 20_000
+_ASSESSMENT_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
 class NetworkTargets:
-    """What is known about the n objects.
+    """Dissimilarities, labels and constraints that the masses of n rows must match.
 
     Attributes
     ----------
     source : DissimilaritySource
     labels : (n,) array
-        Clusters of labelled objects, -1 for the others.
+        Clusters of the labelled rows, -1 for the others.
     constraints : Constraints or None
-    remark : str
-        What the user should know about the labels.
+    warning : str
+        Warning about the labels, if any.
     """
 
     source: DissimilaritySource
     labels: np.ndarray
     constraints: Constraints | None
-    remark: str = ""
+    warning: str = ""
 
     def __len__(self) -> int:
         return len(self.source)
 
     def all_dissimilarities(self) -> np.ndarray:
-        """(n, n) matrix."""
+        """Return the (n, n) matrix."""
         return self.source.block(np.arange(len(self)), np.arange(len(self)))
 
-    def scale(self, quantile: float, rng: np.random.Generator) -> float:
-        """d0, the dissimilarity at a quantile."""
-        if len(self) <= SMALL:
-            d = self.all_dissimilarities()[np.triu_indices(len(self), 1)]
-        else:
-            d = self.source.pairs(*drawn_pairs(len(self), _SCALE_PAIRS, rng))
-        return scale_at(d, quantile)
+    def compute_scale(self, quantile: float, rng: np.random.Generator) -> float:
+        """Return d0, a quantile of the dissimilarities."""
+        return scale_at(self._draw_pairs(_SCALE_PAIRS, rng)[2], quantile)
 
-    def pairs_to_judge(self, rng: np.random.Generator) -> HeldOutPairs:
-        """Pairs to judge a training by: random ones, or a tenth of all for small data."""
-        if len(self) <= SMALL:
+    def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
+        """Return random pairs on which a training is evaluated; a tenth of all pairs if there are few rows."""
+        if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
-            chosen = rng.choice(len(i), max(1, min(_JUDGED_PAIRS, len(i) // 10)), replace=False)
-            i, j = i[chosen], j[chosen]
+            some = rng.choice(len(i), max(1, min(_VALIDATION_PAIRS, len(i) // 10)), replace=False)
+            i, j = i[some], j[some]
         else:
-            i, j = drawn_pairs(len(self), _JUDGED_PAIRS, rng)
-        return HeldOutPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float))
+            i, j = drawn_pairs(len(self), _VALIDATION_PAIRS, rng)
+        return WeightedPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float), np.ones(len(i)))
 
-    def pairs_to_assess(self, rng: np.random.Generator) -> WeightedPairs:
-        """All pairs, or a sample of large data."""
-        if len(self) <= SMALL:
-            i, j = np.triu_indices(len(self), 1)
-            d = self.all_dissimilarities()[i, j]
-        else:
-            i, j = drawn_pairs(len(self), _ASSESSED_PAIRS, rng)
-            d = self.source.pairs(i, j)
+    def draw_assessment_pairs(self, rng: np.random.Generator) -> WeightedPairs:
+        """Return all pairs, or a random sample of them if there are many rows."""
+        i, j, d = self._draw_pairs(_ASSESSMENT_PAIRS, rng)
         return WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
 
-    def pairs_to_train_on(
-        self, n_partners: int | None, held_out: HeldOutPairs | None, rng: np.random.Generator
+    def _draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return all pairs, or random ones if there are many rows, and their dissimilarities."""
+        if len(self) <= MAX_ALL_PAIRS_ROWS:
+            i, j = np.triu_indices(len(self), 1)
+            return i, j, self.all_dissimilarities()[i, j]
+        i, j = drawn_pairs(len(self), n_pairs, rng)
+        return i, j, self.source.pairs(i, j)
+
+    def draw_training_pairs(
+        self, n_partners: int | None, held_out: WeightedPairs | None, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """All pairs, or random partners of each object, without those held out."""
+        """Return all pairs, or random partners of each row, without the pairs held out."""
         n = len(self)
         pairs, times = random_pairs(n, n - 1 if n_partners is None else n_partners, rng)
         pairs = pairs if n_partners is None else np.repeat(pairs, times.astype(int), axis=0)
@@ -475,7 +472,7 @@ class NetworkTargets:
         return pairs[:, 0], pairs[:, 1]
 
 
-def targets_of(
+def build_targets(
     X: np.ndarray,
     metric: Any,
     n_clusters: int,
@@ -483,147 +480,111 @@ def targets_of(
     constraints: Constraints | None,
     dissimilarities: ArrayLike,
 ) -> NetworkTargets:
-    """What is known about the rows of X: labels, constraints, and dissimilarities given or computed by a metric."""
-    labels, remark = _checked_labels(y, len(X), n_clusters)
-    known = constraints if constraints is not None and len(constraints) else None
+    """Validate labels and dissimilarities; without dissimilarities, the metric defines them."""
+    labels, warning = _validate_labels(y, len(X), n_clusters)
+    constraints = constraints if constraints is not None and len(constraints) else None
     if dissimilarities is not None:
         D = as_reals(with_columns_like_rows(dissimilarities), "dissimilarities").astype(float, copy=False)
         if D.shape != (len(X), len(X)):
-            raise InvalidInputError(f"dissimilarities must have shape ({len(X)}, {len(X)}), got {D.shape}")
-        return NetworkTargets(MatrixSource(check_square(D, symmetrize=False)), labels, known, remark)
+            must = f"have shape ({len(X)}, {len(X)}), got {D.shape}"
+            raise InvalidParameterError("dissimilarities", must=must)
+        return NetworkTargets(MatrixSource(check_square(D, symmetrize=False)), labels, constraints, warning)
     rows = X.reshape(len(X), -1)
     if hasattr(metric, "transform"):
-        rows, metric = _transformed(rows, clone(metric), labels, known), "euclidean"
-    return NetworkTargets(AttributeSource(rows, metric), labels, known, remark)
+        learner = clone(metric)
+        if constraints is not None:
+            learner.fit(rows, constraints=constraints)
+        elif (labels >= 0).any():
+            learner.fit(rows, labels)
+        else:
+            raise InvalidInputError("metric is a transformer, which requires constraints or labels y to learn from")
+        rows, metric = np.ascontiguousarray(learner.transform(rows)), "euclidean"
+    return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warning)
 
 
 def network_quantile(n_clusters: int) -> float:
-    """Quantile of the dissimilarities taken as d0."""
+    """Return the default quantile of the dissimilarities for d0."""
     return _QUANTILE_FOR_FEW if n_clusters in (3, 4) else default_quantile(n_clusters)
 
 
-def _transformed(rows: np.ndarray, learner: Any, labels: np.ndarray, constraints: Constraints | None) -> np.ndarray:
-    """The space of a metric that is learnt from the constraints or, without any, from the labels."""
-    if constraints is not None:
-        learner.fit(rows, constraints=constraints)
-    elif (labels >= 0).any():
-        learner.fit(rows, labels)
-    else:
-        raise InvalidInputError("metric is a transformer, which learns from constraints or labels: give one of them")
-    return np.ascontiguousarray(learner.transform(rows))
-
-
-def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
-    """Clusters of labelled objects, -1 for the others, and what the user should know."""
+def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
+    """Return the clusters of labelled rows, -1 for the others, and a warning or an empty string."""
     if y is None:
         return np.full(n, -1), ""
     with reading_labels(y, "y"):
         labels = np.asarray(to_host(y))
     if labels.shape != (n,):
-        raise InvalidInputError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
+        raise InvalidParameterError("y", must=f"have shape ({n},), one label per row of X, got {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():
         labels = labels.astype(int)
     if labels.dtype.kind == "O" and all(is_integer(label) and is_number(label) for label in labels.tolist()):
         labels = labels.astype(np.int64)
-    are_numbers = labels.dtype.kind in "iu"
-    inside = bool(are_numbers and labels.min() >= -1 and labels.max() < c)
-    if not inside and not (labels == -1).any():
-        # a target that came along with the data, as in pipelines: clusterers ignore it
-        return np.full(n, -1), f"y holds no -1 and is not made of the clusters 0 to {c - 1}: it is ignored"
-    if not are_numbers:
-        raise InvalidInputError("y must hold cluster numbers (integers), -1 for objects without a label")
-    if not inside:
-        raise InvalidInputError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
+    are_integers = labels.dtype.kind in "iu"
+    are_clusters = bool(are_integers and labels.min() >= -1 and labels.max() < c)
+    if not are_clusters and not (labels == -1).any():
+        # Pipelines pass the target of a supervised task to every step; clusterers ignore it.
+        return np.full(n, -1), f"y is ignored: it contains no -1 and its values are not the clusters 0 to {c - 1}"
+    if not are_integers:
+        raise InvalidParameterError("y", must="contain integers, the clusters of the rows, or -1 for unlabelled rows")
+    if not are_clusters:
+        must = f"contain integers from 0 to {c - 1}, or -1, got values from {labels.min()} to {labels.max()}"
+        raise InvalidParameterError("y", must=must)
     return labels.astype(np.int64), ""
 
 
 # ---- the loss as a function of the weights ---------------------------------------------------------------------------
 
-_MAX_STEPS = 50  # of mini-batches in an epoch
-_EXTRA = 256  # labelled objects and constraints added to a mini-batch
+if TYPE_CHECKING:
+    from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork
+
+    Arrays = HostArrays | DeviceArrays
+    Network = FeedForward | TorchNetwork
 
 
-class Arrays(Protocol):
-    """Where a training computes: `HostArrays` of NumPy, or torch's on a device; all of one precision."""
-
-    def array(self, values: np.ndarray) -> Array: ...
-    def integers(self, values: np.ndarray) -> Array: ...
-    def to_host(self, array: Array) -> np.ndarray: ...
-    def conflicts_among(self, points: np.ndarray, gamma: float) -> Array: ...
-    def session(self, seed: int) -> AbstractContextManager[Any]: ...
-
-
-class Network(Protocol):
-    """What is trained: `FeedForward`, which documents the methods, or `TorchNetwork`."""
-
-    weights: Any  # a vector
-
-    @property
-    def shares(self) -> Array: ...
-    def traced(self, x: Array, h: Array | None) -> tuple[Array, Callable[[Array], Array]]: ...
-    def taught(self, x: Array, wanted: Array) -> ValueAndGradient: ...
-    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array: ...
-    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> Network: ...
-    def train(self) -> Any: ...
-    def eval(self) -> Any: ...
-    def state(self) -> dict[str, np.ndarray]: ...
-    def restore(self, state: dict[str, np.ndarray]) -> None: ...
+_MAX_STEPS_PER_EPOCH = 50
+_MAX_EXTRA_ROWS = 256  # labelled rows, and constraints, added to a mini-batch
 
 
 @dataclass(frozen=True)
 class NetworkInputs:
-    """What the network sees of the objects.
-
-    Attributes
-    ----------
-    values : (n, ...) array
-        The objects, standardised.
-    decision : (n,) array or None
-        Values of the outlier detector, where there is one.
-    arrays : Arrays
-        Where they are sent to.
-    """
+    """Standardised rows, decision values of the outlier detector if there is one, and the array backend."""
 
     values: np.ndarray
     decision: np.ndarray | None
     arrays: Arrays
 
-    def objects(self, who: np.ndarray | None = None) -> Array:
-        """Inputs of some objects; of all for None."""
-        return self.arrays.array(self.values if who is None else self.values[who])
-
-    def decisions(self, who: np.ndarray | None = None) -> Array | None:
-        """Decision values of some objects; of all for None."""
-        if self.decision is None:
-            return None
-        return self.arrays.array(self.decision if who is None else self.decision[who])
+    def take(self, rows: np.ndarray | slice = slice(None)) -> tuple[Array, Array | None]:
+        """Return the inputs and decision values of some rows as arrays of the backend."""
+        h = None if self.decision is None else self.arrays.array(self.decision[rows])
+        return self.arrays.array(self.values[rows]), h
 
 
 @dataclass(frozen=True)
 class Penalties:
-    """Weights of the terms beside the dissimilarities: constraints, labels, size of the network's weights."""
+    """Weights of the penalties for constraints, labels and large network weights."""
 
     xi: float
     nu: float
     regularization: float
 
 
-class _Known(NamedTuple):
-    """Constraints and labels of objects, by their positions among those whose masses are at hand."""
+class _Supervision(NamedTuple):
+    """Constraints and labels, with row indices into the current batch."""
 
-    links: Links
-    labels: Labels
+    links: LinkedPairs
+    labels: LabelledRows
 
 
-GivenBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Objects of a mini-batch: as they were given, as the network sees them, and their decision values, if any."""
+StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Rows of a mini-batch, the same rows standardised, and their decision values, if any."""
 
 
 class NetworkObjective:
-    """How far the conflicts of a network are from the dissimilarities, and its masses from the other knowledge.
+    """Loss of a network.
 
-    The loss is (1 - nu) times the mean squared error of the conflicts, xi times the violation of the constraints, nu
-    times that of the labels and a multiple of the size of the weights (Denoeux, 2021, eqs. 9, 10, 15 and section 4).
+    The loss is the sum of (1 - nu) times the mean squared error of the conflicts, xi times the violation of the
+    constraints, nu times the error on the labels, and a penalty on the weights (Denoeux, 2021, eqs. 9, 10, 15 and
+    section 4).
     """
 
     def __init__(
@@ -634,189 +595,184 @@ class NetworkObjective:
         self.xi, self.regularization = penalties.xi, penalties.regularization
         self.nu = penalties.nu if len(self.labelled) else 0.0
         none: np.ndarray = np.empty((0, 2), dtype=np.int64)
-        given = targets.constraints
-        self.must_link: np.ndarray = none if given is None else given.must_link
-        self.cannot_link: np.ndarray = none if given is None else given.cannot_link
+        constraints = targets.constraints
+        self.must_link: np.ndarray = none if constraints is None else constraints.must_link
+        self.cannot_link: np.ndarray = none if constraints is None else constraints.cannot_link
         self.indicators = np.eye(family.n_clusters)
         self.conflict = self.arrays.array(np.array(family.conflict))
         self.link_form = self.arrays.array(link_form(family))
         self.membership = self.arrays.array(family.membership)
-        self.nothing_known = self._known(none, none, none[:, 0])
+        self.no_supervision = self._supervision(none, none, none[:, 0])
 
-    def whole_loss(
+    def full_batch_loss(
         self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
     ) -> Callable[[], ValueAndGradient]:
-        """The loss on all objects, and on all pairs or those given, with its gradient with respect to the weights."""
-        x, h = self.inputs.objects(), self.inputs.decisions()
-        known = self._known(self.must_link, self.cannot_link, self.labelled)
+        """Return a function for the loss over all pairs, or over ``pairs``, and the gradient of the weights."""
+        x, h = self.inputs.take()
+        supervision = self._supervision(self.must_link, self.cannot_link, self.labelled)
         if pairs is None:
             delta = self._conflicts_at(self.targets.all_dissimilarities())
-            squares = _squares(delta)
+            squares = _sum_of_squares(delta)
         else:
             delta = self.arrays.array(to_conflict(self.targets.source.pairs(*pairs), self.d0))
             i, j = (self.arrays.integers(ends) for ends in pairs)
 
         def loss() -> ValueAndGradient:
-            masses, back = network.traced(x, h)
+            masses, backward = network.forward_backward(x, h)
             if pairs is None:
                 error = all_pairs_error(masses, delta, self.conflict, squares)
             else:
                 error = pairs_error(masses, i, j, delta, self.conflict)
-            value, gradient = self._with_knowledge(masses, known, *error)
-            return self._with_size(network, value, back(gradient))
+            value, gradient = self._add_supervision(masses, supervision, *error)
+            return self._add_weight_penalty(network, value, backward(gradient))
 
         return loss
 
-    def mini_batches(self, network: Network, batch_size: int, rng: np.random.Generator) -> Iterator[ValueAndGradient]:
-        """The same for the batches of an epoch: all pairs inside a batch, some constraints and labelled objects."""
-        for who in batches_of_epoch(len(self.targets), batch_size, rng):
-            extra, known = self._some_knowledge(len(who), rng)
-            both = np.concatenate([who, extra])
-            masses, back = network.traced(self.inputs.objects(both), self.inputs.decisions(both))
-            delta = self._conflicts_among(who)
-            value, of_batch = all_pairs_error(masses[: len(who)], delta, self.conflict, _squares(delta))
+    def mini_batch_losses(
+        self, network: Network, batch_size: int, rng: np.random.Generator
+    ) -> Iterator[ValueAndGradient]:
+        """Yield the loss and gradient for each batch: all pairs in the batch, and some constraints and labels."""
+        for rows in draw_batches(len(self.targets), batch_size, rng):
+            extra, supervision = self._sample_supervision(len(rows), rng)
+            masses, backward = network.forward_backward(*self.inputs.take(np.concatenate([rows, extra])))
+            source = self.targets.source
+            if source.matrix is None:
+                delta = self._conflicts_among(source.objects[rows])
+            else:
+                delta = self._conflicts_at(source.block(rows, rows))
+            value, of_batch = all_pairs_error(masses[: len(rows)], delta, self.conflict, _sum_of_squares(delta))
             gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
-            gradient[: len(who)] = of_batch
-            value, gradient = self._with_knowledge(masses, known, value, gradient)
-            yield self._with_size(network, value, back(gradient))
+            gradient[: len(rows)] = of_batch
+            value, gradient = self._add_supervision(masses, supervision, value, gradient)
+            yield self._add_weight_penalty(network, value, backward(gradient))
 
-    def given_batches(self, network: Network, batches: Iterable[GivenBatch]) -> Iterator[ValueAndGradient]:
-        """The same for objects that are not among those at hand; nothing else is known of them."""
-        for objects, inputs, decision in batches:
+    def streamed_losses(self, network: Network, batches: Iterable[StreamedBatch]) -> Iterator[ValueAndGradient]:
+        """Yield the loss and gradient for batches of rows that are not in memory and have no constraints or labels."""
+        for rows, inputs, decision in batches:
             h = None if decision is None else self.arrays.array(decision)
-            masses, back = network.traced(self.arrays.array(inputs), h)
-            delta = self._conflicts_of(objects)
-            error = all_pairs_error(masses, delta, self.conflict, _squares(delta))
-            value, gradient = self._with_knowledge(masses, self.nothing_known, *error)
-            yield self._with_size(network, value, back(gradient))
+            masses, backward = network.forward_backward(self.arrays.array(inputs), h)
+            delta = self._conflicts_among(rows)
+            error = all_pairs_error(masses, delta, self.conflict, _sum_of_squares(delta))
+            value, gradient = self._add_supervision(masses, self.no_supervision, *error)
+            yield self._add_weight_penalty(network, value, backward(gradient))
 
-    def judge(self, network: Network, held_out: HeldOutPairs) -> Callable[[], float]:
-        """The error of the network on some pairs, as a function of its weights."""
-        i, j, d = held_out
-        who, position = np.unique(np.concatenate([i, j]), return_inverse=True)
-        first, second = self.arrays.integers(position[: len(i)]), self.arrays.integers(position[len(i) :])
-        delta = self.arrays.array(to_conflict(d, self.d0))
-        x, h = self.inputs.objects(who), self.inputs.decisions(who)
-        return lambda: float(pairs_value(network.traced(x, h)[0], first, second, delta, self.conflict))
+    def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
+        """Return a function for the error of the network on some pairs."""
+        rows, position = np.unique(np.concatenate([pairs.i, pairs.j]), return_inverse=True)
+        i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
+        delta = self.arrays.array(to_conflict(pairs.dissimilarity, self.d0))
+        x, h = self.inputs.take(rows)
+        return lambda: float(pairs_value(network.forward_backward(x, h)[0], i, j, delta, self.conflict))
 
-    # ---- the terms ------------------------------------------------------------------------------------------------
-
-    def _conflicts_among(self, who: np.ndarray) -> Array:
-        source = self.targets.source
-        if source.matrix is None:
-            return self._conflicts_of(source.objects[who])
-        return self._conflicts_at(source.block(who, who))
-
-    def _conflicts_of(self, objects: np.ndarray) -> Array:
-        """Conflicts that objects should have among each other."""
+    def _conflicts_among(self, rows: np.ndarray) -> Array:
+        """Return the target conflicts between all pairs of rows."""
         source = self.targets.source
         if source.is_euclidean:
-            return self.arrays.conflicts_among(objects, decay(self.d0))
-        return self._conflicts_at(source.between(objects, objects))
+            return self.arrays.conflicts_among(rows, decay(self.d0))
+        return self._conflicts_at(source.between(rows, rows))
 
     def _conflicts_at(self, dissimilarities: np.ndarray) -> Array:
         D = np.array(dissimilarities, dtype=float)
         np.fill_diagonal(D, 0)
         return self.arrays.array(to_conflict(D, self.d0))
 
-    def _with_knowledge(self, masses: Array, known: _Known, value: Any, gradient: Array) -> ValueAndGradient:
-        """The error of the conflicts with its weight, and those of constraints and labels."""
+    def _add_supervision(
+        self, masses: Array, supervision: _Supervision, value: Any, gradient: Array
+    ) -> ValueAndGradient:
+        """Return the weighted sum of the error of the conflicts and the penalties for constraints and labels."""
         terms = [(1 - self.nu, (value, gradient))]
-        if self.xi > 0 and len(known.links.i):
-            terms.append((self.xi, links_error(masses, known.links, self.link_form)))
-        if self.nu and len(known.labels.who):
-            terms.append((self.nu, labels_error(masses, known.labels, self.membership)))
+        if self.xi > 0 and len(supervision.links.i):
+            terms.append((self.xi, links_error(masses, supervision.links, self.link_form)))
+        if self.nu and len(supervision.labels.rows):
+            terms.append((self.nu, labels_error(masses, supervision.labels, self.membership)))
         return sum(w * term[0] for w, term in terms), sum(w * term[1] for w, term in terms)
 
-    def _with_size(self, network: Network, value: Any, gradient: Array) -> ValueAndGradient:
-        """The loss as a function of the weights, whose own size counts too."""
+    def _add_weight_penalty(self, network: Network, value: Any, gradient: Array) -> ValueAndGradient:
         if not self.regularization:
             return value, gradient
-        size, of_size = size_of_weights(network.weights, network.shares)
-        return value + self.regularization * size, gradient + self.regularization * of_size
+        penalty, of_penalty = weight_penalty(network.weights, network.shares)
+        return value + self.regularization * penalty, gradient + self.regularization * of_penalty
 
-    # ---- constraints and labels -----------------------------------------------------------------------------------
+    def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, _Supervision]:
+        """Draw some constraints and labels.
 
-    def _some_knowledge(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, _Known]:
-        """Objects of some constraints and labels; these by positions among them, counted from the offset."""
+        Returns their rows, which are appended to a batch of ``offset`` rows, and the constraints and labels with
+        indices into the extended batch.
+        """
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
         if total + len(labelled) == 0:
-            return labelled, self.nothing_known
+            return labelled, self.no_supervision
         if total:
-            chosen = rng.choice(total, min(_EXTRA, total), replace=False)
+            some = rng.choice(total, min(_MAX_EXTRA_ROWS, total), replace=False)
             n_must = len(must)
-            must, cannot = must[chosen[chosen < n_must]], cannot[chosen[chosen >= n_must] - n_must]
+            must, cannot = must[some[some < n_must]], cannot[some[some >= n_must] - n_must]
         if len(labelled):
-            labelled = rng.choice(labelled, min(_EXTRA, len(labelled)), replace=False)
+            labelled = rng.choice(labelled, min(_MAX_EXTRA_ROWS, len(labelled)), replace=False)
         extra = np.unique(np.concatenate([must.ravel(), cannot.ravel(), labelled]))
-        return extra, self._known(must, cannot, labelled, lambda who: offset + np.searchsorted(extra, who))
+        return extra, self._supervision(must, cannot, labelled, lambda rows: offset + np.searchsorted(extra, rows))
 
-    def _known(
+    def _supervision(
         self,
         must: np.ndarray,
         cannot: np.ndarray,
         labelled: np.ndarray,
-        position: Callable[[np.ndarray], np.ndarray] = lambda who: who,
-    ) -> _Known:
-        """Some constraints and labels, with the positions of their objects."""
+        position: Callable[[np.ndarray], np.ndarray] = lambda rows: rows,
+    ) -> _Supervision:
         pairs = position(np.concatenate([must, cannot]))
         signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        arrays = self.arrays
-        return _Known(
-            Links(arrays.integers(pairs[:, 0]), arrays.integers(pairs[:, 1]), arrays.array(signs), len(cannot)),
-            Labels(arrays.integers(position(labelled)), arrays.array(self.indicators[self.targets.labels[labelled]])),
+        i, j, labelled_rows = map(self.arrays.integers, (pairs[:, 0], pairs[:, 1], position(labelled)))
+        return _Supervision(
+            LinkedPairs(i, j, self.arrays.array(signs), len(cannot)),
+            LabelledRows(labelled_rows, self.arrays.array(self.indicators[self.targets.labels[labelled]])),
         )
 
 
-def batches_of_epoch(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Numbers of the objects of each batch: all objects once, or some of very many."""
+def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the row indices of each batch of an epoch: all rows once, or a sample of very many rows."""
     size = min(batch_size, n)
-    steps = max(1, min(_MAX_STEPS, n // size))
-    sees_few = steps * size < n // 2  # far more objects than an epoch sees
-    order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
+    steps = max(1, min(_MAX_STEPS_PER_EPOCH, n // size))
+    is_sample = steps * size < n // 2
+    order = rng.integers(0, n, steps * size) if is_sample else rng.permutation(n)
     for batch in np.array_split(order[: max(steps * size, size)], steps):
-        who = np.unique(batch) if sees_few else batch
-        if len(who) >= 2:
-            yield who
+        rows = np.unique(batch) if is_sample else batch
+        if len(rows) >= 2:
+            yield rows
 
 
-def _squares(delta: Array) -> Any:
-    """The sum of delta^2."""
+def _sum_of_squares(delta: Array) -> Any:
     values = delta.reshape(-1)
     return values @ values
 
 
 # ---- training --------------------------------------------------------------------------------------------------------
 
-LBFGS_STEPS = 10  # iterations in a round
-_MEMORY = 40  # steps from which L-BFGS learns the curvature
-_LEAST_MEMORY, _REMEMBERED = 10, 2_000_000  # numbers of all steps, if a network has many weights
-_NO_SLOPE = 1e-12  # derivatives below which it ends
-_KEPT = 0.9  # of the running gain, a round
-_MEAN_KEPT, _SQUARE_KEPT, _NO_ROOT = 0.9, 0.999, 1e-8  # of Adam, the authors' values
-_WRITTEN = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
+LBFGS_STEPS_PER_ROUND = 10
+_MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # of L-BFGS: steps, and numbers in all of them
+_GRADIENT_TOLERANCE = 1e-12
+_GAIN_DECAY = 0.9  # of the running mean of the gain in each round
+_ADAM_BETA1, _ADAM_BETA2, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # values of the authors
+_SAVED = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
 
 Loss = Callable[[], ValueAndGradient]
-Judge = Callable[[], float]
 
 
 class TrainingProgress:
-    """What a training has come to.
+    """State of a training.
 
     Attributes
     ----------
     network : Network
     arrays : Arrays
-        Where the network computes.
+        Array backend of the network.
     history, validation : list of float
-        The loss after every round, and the error on held-out pairs where there are any.
+        Loss after every round, and error on the validation pairs if there are any.
     best : dict
-        The network of the best round, by the held-out pairs if there are any.
+        State of the network after the best round, by the validation error if there is one, else by the loss.
     best_value, best_round
-        Its loss or error, and its number, counted from 1.
+        Error or loss of that round, and its number, starting from 1.
     optimizer : dict
-        Arrays and numbers that the trainer goes on with.
+        Arrays and numbers from which the solver can continue.
     finished, converged : bool
     """
 
@@ -825,59 +781,70 @@ class TrainingProgress:
         self.history: list[float] = []
         self.validation: list[float] = []
         self.best_value, self.best_round = float("inf"), 0
-        self.best = network.state()
+        self.best = network.get_state()
         self.optimizer: dict[str, Any] = {}
         self.finished = False
         self.converged = False
 
-    def note(self, loss: float, judged: float | None = None) -> None:
-        """Add a round; the network is kept if it is the best so far."""
-        self.history.append(float(loss))
-        value = float(loss if judged is None else judged)
-        if judged is not None:
+    def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
+        """Record a round and its validation error, and decide whether the training is finished.
+
+        The training converged if it is stable or the error did not improve in the last ``patience`` rounds.
+        """
+        self.history.append(float(result.loss))
+        value = float(result.loss if error is None else error)
+        if error is not None:
             self.validation.append(value)
         if value < self.best_value:
             self.best_value, self.best_round = value, len(self.history)
-            self.best = self.network.state()
-
-    def end_if(self, settled: bool, *, out_of_patience: bool, out_of_rounds: bool) -> None:
-        """A training is over when it settled, when held-out pairs got no better for long, or when its time is up."""
-        self.converged = settled or out_of_patience
-        self.finished = self.converged or out_of_rounds
-
-    @property
-    def rounds_since_best(self) -> int:
-        return len(self.history) - self.best_round
+            self.best = self.network.get_state()
+        is_worse = error is not None and patience is not None and len(self.history) - self.best_round >= patience
+        self.converged = result.is_stable or is_worse
+        self.finished = self.converged or result.is_last
+        self.optimizer = result.optimizer
 
     @property
     def kept_rounds(self) -> int:
-        """Rounds up to the one whose network is kept; without held-out pairs nothing is lost after it."""
+        """Number of rounds up to the one that is kept: the best one with validation pairs, else the last one."""
         return self.best_round if self.validation else len(self.history)
 
-    def state(self) -> dict[str, Any]:
-        """Arrays of the host, numbers, and lists and dictionaries of them."""
-        return {**{name: getattr(self, name) for name in _WRITTEN}, "network": self.network.state()}
+    def get_state(self) -> dict[str, Any]:
+        """Return the state as NumPy arrays, numbers, and lists and dictionaries of them."""
+        return {**{name: getattr(self, name) for name in _SAVED}, "network": self.network.get_state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name in _WRITTEN:
+        for name in _SAVED:
             setattr(self, name, state[name])
         self.network.restore(state["network"])
 
 
-Save = Callable[[TrainingProgress], None]
+class Round(NamedTuple):
+    """Result of one round of a solver: the loss, the end criteria, and a state from which the solver can continue."""
+
+    loss: float
+    is_stable: bool
+    is_last: bool
+    optimizer: dict[str, Any]
 
 
-def train_lbfgs(
+def train(
     progress: TrainingProgress,
-    loss: Loss,
-    judge: Judge | None,
+    rounds: Iterable[Round],
+    validation_error: Callable[[], float] | None,
     *,
-    max_iter: int,
-    tol: float,
-    save: Save,
-    patience: int,
+    patience: int | None,
+    save: Callable[[TrainingProgress], None],
 ) -> None:
-    """Limited-memory quasi-Newton steps on the whole loss, until a round of ten gains less than ``tol`` relatively."""
+    """Run the rounds of a solver until the training is finished, and save the progress after each."""
+    for result in rounds:
+        progress.end_round(result, validation_error() if validation_error else None, patience)
+        save(progress)
+        if progress.finished:
+            return
+
+
+def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
+    """Minimise the loss by L-BFGS, until a round of ten iterations has a relative gain of at most ``tol``."""
     network, arrays = progress.network, progress.arrays
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -886,41 +853,26 @@ def train_lbfgs(
         return float(value), arrays.to_host(gradient).astype(np.float64)
 
     start = arrays.to_host(network.weights)
-    memory = max(_LEAST_MEMORY, min(_MEMORY, _REMEMBERED // len(start)))
-    search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_NO_SLOPE, memory=memory)
+    memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
+    search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_GRADIENT_TOLERANCE, memory=memory)
     if progress.optimizer:
         search.restore(progress.optimizer)
-    while not progress.finished:
-        for _ in range(LBFGS_STEPS):
+    while True:
+        for _ in range(LBFGS_STEPS_PER_ROUND):
             if not search.iterate(evaluate):
                 break
         network.weights = arrays.array(search.point)
         value = search.value
         previous = progress.history[-1] if progress.history else float("inf")
-        progress.note(value, judge() if judge else None)
-        progress.end_if(
-            search.converged or previous - value <= tol * abs(value),
-            out_of_patience=judge is not None and progress.rounds_since_best >= patience,
-            out_of_rounds=search.ended,
-        )
-        progress.optimizer = search.state()
-        save(progress)
+        is_stable = search.converged or previous - value <= tol * abs(value)
+        yield Round(value, is_stable, search.ended, search.get_state())
 
 
-def train_adaptive_steps(
-    progress: TrainingProgress,
-    loss: Loss,
-    judge: Judge | None,
-    *,
-    max_iter: int,
-    tol: float,
-    save: Save,
-    patience: int,
-) -> None:
-    """Gradient descent with a step of its own for each weight (Silva and Almeida, 1990), the papers' method.
+def adaptive_step_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
+    """Minimise the loss by gradient descent with one step size per weight (Silva and Almeida, 1990), as in the papers.
 
-    A step grows by a fifth while its derivative keeps its sign and shrinks by a fifth when it changes; if the loss
-    rises, all are halved and the step is taken again from the last accepted point, which is also what is returned.
+    A step size increases by a fifth while its derivative keeps its sign and decreases by a fifth when the sign changes.
+    If the loss increases, all step sizes are halved and the step is repeated from the last accepted point.
     """
     network, arrays = progress.network, progress.arrays
     if progress.optimizer:
@@ -931,52 +883,41 @@ def train_adaptive_steps(
         value, gradient = loss()
         value, gain, point = float(value), 1.0, network.weights
         steps = arrays.array(np.full(len(point), 0.1))
-    while not progress.finished:
+    while True:
         network.weights = point - steps * gradient
         new_value, new_gradient = loss()
         if float(new_value) > value:
             steps = 0.5 * steps
             network.weights = point
         else:
-            gain = _KEPT * gain + (1 - _KEPT) * abs(value - float(new_value))
+            gain = _GAIN_DECAY * gain + (1 - _GAIN_DECAY) * abs(value - float(new_value))
             same_sign = new_gradient * gradient >= 0
             steps = (1.2 * steps * same_sign + 0.8 * steps * ~same_sign).clip(1e-6, 1e4)
             point, gradient, value = network.weights, new_gradient, float(new_value)
-        progress.note(value, judge() if judge else None)
-        progress.end_if(
-            gain <= tol * abs(value),
-            out_of_patience=judge is not None and progress.rounds_since_best >= patience,
-            out_of_rounds=len(progress.history) >= max_iter,
-        )
         vectors = {"point": point, "gradient": gradient, "steps": steps}
-        progress.optimizer = {name: arrays.to_host(vector) for name, vector in vectors.items()}
-        progress.optimizer |= {"value": value, "gain": gain}
-        save(progress)
+        state: dict[str, Any] = {name: arrays.to_host(vector) for name, vector in vectors.items()}
+        is_last = len(progress.history) + 1 >= max_iter
+        yield Round(value, gain <= tol * abs(value), is_last, {**state, "value": value, "gain": gain})
 
 
-def train_mini_batches(
+def mini_batch_rounds(
     progress: TrainingProgress,
     batches: Callable[[int], Iterable[ValueAndGradient]],
-    judge: Judge,
     *,
     epochs: int,
     learning_rate: float,
-    save: Save,
-    patience: int | None,
-) -> None:
-    """Adam with a rate that falls to zero along a cosine; ``batches(epoch)`` gives the losses of an epoch one by one.
+) -> Iterator[Round]:
+    """Minimise the loss by Adam, with a learning rate that decreases to zero along a cosine.
 
-    After every epoch the held-out pairs are judged; the best weights are kept, and with ``patience`` that many
-    epochs without a better one end the training (without, it goes on: much is gained when the rate is small). A rate
-    of zero is an end, too: the training counts as converged.
+    ``batches(epoch)`` yields the losses and gradients of an epoch. After the last epoch the training counts as
+    converged.
     """
     network = progress.network
     adam = Adam(network, progress.arrays)
     if progress.optimizer:
         adam.restore(progress.optimizer)
-    while not progress.finished:
-        epoch = len(progress.history)
-        rate = falling(learning_rate, epoch, epochs)
+    for epoch in range(len(progress.history), epochs):
+        rate = cosine_rate(learning_rate, epoch, epochs)
         total, count = 0.0, 0
         network.train()
         for value, gradient in batches(epoch):
@@ -984,18 +925,12 @@ def train_mini_batches(
             total += value
             count += 1
         network.eval()
-        progress.note(float(total) / max(count, 1), judge())
-        progress.end_if(
-            len(progress.history) >= epochs,
-            out_of_patience=patience is not None and progress.rounds_since_best >= patience,
-            out_of_rounds=False,
-        )
-        progress.optimizer = adam.state()
-        save(progress)
+        is_last = epoch + 1 == epochs
+        yield Round(float(total) / max(count, 1), is_last, is_last, adam.get_state())
 
 
 class Adam:
-    """Steps along the running mean of the gradient, over the root of that of its squares (Kingma and Ba, 2015)."""
+    """Optimizer Adam (Kingma and Ba, 2015)."""
 
     def __init__(self, network: Network, arrays: Arrays):
         self.network, self.arrays, self.steps = network, arrays, 0
@@ -1004,13 +939,13 @@ class Adam:
 
     def step(self, gradient: Array, rate: float) -> None:
         self.steps += 1
-        self.mean += (1 - _MEAN_KEPT) * (gradient - self.mean)
-        self.square += (1 - _SQUARE_KEPT) * (gradient * gradient - self.square)
-        mean_seen, square_seen = 1 - _MEAN_KEPT**self.steps, 1 - _SQUARE_KEPT**self.steps
-        size = (self.square / square_seen) ** 0.5 + _NO_ROOT
-        self.network.weights = self.network.weights - (rate / mean_seen) * self.mean / size
+        self.mean += (1 - _ADAM_BETA1) * (gradient - self.mean)
+        self.square += (1 - _ADAM_BETA2) * (gradient * gradient - self.square)
+        mean_correction, square_correction = 1 - _ADAM_BETA1**self.steps, 1 - _ADAM_BETA2**self.steps
+        size = (self.square / square_correction) ** 0.5 + _ADAM_EPSILON
+        self.network.weights = self.network.weights - (rate / mean_correction) * self.mean / size
 
-    def state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         to_host = self.arrays.to_host
         return {"steps": self.steps, "mean": to_host(self.mean).copy(), "square": to_host(self.square).copy()}
 
@@ -1019,6 +954,6 @@ class Adam:
         self.mean, self.square = self.arrays.array(state["mean"]), self.arrays.array(state["square"])
 
 
-def falling(first: float, step: int, steps: int) -> float:
-    """The rate of a step, along a cosine from the first rate to zero."""
-    return first * 0.5 * (1 + math.cos(math.pi * step / steps))
+def cosine_rate(initial: float, step: int, steps: int) -> float:
+    """Return the learning rate at a step, decreasing from the initial rate to zero along a cosine."""
+    return initial * 0.5 * (1 + math.cos(math.pi * step / steps))

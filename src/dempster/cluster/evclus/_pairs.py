@@ -1,7 +1,7 @@
-"""The problem that EVCLUS solves: pairs of objects, the conflicts they should have, and the scale of these.
+"""The optimization problem of EVCLUS: pairs of objects, their target conflicts, and the scale of the dissimilarities.
 
-`AllPairs` and `SomePairs` descend from given masses, with or without `Links`. `distinct_objects` says which objects
-count, and `Scale` holds the values of d0 that compete.
+`AllPairs` and `SomePairs` minimise the stress from initial masses, with or without constraints (`Links`).
+`distinct_objects` finds equal objects, and `Scale` holds the candidate values of d0.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from dempster._arrays import to_host
 from dempster._native import Kernel
@@ -29,7 +30,7 @@ from dempster.dissimilarity.sources import (
     TensorSource,
 )
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import as_likely
+from dempster.optimize.descent import find_likeliest
 from dempster.optimize.row_fit import (
     descend_all_pairs,
     descend_rows,
@@ -38,6 +39,8 @@ from dempster.optimize.row_fit import (
     pairs_value,
     symmetric_pairs,
 )
+
+MAX_ALL_PAIRS_ROWS = 1000  # up to which all pairs are used by default
 
 # ---- constraints ----------------------------------------------------------------------------------------------------
 
@@ -54,8 +57,8 @@ class Links:
         return len(self.signs) // 2
 
     @classmethod
-    def of(cls, constraints: Constraints | None, n: int) -> Links:
-        """Return the links among n objects; none without constraints."""
+    def from_constraints(cls, constraints: Constraints | None, n: int) -> Links:
+        """Return the links among n objects."""
         if constraints is None:
             return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
         return cls(*linked_pairs(constraints, n))
@@ -63,11 +66,9 @@ class Links:
     def among(self, which: np.ndarray) -> Links:
         """Return the links between some of the objects, renumbered."""
         if len(self) == 0:
-            return Links.of(None, len(which))
-        from scipy.sparse import csr_matrix
-
+            return Links.from_constraints(None, len(which))
         n = len(self.indptr) - 1
-        part = csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][:, which].tocsr()
+        part = sparse.csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][:, which].tocsr()
         part.sort_indices()
         return Links(part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data.astype(float))
 
@@ -78,7 +79,7 @@ class Links:
 
 
 def link_form(family: FocalSets) -> np.ndarray:
-    """Return Z with m_i' Z m_j = pl(different) + 1 - pl(same): 0 for objects surely together, 2 for objects apart."""
+    """Return Z with m_i' Z m_j = pl(different) + 1 - pl(same): 0 if certainly together, 2 if certainly apart."""
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
     same = np.diag((family.cardinality == 1).astype(float))
@@ -91,19 +92,15 @@ _ROWS_PER_BLOCK = 1024  # of the conflicts of all pairs
 
 
 class ConflictProblem(ABC):
-    """Pairs with their dissimilarities, for any family of focal sets."""
+    """Pairs of objects with weights w and target conflicts delta, for any family of focal sets."""
 
-    kernel: Kernel  # of the descent
-    arrays: tuple[np.ndarray, ...]  # the pairs as the kernel takes them
+    kernel: Kernel  # for the descent
+    arrays: tuple[np.ndarray, ...]  # arguments of the kernel
     total: float  # sum over the pairs of w delta^2
 
     @abstractmethod
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
-        """Return the sum over the pairs of w (conflict - delta)^2."""
-
-    def stress(self, masses: np.ndarray, family: FocalSets) -> float:
-        """Return the objective without constraints."""
-        return self.squares(masses, family) / self.total
+        """Return the sum over the pairs of w (conflict - delta)^2; divided by ``total``, it is the stress."""
 
     def descend(
         self,
@@ -118,7 +115,7 @@ class ConflictProblem(ABC):
         """Return the masses, the objective after every sweep, and whether the descent converged."""
         masses = np.array(masses, dtype=float, order="C")
         conflict = np.array(family.conflict)
-        # stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)], in units of the sum of squares
+        # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel multiplies it by total.
         weight = self.total * xi / (2 * len(links)) if len(links) else 0.0
         n_cannot = int(np.sum(links.signs < 0)) // 2
         history, converged = descend_rows(
@@ -130,9 +127,9 @@ class ConflictProblem(ABC):
 
 
 class AllPairs(ConflictProblem):
-    """Every pair of n objects, from the (n, n) matrix of conflicts wanted.
+    """All pairs of n objects, with an (n, n) matrix of target conflicts.
 
-    A pair counts as much as the product of the weights (None: one each).
+    The weight of a pair is the product of the weights of its objects (None: all weights are 1).
     """
 
     kernel = descend_all_pairs
@@ -146,7 +143,7 @@ class AllPairs(ConflictProblem):
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
-        total = -float(own @ own)  # pairs of an object with itself are no pairs
+        total = -float(own @ own)  # The sum below includes the diagonal.
         for start in range(0, len(masses), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             gap = image[rows] @ masses.T - self.delta[rows]
@@ -155,7 +152,7 @@ class AllPairs(ConflictProblem):
 
 
 class SomePairs(ConflictProblem):
-    """Chosen pairs (p, 2) with weights."""
+    """Some pairs, a (p, 2) array, with weights."""
 
     kernel = descend_some_pairs
 
@@ -174,23 +171,22 @@ class SomePairs(ConflictProblem):
 
 @dataclass(frozen=True)
 class DistinctObjects:
-    """Which of n objects are fitted, and how much each of them counts.
+    """Objects to fit among n objects, with equal objects merged.
 
     Attributes
     ----------
     order : (n,) array
-        Positions of all objects, in an order that does not depend on the rows; equal ones stand together, in the order
-        of their rows.
+        Indices of all objects in an order that does not depend on the order of the rows; equal objects are adjacent.
     rows : (m,) array
-        Those of positive weight, in the same order.
+        Indices of the objects with positive weight, in this order.
     row_weights : (n,) array or None
-        Their own weights; None if all are one.
+        Weights of the rows; None if all are one.
     positions : (k,) array
-        The first of each kind of equal objects among ``rows``, in the same order.
+        Indices of the first of each group of equal objects in ``rows``, in this order.
     weights : (n,) array or None
-        At these positions the weight of all that are equal, at most 1; None if all count alike.
+        At these positions, the total weight of the equal objects, scaled to at most 1; None if all are equal.
     first : (n,) array
-        For each object the first that is equal to it; objects of weight zero are on their own.
+        For each object, the index of the first equal object; objects with weight zero are not merged.
     """
 
     order: np.ndarray
@@ -204,38 +200,35 @@ class DistinctObjects:
 def distinct_objects(
     sample: Sample[DissimilaritySource | SparseSource], *, merge: bool, device: str = "cpu"
 ) -> DistinctObjects:
-    """Order the objects and find equal ones.
-
-    ``merge``: objects that are equal cell by cell are one. Those of a matrix have no cells.
-    """
+    """Order the objects and, with ``merge``, find rows with equal features (a matrix of dissimilarities has none)."""
     n = len(sample.values)
-    given = sample.weights
-    # a power of two is an exact factor, and keeps sums of weights of any size finite
-    own = np.ones(n) if given is None else np.ldexp(given, -np.frexp(given.max())[1])
+    weights = sample.weights
+    # Scaling by a power of two is exact and keeps sums of large weights finite.
+    own = np.ones(n) if weights is None else np.ldexp(weights, -np.frexp(weights.max())[1])
     order, repeated = _sort_objects(sample.values, own, device)
-    if given is None and not (merge and repeated.any()):
+    if weights is None and not (merge and repeated.any()):
         return DistinctObjects(order, order, None, order, None, np.arange(n))
     kind = np.cumsum(~repeated) if merge else np.arange(n)
     counted = own[order] > 0
     rows = order[counted]
-    starts = np.diff(kind[counted], prepend=-1) > 0  # equal objects stand together
+    starts = np.diff(kind[counted], prepend=-1) > 0
     positions = rows[starts]
     first = np.arange(n)
     first[rows] = positions[np.cumsum(starts) - 1]
     total = np.bincount(first, own, minlength=n)
     alike = np.ptp(total[positions]) == 0
     return DistinctObjects(
-        order, rows, None if given is None else own, positions, None if alike else total / total.max(), first
+        order, rows, None if weights is None else own, positions, None if alike else total / total.max(), first
     )
 
 
 def _sort_objects(
     objects: DissimilaritySource | SparseSource, weights: np.ndarray, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the objects, and which of them repeat the one before.
+    """Return an order of the objects, and whether each is equal to the previous one.
 
-    Objects are sorted along a line through attributes, by the sums of the dissimilarities in a matrix, by the keys of
-    anything else; those of a sparse matrix stay as they are.
+    Objects are sorted along a line through the features, by the sums of the dissimilarities in a matrix, or by their
+    keys. Objects of a sparse matrix keep their order.
     """
     n = len(objects)
     repeated = np.zeros(n, dtype=bool)
@@ -265,15 +258,15 @@ def _sort_objects(
 
 # ---- scales ---------------------------------------------------------------------------------------------------------
 
-SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
-_FLOOR = 0.02  # of the mean variance is added to that of each cluster, so that a cluster of twins does not decide
+SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities used as candidate scales
+_MIN_VARIANCE = 0.02  # share of the mean variance added to each cluster, so that equal objects do not dominate
 
 
 @dataclass(frozen=True)
 class ScaleTrial:
-    """One scale: the quantile of the dissimilarities, d0, and the log-likelihood, per object, of the clusters found.
+    """Candidate scale: quantile of the dissimilarities, d0, and log-likelihood per object of the resulting clusters.
 
-    The quantile is NaN if d0 was given, the log-likelihood until clusters have been found.
+    The quantile is NaN if the user set d0. The log-likelihood is NaN before the trial.
     """
 
     quantile: float
@@ -283,49 +276,44 @@ class ScaleTrial:
 
 @dataclass(frozen=True)
 class Scale:
-    """The values of d0 that compete: clusters are found at each, and those that explain the data best decide.
-
-    What explains is the likelihood of a round Gaussian in each cluster (`likelihood_of_clusters`).
-    """
+    """Candidate scales; the one whose clusters have the largest likelihood (`likelihood_of_clusters`) is selected."""
 
     trials: tuple[ScaleTrial, ...]
 
     @property
     def is_open(self) -> bool:
-        """Whether several scales compete and none has won yet."""
+        """Whether there are several candidates and none has been tried."""
         return len(self.trials) > 1 and bool(np.isnan(self.trials[0].log_likelihood))
 
     @property
     def position(self) -> int:
-        """Position of the trial with the largest likelihood, the median one in case of ties."""
+        """Index of the trial with the largest likelihood; the median one in case of ties."""
         if len(self.trials) == 1:
             return 0
-        equal = as_likely([trial.log_likelihood for trial in self.trials])
-        return int(equal[len(equal) // 2])
+        ties = find_likeliest([trial.log_likelihood for trial in self.trials])
+        return int(ties[len(ties) // 2])
 
     @property
     def best(self) -> ScaleTrial:
         """Trial with the largest likelihood; the median one in case of ties."""
         return self.trials[self.position]
 
-    def settle(self, log_likelihoods: Sequence[float]) -> Scale:
-        """Return the same scales with the log-likelihoods of their clusters."""
-        trials = []
-        for trial, value in zip(self.trials, log_likelihoods, strict=True):
-            trials.append(replace(trial, log_likelihood=value))
-        return Scale(tuple(trials))
+    def with_likelihoods(self, log_likelihoods: Sequence[float]) -> Scale:
+        """Return the scales with the log-likelihoods of their clusters."""
+        pairs = zip(self.trials, log_likelihoods, strict=True)
+        return Scale(tuple(replace(trial, log_likelihood=value) for trial, value in pairs))
 
     def reasons(self) -> str:
-        """Describe the best scale, and how much worse the others explain the data."""
+        """Describe the selected scale, and the differences in log-likelihood of the others."""
         best, others = self.best, []
         for trial in self.trials:
-            # two infinite likelihoods are equal
+            # The difference of two infinite likelihoods is NaN.
             same = trial.log_likelihood == best.log_likelihood
-            behind = 0.0 if same else trial.log_likelihood - best.log_likelihood
+            difference = 0.0 if same else trial.log_likelihood - best.log_likelihood
             if trial is not best:
-                others.append(f"{trial.quantile:g} ({behind:+.2f})")
-        where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
-        return f"{where}; log-likelihood at other quantiles: {', '.join(others)}" if others else where
+                others.append(f"{trial.quantile:g} ({difference:+.2f})")
+        selected = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
+        return f"{selected}; log-likelihood at other quantiles: {', '.join(others)}" if others else selected
 
 
 class WeightedPairs(NamedTuple):
@@ -336,10 +324,10 @@ class WeightedPairs(NamedTuple):
     dissimilarity: np.ndarray
     weight: np.ndarray
 
-    def among(self, who: np.ndarray) -> WeightedPairs:
-        """Return the same pairs, with their objects by positions among these."""
-        order = np.argsort(who)
-        i, j = order[np.searchsorted(who, [self.i, self.j], sorter=order)]
+    def renumber(self, rows: np.ndarray) -> WeightedPairs:
+        """Return the pairs with positions in ``rows`` instead of row indices."""
+        order = np.argsort(rows)
+        i, j = order[np.searchsorted(rows, [self.i, self.j], sorter=order)]
         return WeightedPairs(i, j, self.dissimilarity, self.weight)
 
 
@@ -349,22 +337,14 @@ def likelihood_of_clusters(
     dimension: float,
     weights: np.ndarray | None = None,
 ) -> float:
-    """Return the log-likelihood per object, up to a constant, of a round Gaussian in each cluster.
+    """Return the log-likelihood per object, up to a constant, of a spherical Gaussian in each cluster.
 
-    For clusters of n_k objects with half the mean squared dissimilarity w_k within (Celeux and Govaert's
-    classification likelihood),
+    It is the classification likelihood of Celeux and Govaert,
 
         sum_k (n_k / n) (log(n_k / n) - (p / 2) log(w_k + 0.02 w)),
 
-    with w the mean of the w_k and p the number of dimensions.
-
-    Parameters
-    ----------
-    dissimilarities : (n, n) array or WeightedPairs
-    labels : (n,) array
-    dimension : float
-    weights : (n,) array, optional
-        Of the objects.
+    where n_k is the size of cluster k, w_k half the mean squared dissimilarity within it, w the mean of the w_k, and p
+    the number of dimensions. ``dissimilarities`` is an (n, n) array or `WeightedPairs`.
     """
     w = np.ones(len(labels)) if weights is None else weights
     clusters, at = np.unique(labels, return_inverse=True)
@@ -376,13 +356,13 @@ def likelihood_of_clusters(
         within = np.einsum("ki,ki->k", share @ np.square(dissimilarities, dtype=float), share) / (2 * total**2)
     part = total / total.sum()
     mean = float(part @ within)
-    if not mean > 0:  # the objects of every cluster are in one place
+    if not mean > 0:  # All objects of each cluster are equal.
         return np.inf
-    return float(part @ (np.log(part) - dimension / 2 * np.log(within + _FLOOR * mean)))
+    return float(part @ (np.log(part) - dimension / 2 * np.log(within + _MIN_VARIANCE * mean)))
 
 
 def _mean_within(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return half the mean squared dissimilarity of the pairs within each cluster, or within all where it has none."""
+    """Return half the mean squared dissimilarity in each cluster; clusters without pairs get the overall mean."""
     together = labels[pairs.i] == labels[pairs.j]
     where, weight = labels[pairs.i[together]], pairs.weight[together]
     squares = np.bincount(where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters)

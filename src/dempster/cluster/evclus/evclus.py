@@ -1,16 +1,7 @@
-"""EVCLUS and its relatives: k-EVCLUS, CEVCLUS, k-CEVCLUS, and EVCLUS by landmarks.
+"""EVCLUS and its variants: k-EVCLUS, CEVCLUS, k-CEVCLUS, and EVCLUS with landmarks.
 
-`FittedPairs` decides which objects are fitted, and to which of their pairs:
-
-=============  ======================================================================================================
-``sampling``   what is fitted
-=============  ======================================================================================================
-"all"          all pairs of the objects that differ (of positive weight)
-"random"       some partners of each of them, drawn or, in a sparse matrix, given
-"landmarks"    all pairs of a few objects, on which the others are projected
-=============  ======================================================================================================
-
-`EvclusMethod` lets starts and scales compete on these pairs and gives masses to all objects; `EVCLUS` is the estimator.
+`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimises the stress and gives masses to all objects,
+and `EVCLUS` is the estimator.
 """
 
 from __future__ import annotations
@@ -42,11 +33,12 @@ from dempster.cluster.evclus._model import (
     EvclusModel,
     ShepardMixin,
     assess,
+    linear_terms,
     neighbors_of_pairs,
     twins_at_zero,
-    wanted_terms,
 )
 from dempster.cluster.evclus._pairs import (
+    MAX_ALL_PAIRS_ROWS,
     SCALES,
     AllPairs,
     ConflictProblem,
@@ -82,49 +74,46 @@ from dempster.dissimilarity.transform import (
     scale_at,
 )
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import Run, as_likely
+from dempster.optimize.descent import Run, find_likeliest
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto" and to assess a fit
-MAX_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
+MAX_REFERENCES = 5000  # constrained objects among the landmarks; references of k-EVCLUS
 _MIN_LANDMARKS = 600
 _LANDMARKS_PER_CLUSTER = 30
-_ASSESSED_PAIRS = 50_000
-_ASSESSED_PAIRS_OF_SLOW_METRICS = 5000
-_DIMENSION_OF_SPARSE = 5.0  # a sparse matrix does not tell
-_NOTHING_TO_TELL = "all dissimilarities are zero: there is nothing to tell the objects apart"
+_ASSESSMENT_PAIRS = 50_000
+_ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
+_DIMENSION_OF_SPARSE = 5.0  # A sparse matrix does not allow an estimate.
+_ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
 
 
-LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints, in units of the published formula
+LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relative to the published formula
 
 
 # ---- objects and pairs ----------------------------------------------------------------------------------------------
 
 
 class FittedPairs:
-    """The objects and pairs of one fit.
+    """Objects and pairs that are fitted.
 
     Attributes
     ----------
-    sampling : str
-        What "auto" stands for.
+    sampling : {"all", "random", "landmarks"}
+        All pairs of distinct objects with positive weight; some partners of each of them (random, or stored in a sparse
+        matrix); or all pairs of a few landmarks.
     distinct : DistinctObjects
-        Of its positions, in their order, everything is drawn.
     stored : tuple or None
-        Pairs that a sparse matrix holds, how often, and their dissimilarities.
+        Pairs in a sparse matrix, the number of times each is stored, and their dissimilarities.
     fitted : (m,) array
-        Positions of the objects that are fitted, some of these in the same order.
+        Indices of the fitted objects.
     counts : (m,) array or None
-        How much each of them counts; None if all count alike.
-    chosen : (r,) array
-        Which of them others are compared with.
-    references : (r,) array
-        Positions of the objects that others are compared with.
+        Weights of the fitted objects; None if all are equal.
+    reference_places, references : (r,) arrays
+        References for new objects, by their positions among the fitted objects and by their indices.
     dissimilarities : (m, m) array or WeightedPairs
-        Between them, or of the pairs that are fitted.
+        Dissimilarities between the fitted objects, with missing values imputed.
     scale : Scale
-        The scales that may be chosen: one, unless ``d0`` is to be found.
+        Candidate scales; one candidate unless ``d0`` and ``d0_quantile`` are to be selected.
     """
 
     def __init__(
@@ -136,50 +125,47 @@ class FittedPairs:
         links: Links,
         rng: np.random.Generator,
     ):
-        self.params, self.objects, self.distinct, self.rng = params, objects, distinct, rng
-        self.source = cast(DissimilaritySource, objects)  # a sparse matrix is not asked for other pairs than it holds
+        self.params, self.distinct, self.rng = params, distinct, rng
+        self.source = cast(DissimilaritySource, objects)  # Only the stored pairs of a sparse matrix are used.
         self.counted, self.weights = distinct.positions, distinct.weights
-        if len(distinct.rows) < max(2, n_clusters):
-            raise InvalidInputError(
-                f"sample_weight leaves {len(distinct.rows)} objects of positive weight, but at least "
-                f"{max(2, n_clusters)} are needed"
-            )
+        n_rows, min_rows = len(distinct.rows), max(2, n_clusters)
+        if n_rows < min_rows:
+            must = f"be positive for at least {min_rows} objects; it is positive for {n_rows}"
+            raise InvalidParameterError("sample_weight", must=must)
         if len(self.counted) < 2:
-            raise InvalidInputError(_NOTHING_TO_TELL)
+            raise InvalidInputError(_ALL_ZERO)
         self.sampling = params.sampling
         self.stored = None
         if isinstance(objects, SparseSource):
             self.stored = self._stored_pairs(objects)
             if self.sampling not in ("auto", "random"):
-                raise InvalidInputError(
-                    f"sampling={self.sampling!r} needs all dissimilarities, but X is a sparse matrix of some"
-                )
+                raise InvalidParameterError("sampling", "'auto' or 'random' for a sparse matrix X", self.sampling)
             self.sampling = "random"
         elif self.sampling == "auto":
-            self.sampling = "all" if len(self.counted) <= ALL_PAIRS_UP_TO else "landmarks"
+            self.sampling = "all" if len(self.counted) <= MAX_ALL_PAIRS_ROWS else "landmarks"
         self.fitted: np.ndarray = self.counted
         self.counts = None if self.weights is None else self.weights[self.counted]
         if self.sampling == "landmarks":
-            self.fitted, self.counts = self._landmarks(n_clusters, links)
-        self.chosen: np.ndarray = np.arange(len(self.fitted))
+            self.fitted, self.counts = self._draw_landmarks(n_clusters, links)
+        self.reference_places: np.ndarray = np.arange(len(self.fitted))
         if self.sampling == "random" and self.stored is None:
-            self.chosen = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
-        if isinstance(objects, MatrixSource):  # new objects come with their dissimilarities in the order of the rows
-            self.chosen = self.chosen[np.argsort(self.fitted[self.chosen])]
-        self.references = self.fitted[self.chosen]
-        self._pairs: tuple[np.ndarray, np.ndarray] | None = None  # and their weights; None: all pairs
+            self.reference_places = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
+        if isinstance(objects, MatrixSource):  # Rows of dissimilarities of new objects follow the order of X.
+            self.reference_places = self.reference_places[np.argsort(self.fitted[self.reference_places])]
+        self.references = self.fitted[self.reference_places]
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None  # pairs and their weights; None: all pairs
         self._problems: dict[int, ConflictProblem] = {}
-        # what missing cells add to all dissimilarities would hide how wide the clusters are: they have stand-ins there
+        # Missing values increase all dissimilarities and would hide the widths of the clusters, so they are imputed.
         complete = None
         if isinstance(objects, AttributeSource) and objects.lacks_cells:
             complete = AttributeSource(filled(objects.objects[self.fitted]), objects.metric)
         d, weights = self._some_pairs(complete) if self.sampling == "random" else self._all_pairs(complete)
         if not np.any(d > 0):
-            raise InvalidInputError(_NOTHING_TO_TELL)
-        self.scale = self._scale(d, weights)
+            raise InvalidInputError(_ALL_ZERO)
+        self.scale = self._candidate_scales(d, weights)
 
     def problem_at(self, trial: int) -> ConflictProblem:
-        """Return the pairs, with the conflicts that they should have at one of the scales."""
+        """Return the problem with the target conflicts at one of the scales."""
         if trial not in self._problems:
             delta = conflicts_at(self._apart, self.scale.trials[trial].d0)
             if self._pairs is None:
@@ -190,18 +176,18 @@ class FittedPairs:
 
     @cached_property
     def dimension(self) -> float:
-        """Of the attributes, or the one that the distances to the nearest objects speak of."""
+        """Number of features, or an estimate of the intrinsic dimension."""
         if self.stored is not None:
             return _DIMENSION_OF_SPARSE
         if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
             return float(self.source.objects.shape[1])
-        few = self.fitted[choose_landmarks(len(self.fitted), _MIN_LANDMARKS, self.rng)]
-        return intrinsic_dimension(self.source.block(few, few).astype(float))
+        sample = self.fitted[choose_landmarks(len(self.fitted), _MIN_LANDMARKS, self.rng)]
+        return intrinsic_dimension(self.source.block(sample, sample).astype(float))
 
     def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw some of these places among the counted objects, and return how much each counts (None: all alike).
+        """Draw some of these places in proportion to the weights, and return their weights (None: all equal).
 
-        They are drawn in proportion to the weights; one that is drawn several times counts so much more.
+        A place that is drawn several times gets a larger weight.
         """
         if self.weights is None:
             return places[choose_landmarks(len(places), size, self.rng)], None
@@ -211,29 +197,29 @@ class FittedPairs:
         which, times = np.unique(systematic_draw(weights, size, as_random_state(self.rng)), return_counts=True)
         return places[which], times.astype(float)
 
-    def pairs_to_assess(self, some: np.ndarray | None = None) -> WeightedPairs:
-        """Return all pairs of objects, equal ones too, or a random sample of many; of a sparse matrix those it holds.
+    def assessment_pairs(self, objects: np.ndarray | None = None) -> WeightedPairs:
+        """Return all pairs, or a random sample of many, to assess a fit; of a sparse matrix the stored pairs.
 
-        ``some``: of these objects only, each of which counts for its equals.
+        With ``objects``, only pairs of these, each with the total weight of its equal objects.
         """
         rows, weights = self.distinct.rows, self.distinct.row_weights
-        if some is not None:
-            rows, weights = some, self.weights
+        if objects is not None:
+            rows, weights = objects, self.weights
         if self.stored is not None:
             pairs, times, d = self.stored
-        elif len(rows) <= ALL_PAIRS_UP_TO:
+        elif len(rows) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(rows), 1)
             pairs, times, d = rows[np.column_stack([i, j])], np.ones(len(i)), self.source.block(rows, rows)[i, j]
         else:
-            slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
-            n_pairs = _ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS
+            is_slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
+            n_pairs = _ASSESSMENT_PAIRS_OF_SLOW_METRICS if is_slow else _ASSESSMENT_PAIRS
             pairs = rows[np.column_stack(drawn_pairs(len(rows), n_pairs, self.rng))]
             times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
         weight = times if weights is None else times * weights[pairs].prod(axis=1)
         return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
 
-    def _landmarks(self, n_clusters: int, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the constrained objects and others at random, and how much each counts."""
+    def _draw_landmarks(self, n_clusters: int, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the constrained objects and random others, and their weights."""
         p = self.params.n_landmarks
         if isinstance(p, str):
             p = max(_MIN_LANDMARKS, _LANDMARKS_PER_CLUSTER * n_clusters)
@@ -256,10 +242,10 @@ class FittedPairs:
         return landmarks, np.concatenate([np.ones(len(linked)), times])[order]
 
     def _all_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the dissimilarities of the pairs and their weights."""
+        """Set up all pairs of the fitted objects; return their dissimilarities and weights."""
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
-        D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
+        D = (D + D.T) / 2  # The metric may be symmetric only up to rounding.
         self.dissimilarities: np.ndarray | WeightedPairs = (
             D if complete is None else complete.block(slice(None), slice(None))
         )
@@ -268,7 +254,7 @@ class FittedPairs:
         return D[i, j], None if self.counts is None else self.counts[i] * self.counts[j]
 
     def _some_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the same for some pairs of the fitted objects."""
+        """Set up some pairs of the fitted objects; return their dissimilarities and weights."""
         if self.stored is not None:
             stored, times, d = self.stored
             pairs = np.searchsorted(self.fitted, stored)
@@ -282,35 +268,37 @@ class FittedPairs:
         return d, None if self.counts is None else weights
 
     def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the pairs of the counted objects that a sparse matrix holds, how often, and their dissimilarities."""
+        """Return the pairs in a sparse matrix, the number of times each is stored, and their dissimilarities."""
         pairs, times, d = pairs_of_sparse(objects.stored, symmetrize=bool(self.params.symmetrize))
-        counts = np.zeros(len(objects), dtype=bool)
-        counts[self.counted] = True
-        kept = counts[pairs].all(axis=1)
+        is_counted = np.zeros(len(objects), dtype=bool)
+        is_counted[self.counted] = True
+        kept = is_counted[pairs].all(axis=1)
         pairs, times, d = pairs[kept], times[kept], d[kept]
         n, ends = len(self.counted), np.searchsorted(self.counted, pairs)
         graph = sparse.coo_matrix((np.ones(len(ends)), ends.T), shape=(n, n))
         parts, label = sparse.csgraph.connected_components(graph, directed=False)
         if parts > 1:
             raise InvalidInputError(
-                f"X holds pairs that connect the objects in {parts} separate groups (the smallest of "
-                f"{int(np.bincount(label).min())}); without pairs between them their clusters cannot be compared"
+                f"the pairs in X form {parts} unconnected components (the smallest has "
+                f"{int(np.bincount(label).min())} objects), so clusters cannot be compared; add pairs between them"
             )
         return pairs, times, d
 
-    def _scale(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
-        """Return the scales, from the dissimilarities of the fitted pairs, or from more pairs where landmarks stand for
-        many objects and distances cost little."""
+    def _candidate_scales(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
+        """Return the candidate scales, from the dissimilarities of the fitted pairs.
+
+        With landmarks and Euclidean distances, which are cheap, they are computed from more pairs.
+        """
         d0, quantile = self.params.d0, self.params.d0_quantile
         if not isinstance(d0, str):
             return Scale((ScaleTrial(np.nan, float(d0)),))
         if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
-            pairs = self.counted[np.column_stack(drawn_pairs(len(self.counted), _ASSESSED_PAIRS, self.rng))]
+            pairs = self.counted[np.column_stack(drawn_pairs(len(self.counted), _ASSESSMENT_PAIRS, self.rng))]
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if quantile is not None:
             return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
-        # quantiles at which many objects do not differ are no scale; the largest always is
+        # A quantile of zero, with many equal objects, is no scale; the largest one is positive.
         trials = []
         for quantile in SCALES:
             d0 = scale_at(d, quantile, weights, zero=quantile < SCALES[-1])
@@ -321,50 +309,50 @@ class FittedPairs:
 
 # ---- the algorithm --------------------------------------------------------------------------------------------------
 
-_REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
-_LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
-_FIRST_TOLERANCE, _FIRST_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # at which starts compete; the first is the papers'
-_STARTS_AT_EACH, _STARTS_OF_TRIALS = 0.4, 0.2  # of n_init, at each of the scales that compete
-_TRIAL_SHARE, _MIN_TRIAL = 1 / 2, 300  # of the landmarks, on which scales compete
+_REFINEMENT_OBJECTS = 2000  # to which landmarks are fitted a second time
+_LANDMARK_TOLERANCE = 1e-5  # finer than the precision of landmarks for other objects
+_START_TOLERANCE, _START_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # for the comparison of starts; the papers use 1e-5
+_STARTS_PER_SCALE, _TRIAL_STARTS_PER_SCALE = 0.4, 0.2  # multiples of n_init at each candidate scale
+_TRIAL_SHARE, _MIN_TRIAL_LANDMARKS = 1 / 2, 300  # landmarks on which candidate scales are compared
 _TRIAL_SWEEPS = 8  # after which labels hardly change
-_FIRST_XI = 0.05  # second of the three stages of the constraints
-_SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
-_MAX_SETS = 256  # of which 40 objects take a minute
+_FIRST_XI = 0.05  # weight of the constraints in the second of three stages
+_SETTLING = 50, 1e-6  # maximum number of sweeps over linked objects that are not fitted, and their tolerance
+_MAX_SETS = 256  # With so many sets, 40 objects take a minute.
 
 
 @dataclass(frozen=True)
 class ObjectMasses:
-    """Masses of the objects that are fitted.
+    """Masses of the fitted objects.
 
     Attributes
     ----------
     family : FocalSets
     masses : (m, f) array
-        As the descent left them.
+        Result of the descent.
     trial : int
-        Position of the scale that they were found at.
+        Index of the scale.
     equalized : (m, f) array or None
-        The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
-    doubtful : bool
-        Whether doubt between neighboring clusters is to be read off.
+        Final masses in which objects of a matrix at dissimilarity zero are equal.
+    adds_doubt : bool
+        Whether doubt between neighboring clusters is added at the end.
     """
 
     family: FocalSets
     masses: np.ndarray
     trial: int = 0
     equalized: np.ndarray | None = None
-    doubtful: bool = False
+    adds_doubt: bool = False
 
 
 Start = tuple[ObjectMasses, np.random.Generator]
-"""Masses, and the generator from which the order of the sweeps is drawn."""
+"""Initial masses, and the generator for the order of the sweeps."""
 
 
 class EvclusMethod(Method[Start, ObjectMasses]):
     """EVCLUS on one sample of objects.
 
-    ``scale`` holds the values of d0 that compete. Where all objects are fitted, starts at each of them do; where
-    landmarks stand for others, half of them decide before the starts are drawn.
+    ``scale`` contains the candidates for d0. If all objects are fitted, starts are run at each candidate. With
+    landmarks, a trial on half of the landmarks selects the scale before the starts are drawn.
     """
 
     starts_in_threads = True
@@ -375,122 +363,121 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.n, self.n_clusters = len(sample.values), request.n_clusters
         self.peaks = fit_source_peaks(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
         self.rng = generator(params.random_state)
-        self.links = Links.of(request.constraints if params.xi > 0 else None, self.n)
-        # constraints may tell equal objects apart
+        self.links = Links.from_constraints(request.constraints if params.xi > 0 else None, self.n)
+        # Equal objects are not merged if there are constraints, which may separate them.
         self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
         self.pairs = FittedPairs(params, self.n_clusters, sample.values, self.distinct, self.links, self.rng)
         self.scale = self.pairs.scale
-        self.are_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)  # whether they stand for others
+        self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
-        # landmarks stand for all objects: their constraints weigh against as many more pairs
+        # Landmarks represent all objects, so their constraints are weighted in proportion.
         self.link_share = LINK_FACTORS[params.convention] * (len(self.distinct.positions) / len(self.pairs.fitted))
-        # weights of the constraints in the stages after the first
-        self.stages: list[float] = []
+        self.stages: list[float] = []  # weights of the constraints in the stages after the first
         if len(self.fitted_links):
             share = self.link_share * len(self.fitted_links) / len(self.links)
             self.stages = [share * _FIRST_XI, share * params.xi] if params.xi > _FIRST_XI else [share * params.xi]
-        coarse = self.pairs.sampling == "landmarks"
-        self.tol = max(params.tol, _LANDMARK_TOLERANCE) if coarse else params.tol
-        self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
-        self._trial_masses: np.ndarray | None = None  # from the clusters at the scale that won on some landmarks
+        is_coarse = self.pairs.sampling == "landmarks"
+        self.tol = max(params.tol, _LANDMARK_TOLERANCE) if is_coarse else params.tol
+        self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS if is_coarse else _START_TOLERANCE)
+        self._trial_masses: np.ndarray | None = None  # from the clusters of the best trial on some landmarks
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the masses of ``init``, or starts at the scale, or at each of the scales that compete."""
-        if self.scale.is_open and self.are_landmarks:
-            self._settle_scale(family)
-        given, n_init, is_open = self._given_masses(family), self.params.n_init, self.scale.is_open
-        self.has_user_start = given is not None and not is_open and self._trial_masses is None
-        if given is not None and self.has_user_start:
-            return [(ObjectMasses(family, given, self.scale.position), self.rng)]
+        """Return the start given by ``init``, or drawn starts at the selected scale or at all candidate scales."""
+        if self.scale.is_open and self.has_landmarks:
+            self._select_scale(family)
+        user_masses, n_init, is_open = self._user_masses(family), self.params.n_init, self.scale.is_open
+        self.has_user_start = user_masses is not None and not is_open and self._trial_masses is None
+        if user_masses is not None and self.has_user_start:
+            return [(ObjectMasses(family, user_masses, self.scale.position), self.rng)]
         if len(self.scale.trials) > 1:
-            n_init = max(1, round(_STARTS_AT_EACH * n_init))
-        found = []
+            n_init = max(1, round(_STARTS_PER_SCALE * n_init))
+        starts = []
         for trial in range(len(self.scale.trials)) if is_open else [self.scale.position]:
-            for masses in self._drawn_masses(family, trial, n_init) if given is None else [given]:
-                found.append(ObjectMasses(family, masses, trial))
+            for masses in self._draw_masses(family, trial, n_init) if user_masses is None else [user_masses]:
+                starts.append(ObjectMasses(family, masses, trial))
         if self._trial_masses is not None:
-            found.append(ObjectMasses(family, self._trial_masses, self.scale.position))
-        seeds = self.rng.integers(0, 2**63, len(found))
-        return list(zip(found, map(np.random.default_rng, seeds), strict=True))
+            starts.append(ObjectMasses(family, self._trial_masses, self.scale.position))
+        seeds = self.rng.integers(0, 2**63, len(starts))
+        return list(zip(starts, map(np.random.default_rng, seeds), strict=True))
 
-    def _given_masses(self, family: FocalSets) -> np.ndarray | None:
-        """Return the masses that ``init`` holds, of the fitted objects; None if starts are to be drawn."""
+    def _user_masses(self, family: FocalSets) -> np.ndarray | None:
+        """Return the masses given by ``init`` for the fitted objects; None if starts are to be drawn."""
         init, fitted = self.params.init, self.pairs.fitted
         if self.peaks is not None:
             return masses_from_labels(self.peaks.labels_[fitted], family)
         if isinstance(init, str):
             return None
-        counts_doubt = self.params.focal_sets == "auto"  # single clusters are found first: doubt counts for these
-        if counts_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
+        adds_doubt = self.params.focal_sets == "auto"
+        if adds_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
             init = carried_partition(init, family)
-        given = checked_masses_start(init, self.n, family)
-        if np.any(given.masses[:, family.find(given.focal_sets.membership) < 0] > 0):
-            raise InvalidInputError("init has masses on sets that focal_sets lacks")
-        return np.ascontiguousarray(given.on(family).masses[fitted], dtype=float)
+        start = checked_masses_start(init, self.n, family)
+        if np.any(start.masses[:, family.find(start.focal_sets.membership) < 0] > 0):
+            raise InvalidParameterError("init", must="have no mass on sets that are not in focal_sets")
+        return np.ascontiguousarray(start.on(family).masses[fitted], dtype=float)
 
-    def _drawn_masses(self, family: FocalSets, trial: int, n_init: int) -> list[np.ndarray]:
+    def _draw_masses(self, family: FocalSets, trial: int, n_init: int) -> list[np.ndarray]:
         pairs, problem = self.pairs, self.pairs.problem_at(trial)
         fitted, counts, m = pairs.fitted, pairs.counts, len(pairs.fitted)
         if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
-        places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
-        some = fitted[places]
-        delta = conflicts_at(pairs.source.block(some, some), self.scale.trials[trial].d0)
+        places = choose_landmarks(m, MAX_ALL_PAIRS_ROWS, self.rng)
+        sample = fitted[places]
+        delta = conflicts_at(pairs.source.block(sample, sample), self.scale.trials[trial].d0)
         sets = medoid_starts(delta, self.n_clusters, n_init, self.rng, None if counts is None else counts[places])
         blocks = row_blocks(m, most=None)
         nearest = [
-            np.concatenate([pairs.source.block(fitted[a:b], some[medoids]).argmin(axis=1) for a, b in blocks])
+            np.concatenate([pairs.source.block(fitted[a:b], sample[medoids]).argmin(axis=1) for a, b in blocks])
             for medoids in sets
         ]
         return [masses_from_labels(labels, family) for labels in nearest]
 
-    def _settle_scale(self, family: FocalSets) -> None:
-        """Find the scale on half of the landmarks, by a few sweeps; the clusters found there are one of the starts."""
-        given, D, max_iter = self._given_masses(family), self.pairs.dissimilarities, self.params.max_iter
+    def _select_scale(self, family: FocalSets) -> None:
+        """Select the scale by a few sweeps on half of the landmarks; the resulting clusters become one start."""
+        user_masses, D, max_iter = self._user_masses(family), self.pairs.dissimilarities, self.params.max_iter
         assert isinstance(D, np.ndarray)
-        n_init = max(1, round(_STARTS_OF_TRIALS * self.params.n_init))
-        size = min(len(D), max(round(_TRIAL_SHARE * len(D)), _MIN_TRIAL))
+        n_init = max(1, round(_TRIAL_STARTS_PER_SCALE * self.params.n_init))
+        size = min(len(D), max(round(_TRIAL_SHARE * len(D)), _MIN_TRIAL_LANDMARKS))
         places = np.arange(size) * len(D) // size
         D, counts = D[np.ix_(places, places)], None if self.pairs.counts is None else self.pairs.counts[places]
-        dimension, no_links = self.pairs.dimension, Links.of(None, size)
+        dimension, no_links = self.pairs.dimension, Links.from_constraints(None, size)
 
         def cluster_at(d0: float, seed: int) -> tuple[float, np.ndarray]:
-            """Return the best clusters of several starts at one scale, with their likelihood."""
+            """Return the labels with the largest likelihood from several starts at one scale."""
             rng, problem = np.random.default_rng(seed), AllPairs(conflicts_at(D, d0), counts)
-            if given is not None:
-                starts = [given[places]]
+            if user_masses is not None:
+                starts = [user_masses[places]]
             elif self.params.init == "random":
                 starts = [random_masses(size, family, rng) for _ in range(n_init)]
             else:
                 starts = masses_from_medoids(problem.delta, family, n_init, rng, counts)
-            found = []
+            results = []
             for start in starts:
                 order, sweeps = rng.permutation(size), min(max_iter, _TRIAL_SWEEPS)
                 masses, _, _ = problem.descend(start, family, order, sweeps, self.first_tol, no_links, 0.0)
                 labels = CredalPartition.unchecked(masses, family).labels
-                found.append((likelihood_of_clusters(D, labels, dimension, counts), labels))
-            return found[as_likely([likelihood for likelihood, _ in found])[0]]
+                results.append((likelihood_of_clusters(D, labels, dimension, counts), labels))
+            return results[find_likeliest([likelihood for likelihood, _ in results])[0]]
 
         seeds = self.rng.integers(0, 2**63, len(self.scale.trials))
         scales = [(trial.d0, seed) for trial, seed in zip(self.scale.trials, seeds, strict=True)]
         results = list(self.apply(cluster_at, scales))
-        self.scale = self.scale.settle([likelihood for likelihood, _ in results])
-        if given is not None:
+        self.scale = self.scale.with_likelihoods([likelihood for likelihood, _ in results])
+        if user_masses is not None:
             return
-        # the other landmarks join the cluster that they should conflict least with, on average
+        # The other landmarks join the cluster with the smallest mean target conflict.
         labels, problem = results[self.scale.position][1], self.pairs.problem_at(self.scale.position)
         assert isinstance(problem, AllPairs)
         members = np.zeros((size, int(labels.max()) + 1))
         members[np.arange(size), labels] = 1 if counts is None else counts
         total = members.sum(axis=0)
         conflict = problem.delta[:, places] @ members / np.where(total > 0, total, 1)
-        everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
-        everyone[places] = labels
-        self._trial_masses = masses_from_labels(everyone, family)
+        all_labels = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        all_labels[places] = labels
+        self._trial_masses = masses_from_labels(all_labels, family)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -498,31 +485,32 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self._converge(Run(start[0])) if self.has_user_start else self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
-        """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
-        the data best: objectives at different scales cannot be compared."""
+        """Select the smallest objective at each scale, and of these runs the one with the largest likelihood.
+
+        Objectives at different scales cannot be compared.
+        """
         if self._trial_masses is None and not self.scale.is_open:
             return super().select_run(runs, tol)
         groups: dict[int, list[Run[ObjectMasses]]] = {}
         for run in runs:
             groups.setdefault(run.model.trial, []).append(run)
-        if self._trial_masses is not None:  # the last start: it must not be lost to clusters that explain less
+        if self._trial_masses is not None:  # The last start is compared by its likelihood.
             groups[-1] = [groups[self.scale.position].pop()]
         best, likelihoods, pairs = [], [], self.pairs
-        for competitors in groups.values():
-            best.append(super().select_run(competitors, tol))
+        for group in groups.values():
+            best.append(super().select_run(group, tol))
             labels = self.partition(best[-1]).labels
             likelihoods.append(likelihood_of_clusters(pairs.dissimilarities, labels, pairs.dimension, pairs.counts))
         if self._trial_masses is not None:
-            return best[as_likely(likelihoods)[0]]
-        self.scale = self.scale.settle(likelihoods)
+            return best[find_likeliest(likelihoods)[0]]
+        self.scale = self.scale.with_likelihoods(likelihoods)
         return best[self.scale.position]
 
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         return best if self.has_user_start else self._converge(best)
 
     def _converge(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Go on to the final tolerance, then let the constraints in, in two further stages (Li, Li and Denoeux, 2018,
-        section 3.2)."""
+        """Continue to the final tolerance, then add the constraints in stages (Li, Li and Denoeux, 2018, sec. 3.2)."""
         run = self._sweep(best.model, self.rng, best.history, self.tol)
         for xi in self.stages:
             run = self._sweep(run.model, self.rng, [], self.tol, xi)
@@ -533,141 +521,145 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
 
     def _sweep(
-        self, start: ObjectMasses, rng: np.random.Generator, before: list[float], tol: float, xi: float = 0.0
+        self, start: ObjectMasses, rng: np.random.Generator, history: list[float], tol: float, xi: float = 0.0
     ) -> Run[ObjectMasses]:
-        """Go on from a start; ``before`` is the history so far."""
-        left = self.params.max_iter - len(before)
-        found = ObjectMasses(start.family, start.masses, start.trial)
-        if left <= 0:
-            return Run(found, list(before), False)
+        """Continue the descent from a start; ``history`` contains the objective of the previous sweeps."""
+        max_sweeps = self.params.max_iter - len(history)
+        result = ObjectMasses(start.family, start.masses, start.trial)
+        if max_sweeps <= 0:
+            return Run(result, list(history), False)
         order, problem = rng.permutation(len(start.masses)), self.pairs.problem_at(start.trial)
-        masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
-        return Run(replace(found, masses=masses), list(before) + trace.tolist(), converged)
+        masses, trace, converged = problem.descend(
+            start.masses, start.family, order, max_sweeps, tol, self.fitted_links, xi
+        )
+        return Run(replace(result, masses=masses), list(history) + trace.tolist(), converged)
 
-    # ---- the end --------------------------------------------------------------------------------------------------
+    # ---- after the descent ----------------------------------------------------------------------------------------
 
     def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Refine landmarks; give objects at dissimilarity zero in a matrix equal masses.
+        """Refine landmarks; give equal masses to objects of a matrix at dissimilarity zero, and update the objective.
 
-        With constraints, which may tell such objects apart, nothing is done. The objective is that of the masses then.
+        With constraints, which may separate such objects, the run does not change.
         """
         if len(self.links):
             return run
-        found = run.model
-        if self.are_landmarks:
-            return Run(replace(found, masses=self._refine(found)), run.history, run.converged)
+        model = run.model
+        if self.has_landmarks:
+            return Run(replace(model, masses=self._refine_landmarks(model)), run.history, run.converged)
         if not isinstance(self.objects, MatrixSource):
             return run
-        fitted, conflict, d0 = self.pairs.fitted, found.family.conflict, self.scale.best.d0
+        fitted, conflict, d0 = self.pairs.fitted, model.family.conflict, self.scale.best.d0
         blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
-        twins = [twins_at_zero(self.objects.block(rows, fitted), d0, found.masses, conflict) for rows in blocks]
-        equalized = found.masses[np.concatenate(twins)]
-        if np.array_equal(equalized, found.masses):
+        twins = [twins_at_zero(self.objects.block(rows, fitted), d0, model.masses, conflict) for rows in blocks]
+        equalized = model.masses[np.concatenate(twins)]
+        if np.array_equal(equalized, model.masses):
             return run
-        objective = self.pairs.problem_at(found.trial).stress(equalized, found.family)
-        return Run(replace(found, equalized=equalized), [*run.history[:-1], objective], run.converged)
+        problem = self.pairs.problem_at(model.trial)
+        objective = problem.squares(equalized, model.family) / problem.total
+        return Run(replace(model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
-    def _refine(self, found: ObjectMasses) -> np.ndarray:
-        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number.
+    def _refine_landmarks(self, fit: ObjectMasses) -> np.ndarray:
+        """Fit the landmarks again, to a larger sample that was projected on them.
 
-        The processor does this, so that landmarks and families are the same on every device.
+        This always runs on the CPU, so that landmarks and families are the same on every device.
         """
-        model, pairs = replace(self._model(found), device="cpu"), self.pairs
-        places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINE_ON)
+        model, pairs = replace(self._model(fit), device="cpu"), self.pairs
+        places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINEMENT_OBJECTS)
         sample = pairs.counted[places]
         masses = model.project(self._values(sample), self.apply).astype(float)
         wider = replace(model, references=References.of(pairs.source, sample), reference_masses=masses, counts=counts)
         return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
     def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """A sparse matrix, which lacks most dissimilarities, is fitted again with the pairs of neighbors."""
+        """Add doubt at the end; a sparse matrix, without most dissimilarities, is fitted again with the pairs."""
         if self.pairs.stored is None:
-            return Run(replace(run.model, doubtful=True), run.history, run.converged)
+            return Run(replace(run.model, adds_doubt=True), run.history, run.converged)
         pairs, _, d = self.pairs.stored
         labels = np.full(self.n, -1)
         labels[self.pairs.fitted] = self.partition(run).labels
         return self.extend(run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters))
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
-        """Return the partition of the objects that are fitted (landmarks stand for all of them)."""
+        """Return the partition of the fitted objects."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
     # ---- all objects ----------------------------------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> FitResult:
         run = self._finalize(run)
-        model, found = self._model(run.model), run.model
-        if found.doubtful and len(self.links) == 0:
-            return FitResult(run, *self._read_off_doubt(model))
-        masses = self._masses_of_all(model, found)
+        model, fit = self._model(run.model), run.model
+        if fit.adds_doubt and len(self.links) == 0:
+            return FitResult(run, *self._add_doubt(model))
+        masses = self._masses_of_all(model, fit)
         if len(self.links):
             masses = to_host(masses)
-            masses[self.pairs.fitted] = found.masses
+            masses[self.pairs.fitted] = fit.masses
             self._settle_links(masses, model)
-        return FitResult(run, *(self._read_off_doubt(model, masses) if found.doubtful else (model, masses)))
+        return FitResult(run, *(self._add_doubt(model, masses) if fit.adds_doubt else (model, masses)))
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """Measure how well the conflicts of all objects match their dissimilarities; if doubt was read off, those of
-        the references before that."""
+        """Compare the conflicts with the dissimilarities; with doubt, those of the references before it was added."""
         if isinstance(model, DoubtModel):
             fit, positions = model.fit, self.pairs.references
-            compared = self.pairs.pairs_to_assess(positions).among(positions)
-            return assess(fit.reference_masses, fit.family, compared, fit.d0, self.rng)
-        compared = self.pairs.pairs_to_assess()
+            pairs = self.pairs.assessment_pairs(positions).renumber(positions)
+            return assess(fit.reference_masses, fit.family, pairs, fit.d0, self.rng)
+        pairs = self.pairs.assessment_pairs()
         if not isinstance(masses, np.ndarray):
-            who = np.unique(np.concatenate([compared.i, compared.j]))
-            masses, compared = to_host(masses[to_device_of(who, masses)]), compared.among(who)
-        return assess(masses, model.family, compared, model.d0, self.rng)
+            rows = np.unique(np.concatenate([pairs.i, pairs.j]))
+            masses, pairs = to_host(masses[to_device_of(rows, masses)]), pairs.renumber(rows)
+        return assess(masses, model.family, pairs, model.d0, self.rng)
 
-    def _model(self, found: ObjectMasses) -> EvclusModel:
+    def _model(self, fit: ObjectMasses) -> EvclusModel:
         pairs, references = self.pairs, References(self.pairs.references, self.n, None)
         if not isinstance(self.objects, SparseSource):
             references = References.of(self.objects, pairs.references)
         return EvclusModel(
-            family=found.family,
+            family=fit.family,
             references=references,
-            reference_masses=found.masses[pairs.chosen],
-            counts=None if pairs.counts is None else pairs.counts[pairs.chosen],
+            reference_masses=fit.masses[pairs.reference_places],
+            counts=None if pairs.counts is None else pairs.counts[pairs.reference_places],
             d0=self.scale.best.d0,
             device=self.params.device,
             dtype=self.objects.dtype,
         )
 
-    def _read_off_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
+    def _add_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
         """Return the model of doubt and the masses of all objects.
 
-        Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``.
+        ``constrained`` contains the masses of a fit with constraints, which linked objects keep.
         """
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
-        model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
+        model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
-        again = np.flatnonzero(self.distinct.first != np.arange(self.n))
-        masses[again] = masses[self.distinct.first[again]]
+        repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
+        masses[repeated] = masses[self.distinct.first[repeated]]
         if constrained is not None:
             masses = to_host(masses)
             masses[positions] = model.reference_masses
             model.keep(masses, linked, constrained[linked])
         return model, masses
 
-    def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> Array:
-        """Return (n, f) masses: with landmarks all objects, else those of weight zero are compared with the references
-        as new objects are; equal objects share theirs."""
-        if self.are_landmarks:
+    def _masses_of_all(self, model: EvclusModel, fit: ObjectMasses) -> Array:
+        """Return the (n, f) masses of all objects.
+
+        Objects that were not fitted are compared with the references like new objects.
+        """
+        if self.has_landmarks:
             return model.masses(self._values(slice(None)), self.apply)
-        masses = np.empty((self.n, len(found.family)), dtype=self.objects.dtype)
-        masses[self.pairs.fitted] = found.masses if found.equalized is None else found.equalized
+        masses = np.empty((self.n, len(fit.family)), dtype=self.objects.dtype)
+        masses[self.pairs.fitted] = fit.masses if fit.equalized is None else fit.equalized
         rows = self.distinct.rows
         masses[rows] = masses[self.distinct.first[rows]]
         others = np.setdiff1d(np.arange(self.n), rows)
         if len(others):
             values = self._values(others)
-            stored = sparse.issparse(values)
-            masses[others] = model.masses_of_stored(values, others) if stored else model.masses(values, self.apply)
+            is_sparse = sparse.issparse(values)
+            masses[others] = model.masses_of_sparse(values, others) if is_sparse else model.masses(values, self.apply)
         return masses
 
     def _values(self, which: np.ndarray | slice) -> Any:
-        """Return some of the objects as a model takes them; all of them where they are, some in memory."""
+        """Return some objects in the form that models accept; a slice of a tensor stays on its device."""
         if isinstance(self.objects, SparseSource):
             pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=bool(self.params.symmetrize))
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -679,122 +671,118 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return values[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
-        """Let in the constraints of objects that were not fitted: of weight zero, or beyond ``MAX_REFERENCES``."""
+        """Apply the constraints of objects that were not fitted: weight zero, or more than ``MAX_REFERENCES``."""
         order, links = self.distinct.order, self.links
         outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):
-            raise InvalidInputError(
-                "constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix"
-            )
+            raise InvalidInputError("constraints on objects with sample_weight 0 are not supported for a sparse X")
         conflict, known = np.array(model.family.conflict), model.reference_masses
         H = projection_hessian(known, conflict, model.counts)
-        terms = wanted_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)
+        terms = linear_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)
         blocks = row_blocks(len(outside), 1024, most=None)
         linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
         problem = self.pairs.problem_at(self.scale.position)
         weight = problem.total * self.link_share * self.params.xi / (2 * len(links))
-        everyone = masses.astype(float)
+        settled = masses.astype(float)
         settle_links(
-            H, linear, outside, everyone, links.indptr, links.indices, weight * links.signs, link_form(model.family),
+            H, linear, outside, settled, links.indptr, links.indices, weight * links.signs, link_form(model.family),
             *_SETTLING,
         )  # fmt: skip
-        masses[outside] = everyone[outside]
+        masses[outside] = settled[outside]
 
 
 # ---- the estimator --------------------------------------------------------------------------------------------------
 
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
-    """Evidential clustering of dissimilarities: the more two objects differ, the more their masses conflict.
+    """Evidential clustering of dissimilarities: the more two objects differ, the larger the conflict of their masses.
 
-    Finds masses m_1, ..., m_n over sets of clusters whose degrees of conflict kappa_ij (one minus the plausibility
-    that i and j are in the same cluster) match the dissimilarities:
+    The masses m_1, ..., m_n over sets of clusters are computed such that their degrees of conflict kappa_ij (one minus
+    the plausibility that i and j are in the same cluster) match the dissimilarities:
 
         minimise  sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta = 1 - exp(-gamma d^2),
 
-    with gamma such that delta = 0.95 at the dissimilarity ``d0``. No metric axioms are needed. With must-link and
-    cannot-link ``constraints`` a penalty is added (CEVCLUS).
+    with gamma such that delta = 0.95 at the dissimilarity ``d0``. The dissimilarities need not be a metric. With
+    must-link and cannot-link ``constraints`` a penalty is added (CEVCLUS).
 
-    Given the masses of the others, those of an object are a convex quadratic program, which is solved exactly for one
-    object after the other. From the fourth sweep on they move beyond their optimum, up to 1.75 times as far
-    (over-relaxation): less than twice as far, a convex quadratic is not above where it started, so the objective still
-    never rises. After every fourth sweep all masses are carried on along the last sweeps while the objective falls.
+    The masses of one object, given the others, solve a convex quadratic program. Each sweep solves it exactly for one
+    object after the other. From the fourth sweep on, the masses are moved beyond the solution, by a factor of up to
+    1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth sweep all masses
+    are extrapolated along the last sweeps while the objective decreases.
 
-    With ``focal_sets="auto"`` this finds the clusters; how plausible each is for an object is then read off at a scale
-    of the objects themselves, by how near it is to the members of the clusters. An object nearly as near to a second
-    cluster, a neighbor of the first, gets mass on the two; one far from everybody gets mass on the empty set.
+    With ``focal_sets="auto"`` this finds the clusters. The plausibility of each cluster for an object is then computed
+    at a local scale from the distances to the members of the clusters. An object that is almost as near to a second,
+    neighboring cluster gets mass on the pair; an object far from all others gets mass on the empty set.
 
-    Which pairs are looked at is up to ``sampling``: all of them (EVCLUS), ``n_partners`` random partners of each object
-    (k-EVCLUS), or all pairs of a few landmark objects, to which all others are then compared, at a cost linear in the
-    number of objects and with little memory.
+    ``sampling`` selects the pairs: all of them (EVCLUS), ``n_partners`` random partners of each object (k-EVCLUS), or
+    all pairs of a few landmarks, with which all other objects are compared. The cost is then linear in the number of
+    objects.
 
-    Objects with equal attributes are one object, which counts as much as they do together, and what is drawn at random
-    is drawn along an order of the objects that does not depend on the rows (along a line through the attributes, or by
-    the sums of the dissimilarities): permuting the rows permutes the result, and repeating a row does what a weight
-    does. In a matrix, which says nothing about attributes, an object at dissimilarity zero from others gets in the end
-    the masses among theirs that suit it best. The same rules give new objects that are old ones the masses of these,
-    so that `predict_mass` agrees with the fit. It jumps there: an object just beside is judged by what it is compared
-    with, in which the old one had a say of its own. Constraints may tell equal objects apart, so with them every
-    object keeps its own. A sparse matrix is taken as it is.
+    Objects with equal features are merged into one object with the sum of their weights, and random choices do not
+    depend on the order of the rows. So a permutation of the rows permutes the result, and repeating a row is
+    equivalent to a weight. In a matrix of dissimilarities, an object at dissimilarity zero from others finally gets the
+    masses among theirs that fit it best. New objects that are equal to training objects get the same masses, so
+    `predict_mass` agrees with the fit. With constraints, which may separate equal objects, objects are not merged.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        "auto": the number with the best support by several criteria (see
+        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may have mass. "auto": single clusters are found first; then masses on the empty set and
+        on pairs of neighboring clusters (with no third cluster between them) are added, for fixed clusters.
+        "simple", "pairs" and "full" are fitted directly. "selected": single clusters first, then the pairs of mutually
+        nearest clusters are added and fitted.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing cells) or "precomputed": X is then a square matrix of dissimilarities, or a SciPy
-        sparse matrix that holds sampled pairs only (stored zeros count as dissimilarities of zero).
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
+        categories and missing values) or "precomputed": X is then a square matrix of dissimilarities, or a SciPy
+        sparse matrix of some pairs (stored zeros are dissimilarities of zero).
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of raising an error.
     d0 : float > 0 or "auto", default="auto"
-        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at
-        several scales, and the one is taken whose clusters explain the data best, as round Gaussians (``scale_`` says
-        what was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is
-        found on half of them first.
+        Dissimilarity at which two objects are almost certainly in different clusters. "auto": clusters are found at
+        several candidate scales, and the scale whose clusters have the largest likelihood, as spherical Gaussians, is
+        selected (``scale_`` contains the trials). The starts are divided among the scales; with landmarks, the scale
+        is selected on half of them first.
     d0_quantile : float in (0, 1], optional
-        Quantile of the dissimilarities to take instead.
+        Quantile of the dissimilarities to use as ``d0``.
     xi : float >= 0, default=0.5
-        Weight of the constraints. They enter in three stages, 0, 0.05 and ``xi``, each starting from the one before.
+        Weight of the constraints. They are added in three stages with weights 0, 0.05 and ``xi``.
     convention : {"program", "paper"}, default="program"
-        The published formula divides ``xi`` by twice the number of constraints; the published program, and with it
-        the published results, gives the constraints four times that weight. "program" reproduces the results.
+        The published formula divides ``xi`` by twice the number of constraints; the published program, and so the
+        published results, gives the constraints four times that weight. "program" reproduces the results.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
-        "auto": all pairs up to 1,000 objects, landmarks beyond.
+        "auto": all pairs up to 1,000 objects, landmarks for more.
     n_partners : int, default=100
-        Random partners of each object for ``sampling="random"``.
+        Number of random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
         "auto": 600, or 30 per cluster if that is more.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
+        Missing values (NaN) with the metrics "euclidean", "sqeuclidean" and "gower". "refuse": raise an error.
+        "partial": compare two objects by the features known for both, and add the mean difference within clusters
+        for each missing value; objects with more missing values get more doubt. A row that contains only NaN is an
+        error. ("gower" always accepts missing values; without "partial" it uses the mean over the known features.)
+        See ``docs/missing.md`` for when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
-        "medoids": from objects far from each other. "belief-peaks": from the clusters found by `BeliefPeaks`, which
-        knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
-        ``n_init``.
+        "medoids": objects far from each other. "belief-peaks" or a `BeliefPeaks` object: the clusters that it finds,
+        without weights. A deterministic start is used once, for any value of ``n_init``.
     n_init : int, default=5
-        Starts; the smallest objective is kept. Medoids that make the same partition but for a few objects count as
-        one start.
+        Number of starts; the smallest objective is kept. Medoids with almost the same partition count as one start.
     max_iter : int, default=1000
-        Sweeps over the objects.
+        Maximum number of sweeps over the objects.
     tol : float, default=1e-7
-        The descent ends when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it. The papers use
-        1e-5; starts compete at that precision and the best one goes on to ``tol`` (with landmarks: 1e-3, then 1e-5).
+        The descent ends when e_t = (e_{t-1} + relative change of the objective) / 2 is below ``tol``. Starts are
+        compared at 1e-5, the value in the papers, and the best one continues to ``tol`` (with landmarks: 1e-2, then
+        1e-5).
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: two clusters form a pair if each is among this many nearest clusters of the
+        other.
     device : str, default="cpu"
-        Where objects are compared with landmarks; "cuda" is a GPU (needs torch and ``metric="euclidean"``).
+        Device on which objects are compared with landmarks; "cuda" is a GPU (requires torch and
+        ``metric="euclidean"``).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -806,33 +794,31 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     landmark_indices_ : ndarray
-        Positions of the objects that new ones are compared with, in increasing order; of equal objects the first.
+        Indices of the objects with which new objects are compared, in increasing order; the first of equal objects.
     sampling_ : str
-        What "auto" chose.
+        Value of ``sampling`` that was used.
     d0_ : float
     scale_ : Scale or None
-        Which scales were tried for ``d0="auto"``, with the log-likelihood of their clusters, and the best.
+        Trials for ``d0="auto"``, with the log-likelihood of their clusters, and the best one.
     stress_, loss_ : float
-        Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 50,000 random pairs. Two rows with equal attributes are a pair, too,
-        at dissimilarity zero: its conflict is that of their masses with themselves. With ``focal_sets="auto"``, of the
-        clusters before doubt was read off.
+        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 and by the number of pairs. For more
+        than 1,000 objects they are estimated from 50,000 random pairs. Two equal rows are a pair at dissimilarity zero.
+        With ``focal_sets="auto"`` they describe the masses before doubt was added.
     focal_sets_ : FocalSets
     objective_ : float
-        What the descent minimised: stress plus penalty over the pairs that were fitted. These are pairs of different
-        objects, each counted as often as the product of their weights or repetitions; with landmarks those of the
-        landmarks, before they are refined with the help of other objects.
+        Final value of the objective: stress plus penalty over the fitted pairs of distinct objects, weighted by the
+        product of their weights or repetitions. With landmarks, over the pairs of landmarks before their refinement.
     history_ : ndarray
-        Objective after every sweep; with constraints, of their last stage. The last value is that of the final masses:
-        where objects at dissimilarity zero in a matrix have been given equal ones, it may be above the one before.
+        Objective after every sweep; with constraints, of the last stage. The last value belongs to the final masses.
+        It can be larger than the previous one if objects at dissimilarity zero in a matrix were given equal masses.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks.
+        Indices of the rows in the sample, if X is given in blocks.
 
     References
     ----------
@@ -931,16 +917,16 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): landmarks are
-            then drawn over all of them, and the masses of all objects are lazy. It may be a tensor of torch
-            (``docs/scale.md``), with ``metric="euclidean"``: objects are then compared where it is.
+            Data of type float32 keep their precision, and pandas tables their index. X may be given in blocks
+            (``docs/blocks.md``): landmarks are drawn from all blocks, and the masses are computed lazily. It may be a
+            torch tensor (``docs/scale.md``) with ``metric="euclidean"``: computations run on its device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            A pair of objects counts as much as the product of their weights; an object of weight zero is left out and
-            gets masses as new objects do. Landmarks are drawn in proportion to the weights. Weights act as
-            repetitions of the row.
+            The weight of a pair is the product of the weights of its objects. A weight is equivalent to repeating the
+            row. Landmarks are drawn in proportion to the weights. Objects with weight zero are not fitted and get
+            masses like new objects.
         constraints : Constraints, optional
-            Pairs of objects known to be in the same cluster, or in different ones.
+            Pairs of objects known to be in the same cluster, or in different clusters.
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
@@ -963,7 +949,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
-            raise InvalidInputError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
+            raise InvalidParameterError("n_clusters", "an integer for a sparse matrix X", self.n_clusters)
         return values.in_memory() if isinstance(values, TensorSource) else values
 
     def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> EvclusMethod:
@@ -971,22 +957,26 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             from dempster.data.device import torch_on
 
             if self.metric != "euclidean":
-                raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")
+                raise InvalidParameterError("device", f"'cpu' for metric={self.metric!r}", self.device)
             torch_on(self.device)
         if sample.blocks is not None and not sample.blocks.are_in_memory and self.sampling in ("all", "random"):
-            expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} objects in blocks"
+            expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} rows in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)
         return EvclusMethod(self, sample, request)
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
+        """Return the families; "auto" includes the frame.
+
+        Without the frame, objects between clusters would pull them together at a large scale.
+        """
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._resolve_families(n_clusters)
         if len(families.first) > _MAX_SETS:
-            raise InvalidInputError(
-                f"focal_sets must hold at most {_MAX_SETS} sets, got {len(families.first):,}: every sweep solves a "
-                "quadratic program of as many unknowns for each object; take 'simple', 'pairs' or 'selected'"
+            raise InvalidParameterError(
+                "focal_sets",
+                must=f"contain at most {_MAX_SETS} sets, got {len(families.first):,}; "
+                "use 'simple', 'pairs' or 'selected'",
             )
         return families
 
@@ -998,15 +988,15 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return {"d0": method.scale.reasons()} if len(method.scale.trials) > 1 else {}
 
     def _fitted_attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
-        found = method.assess(model, self.credal_partition_.masses)
+        assessment = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": method.scale.best.d0,
             "scale_": method.scale if len(method.scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
             "landmark_indices_": method.training.original_positions(np.sort(method.pairs.references)),
-            "stress_": found.stress,
-            "loss_": found.loss,
-            "_shepard": found.shepard,
+            "stress_": assessment.stress,
+            "loss_": assessment.loss,
+            "_shepard": assessment.shepard,
         }
 
     def __sklearn_tags__(self) -> Any:
