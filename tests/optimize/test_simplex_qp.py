@@ -294,7 +294,7 @@ def test_cap_on_iterations_is_kept_and_told():
     rng = np.random.default_rng(10)
     H, g = random_problem(rng, "attainable", 30)
     start = np.eye(30)[3]
-    with pytest.warns(ConvergenceWarning, match="1 of 1 quadratic programs met the cap"):
+    with pytest.warns(ConvergenceWarning, match="reached max_iter"):
         x = solve_simplex_qp(H, g, start, max_iter=3)
     assert_feasible(x)
     assert objective(H, g, x) <= objective(H, g, start)
@@ -455,7 +455,7 @@ def test_other_doors_name_what_is_wrong():
         solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5))
     with pytest.raises(ValueError, match="n_jobs"):
         solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0)
-    with pytest.raises(ValueError, match="h must hold at least one number and none below zero"):
+    with pytest.raises(ValueError, match="h must contain"):
         solve_diagonal([1.0, -1.0], [0.0, 0.0])
     with pytest.raises(ValueError, match=r"g must have shape \(2,\), got \(3,\)"):
         solve_diagonal([1.0, 1.0], [0.0, 0.0, 0.0])

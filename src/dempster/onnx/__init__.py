@@ -1,4 +1,4 @@
-"""Fitted models as ONNX graphs, which other programs run."""
+"""Export of fitted models to ONNX."""
 
 from dempster.onnx.export import to_onnx
 

@@ -1,4 +1,4 @@
-"""Which clusterers can be written as ONNX graphs, and how each makes masses of attributes."""
+"""Export of clusterers to ONNX."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
 from dempster.cluster.ecm import ECM, PrototypeModel
 from dempster.cluster.egmm import EGMM
-from dempster.cluster.evclus._model import DoubtModel, EvclusModel
+from dempster.cluster.evclus._model import DoubtModel
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
@@ -25,10 +25,10 @@ from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
     GraphOperations,
     Value,
-    centred,
-    concatenated,
-    masses_of_known,
+    center_rows,
+    concatenate,
     minimum,
+    replace_known_masses,
     softplus,
     squared_distances,
     take,
@@ -38,7 +38,7 @@ from dempster.optimize.projection import linear_image, projection_hessian
 
 
 def dense_layers(inputs: Value, layers: list[tuple[np.ndarray, np.ndarray]]) -> Value:
-    """(n, f) scores at the end of rectified linear layers."""
+    """Return the (n, f) scores of rectified linear layers."""
     for matrix, biases in layers[:-1]:
         inputs = (inputs @ matrix + biases).relu()
     matrix, biases = layers[-1]
@@ -46,15 +46,9 @@ def dense_layers(inputs: Value, layers: list[tuple[np.ndarray, np.ndarray]]) -> 
 
 
 def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None) -> Value:
-    """(n, f) masses: the softmax of the scores, of which the outlier unit gives a share to the empty set.
+    """Return the (n, f) masses: a softmax, and the share of the outlier unit on the empty set.
 
-    Parameters
-    ----------
-    scores : Value
-    layer : MassLayer
-    n_sets : int
-    unit : (coefficients, decision) or None
-        The two coefficients of the outlier unit, and (n, 1) values of the detector.
+    ``unit`` contains the two coefficients of the outlier unit and the (n, 1) decision values, if there is one.
     """
     masses = scores.softmax()
     if unit is None:
@@ -65,67 +59,58 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
 
-_RIDGE = 1e-12  # of the Hessian, which may be singular
-_ENTER = 1e-9  # relative size of a promise that lets a variable enter
+_RIDGE = 1e-12  # relative; the Hessian may be singular
+_ENTER = 1e-9  # relative size of a negative gradient for which a variable enters
 _FAR = 1e300
 
 
 def matched_masses(
     squares: Value, masses: np.ndarray, conflict: np.ndarray, gamma: float, weights: np.ndarray | None
 ) -> Value:
-    """(n, f) masses from (n, r) squared distances to references of these masses, in double precision.
+    """Return the masses whose conflicts with references match 1 - exp(-gamma d^2), in double precision.
 
-    Parameters
-    ----------
-    squares : Value
-        In double precision.
-    masses : (r, f) array
-    conflict : (f, f) array
-    gamma : float
-        Conflicts wanted are 1 - exp(-gamma d^2).
-    weights : (r,) array or None
-        Of the references.
+    ``squares`` contains the (n, r) squared distances to references with these masses and weights.
     """
     H = projection_hessian(masses, conflict, weights)
-    wanted = 1 - (squares * -gamma).exp()
-    linear = wanted @ linear_image(masses, conflict, weights)
+    delta = 1 - (squares * -gamma).exp()
+    linear = delta @ linear_image(masses, conflict, weights)
     scale = float(np.abs(H).max()) or 1.0
     return simplex_minimisers(H / scale, linear / scale)
 
 
 def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
-    """(n, f) minimisers of x'Hx / 2 + g'x on the simplex, for every row g."""
+    """Minimise x'Hx / 2 + g'x on the simplex for every row g, by an active set method."""
     f = len(H)
     H = H + _RIDGE * np.eye(f) * max(float(np.diag(H).max()), np.finfo(float).tiny)
-    vertex = (linear + np.diag(H) / 2).argmin()  # the best one, to start from
+    vertex = (linear + np.diag(H) / 2).argmin()  # starting point
     corners, changes = _tableaus(H)
-    right = concatenated(-linear, linear.columns([0]) * 0 + 1).reshape(0, f + 1, 1)
-    tableau = concatenated(take(corners, vertex, np.float64), take(changes, vertex, np.float64) @ right, axis=2)
+    right = concatenate(-linear, linear.columns([0]) * 0 + 1).reshape(0, f + 1, 1)
+    tableau = concatenate(take(corners, vertex, np.float64), take(changes, vertex, np.float64) @ right, axis=2)
     point = take(np.eye(f), vertex, np.float64)
     size = linear.abs().max() + np.abs(H).max()
 
     def step(tableau: Value, point: Value, passive: Value) -> tuple[Value, ...]:
         last = tableau.columns([f + 1], axis=2).reshape(0, f + 1).columns(np.arange(f))
         best = last * passive
-        # towards the best point, up to where the first variable becomes zero: it leaves
-        way = where(best < 0, point / (point - best), _FAR)
-        share = minimum(way.min(), 1.0)
+        # Move to the minimiser on the face, or to the point where the first variable becomes zero and leaves.
+        limit = where(best < 0, point / (point - best), _FAR)
+        share = minimum(limit.min(), 1.0)
         cut = share < 1
         point = (point + share * (best - point)).relu()
-        promise = where(passive > 0.5, -_FAR, last)
-        moves = cut | (promise.max() > _ENTER * size)
-        which = where(cut.flat(), way.argmin(), promise.argmax())
+        decrease = where(passive > 0.5, -_FAR, last)
+        moves = cut | (decrease.max() > _ENTER * size)
+        which = where(cut.flat(), limit.argmin(), decrease.argmax())
         passive = where(moves, (passive - take(np.eye(f), which, np.float64)).abs(), passive)
-        tableau = where(moves.reshape(0, 1, 1), _exchanged(tableau, which, f + 1), tableau)
-        going_on = moves.astype(np.int64).sum(axis=0).reshape() > 0
-        return going_on, tableau, point, passive
+        tableau = where(moves.reshape(0, 1, 1), _exchange(tableau, which, f + 1), tableau)
+        continues = moves.astype(np.int64).sum(axis=0).reshape() > 0
+        return continues, tableau, point, passive
 
     _, point, _ = linear.graph.loop(step, (tableau, point, point), 20 * f + 20)
     return point / point.sum()
 
 
-def _exchanged(tableau: Value, which: Value, m: int) -> Value:
-    """(n, m, m + 1) tableaus after a variable of each has entered or left."""
+def _exchange(tableau: Value, which: Value, m: int) -> Value:
+    """Return the (n, m, m + 1) tableaus after one variable of each has entered or left."""
     unit = take(np.eye(m, m + 1), which, np.float64)
     across, down = unit.reshape(0, 1, m + 1), unit.columns(np.arange(m)).reshape(0, m, 1)
     column = tableau @ unit.reshape(0, m + 1, 1)
@@ -135,8 +120,7 @@ def _exchanged(tableau: Value, which: Value, m: int) -> Value:
 
 
 def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(f, m, m) tableaus where one variable is passive, and (f, m, m) matrices that make the further column of the
-    right-hand sides."""
+    """Return the (f, m, m) tableaus of the vertices, and (f, m, m) matrices for their right-hand sides."""
     f = len(H)
     K = np.ones((f + 1, f + 1))
     K[:f, :f], K[f, f] = H, 0
@@ -154,11 +138,13 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prototype_masses(X: Value, arguments: tuple, step: MassStep, n_features: int) -> Value:
-    """(n, f) masses of objects. Coordinates of the barycentres beyond the attributes are what they are lifted by
-    (`prototypes._lifted`)."""
-    barycentres, metrics, *mass_arguments = arguments
-    places, lifts = barycentres[:n_features].T, barycentres[n_features:]
-    costs = squared_distances(X, places) if metrics is None else _adaptive_costs(X, places, np.moveaxis(metrics, 2, 0))
+    """Return the (n, f) masses from distances to barycenters.
+
+    Barycenters may have more coordinates than there are features (`dempster.cluster._lifted`).
+    """
+    barycenters, metrics, *mass_arguments = arguments
+    points, lifts = barycenters[:n_features].T, barycenters[n_features:]
+    costs = squared_distances(X, points) if metrics is None else _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
@@ -166,20 +152,20 @@ def prototype_masses(X: Value, arguments: tuple, step: MassStep, n_features: int
     if empty_column < 0:
         return (shares / shares.sum()).columns(np.argsort(columns))
     total = shares.sum() + empty
-    return (concatenated(shares, empty) / total).columns(np.argsort(np.append(columns, empty_column)))
+    return (concatenate(shares, empty) / total).columns(np.argsort(np.append(columns, empty_column)))
 
 
-def _adaptive_costs(X: Value, places: np.ndarray, metrics: np.ndarray) -> Value:
-    """(n, g) squared distances to places, each in a metric of its own: those after a map L with L L' = metric."""
-    g, p = places.shape
-    middle = places.mean(axis=0)
+def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
+    """Return the (n, g) squared distances to points, each with its own metric L L'."""
+    g, p = points.shape
+    middle = points.mean(axis=0)
     maps = np.linalg.cholesky(metrics)
-    gaps = centred(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
-    gaps = gaps - np.einsum("jd,jde->je", places - middle, maps).ravel()
+    gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
+    gaps = gaps - np.einsum("jd,jde->je", points - middle, maps).ravel()
     return (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
 
 
-def _of_prototypes(estimator: Any, X: Value) -> Value:
+def _export_prototypes(estimator: Any, X: Value) -> Value:
     return _prototypes(estimator._model, X, estimator.n_features_in_)
 
 
@@ -187,75 +173,66 @@ def _prototypes(model: PrototypeModel, X: Value, n_features: int) -> Value:
     return prototype_masses(X, model.kernel_arguments(np.dtype(float)), model.step, n_features)
 
 
-def _of_linked_prototypes(estimator: CECM, X: Value) -> Value:
-    """Objects with the attributes of a linked one have its masses."""
+def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     model: Any = estimator._model
     masses = _prototypes(model.prototypes, X, estimator.n_features_in_)
     if len(model.linked) == 0:
         return masses
     points = _points(model.linked, X)
-    return masses_of_known(masses, X, squared_distances(X, points), points, model.linked_masses)
+    return replace_known_masses(masses, X, squared_distances(X, points), points, model.linked_masses)
 
 
-def _of_mixture(estimator: EGMM, X: Value) -> Value:
+def _export_mixture(estimator: EGMM, X: Value) -> Value:
     model = estimator._model
-    objects = X.double()  # exponents may be large
+    objects = X.double()  # Exponents may be large.
     _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
-    found = logs.softmax().astype(X.dtype)
+    masses = logs.softmax().astype(X.dtype)
     if model.doubtful is not None:
-        return doubtful_masses(GraphOperations(found), found, model.doubtful)
+        return doubtful_masses(GraphOperations(masses), masses, model.doubtful)
     columns = np.flatnonzero(model.components.cardinality > 0)
     if len(columns) == len(model.components):
-        return found
-    return found @ np.eye(len(model.components))[columns]
+        return masses
+    return masses @ np.eye(len(model.components))[columns]
 
 
-def _of_references(estimator: EVCLUS, X: Value) -> Value:
+def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
         raise InvalidInputError(f"EVCLUS can be exported with metric='euclidean', got {shown(metric)}")
     if not source.is_euclidean:
-        raise InvalidInputError("EVCLUS can be exported if no cell of its landmarks is missing; some are")
+        raise InvalidInputError("EVCLUS can be exported only if its landmarks contain no missing values")
     points = _points(model.references, X)
     if isinstance(model, DoubtModel):
         squares = squared_distances(X, points)
-        found = _doubtful(model, squares)
-    else:  # a quadratic program magnifies what single precision loses
+        operations, around = GraphOperations(squares), model.surroundings
+        affinity = around.affinity(model.labels, model.family.n_clusters)
+        contour, outlying = cluster_contour(operations, squares, around, affinity)
+        masses = doubtful_masses(operations, contour, model.family, outlying)
+    else:  # The quadratic program amplifies rounding errors of single precision.
         squares = squared_distances(X.double(), source.objects)
-        found = _matched(model, squares).astype(X.dtype)
-    return masses_of_known(found, X, squares, points, model.reference_masses)
+        conflict = np.array(model.family.conflict)
+        matched = matched_masses(squares, model.reference_masses, conflict, decay(model.d0), model.counts)
+        masses = matched.astype(X.dtype)
+    return replace_known_masses(masses, X, squares, points, model.reference_masses)
 
 
 def _points(references: References, X: Value) -> np.ndarray:
-    """Attributes of references, with the digits of new objects, so that equal ones are equal."""
+    """Return the rows of references in the precision of X, so that equal rows are equal."""
     assert references.source is not None
     return references.source.objects.astype(X.dtype)
 
 
-def _doubtful(model: DoubtModel, squares: Value) -> Value:
-    around = model.surroundings
-    operations = GraphOperations(squares)
-    affinity = around.affinity(model.labels, model.family.n_clusters)
-    found, outlying = cluster_contour(operations, squares, around, affinity)
-    return doubtful_masses(operations, found, model.family, outlying)
-
-
-def _matched(model: EvclusModel, squares: Value) -> Value:
-    conflict = np.array(model.family.conflict)
-    return matched_masses(squares, model.reference_masses, conflict, decay(model.d0), model.counts)
-
-
-def _of_network(estimator: NNEVCLUS, X: Value) -> Value:
+def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     model = estimator._model
     preparation, network = model.preparation, model.network
-    exact = centred(X.double(), preparation.mean, preparation.scale)
+    exact = center_rows(X.double(), preparation.mean, preparation.scale)
     inputs, unit = exact.astype(X.dtype), None
     if preparation.detector is not None:
         from dempster.onnx.layers import decision_values
 
-        # sums of many terms of both signs, of which a steep function is taken
+        # The sums have terms of both signs, and a steep function follows, so they need double precision.
         rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
         decision = decision_values(preparation.detector, rows) / preparation.detector_scale
         unit = _outlier_coefficients(network), decision
@@ -265,7 +242,7 @@ def _of_network(estimator: NNEVCLUS, X: Value) -> Value:
 
 
 def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value, MassLayer]:
-    """Scores of the sets, and the layer that makes masses of them."""
+    """Return the scores of the sets, and the mass layer."""
     if isinstance(network, FeedForward):
         return dense_layers(inputs, network.matrices()), network.layer
     from dempster.onnx.layers import network_outputs
@@ -284,9 +261,9 @@ def _outlier_coefficients(network: Any) -> np.ndarray:
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
-    **dict.fromkeys((BPEC, CCM, ECM), _of_prototypes),
-    CECM: _of_linked_prototypes,
-    EGMM: _of_mixture,
-    EVCLUS: _of_references,
-    NNEVCLUS: _of_network,
+    **dict.fromkeys((BPEC, CCM, ECM), _export_prototypes),
+    CECM: _export_linked_prototypes,
+    EGMM: _export_mixture,
+    EVCLUS: _export_references,
+    NNEVCLUS: _export_network,
 }

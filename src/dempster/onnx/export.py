@@ -1,4 +1,4 @@
-"""Fitted estimators as ONNX models."""
+"""Export of fitted estimators to ONNX."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, MissingExtraError
+from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._validation import check_choice
 from dempster.io.atomic import as_path, atomic_write
-from dempster.onnx.graph import Graph, Value, centred
+from dempster.onnx.graph import Graph, Value, center_rows
 
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32") -> Any:
-    """A fitted estimator as an ONNX model, which other programs and languages run without Python.
+    """Export a fitted estimator as an ONNX model, which runs without Python.
 
-    The model takes ``X``, a table of any number of rows, and gives ``masses``, those of `predict_mass` with a column
-    for each focal set, and ``labels``, the cluster or class of each row as `predict` finds it, numbered from 0. Its
-    metadata say what the columns and numbers stand for (``docs/files.md``). Needs ``dempster[onnx]``.
+    The input of the model is ``X``, a table with any number of rows. The outputs are ``masses``, the result of
+    `predict_mass` with one column per focal set, and ``labels``, the cluster or class of each row as in `predict`,
+    numbered from 0. The metadata describe the columns and numbers (``docs/files.md``). Requires ``dempster[onnx]``.
 
     Parameters
     ----------
     estimator : estimator, Pipeline or TableModel
         A fitted `ECM`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`, `EKNNClassifier`,
         `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`; a pipeline of
-        scikit-learn that ends with one, after scalers or principal components; or a
-        `TableModel` of one, whose standardisation is part of the model.
+        scikit-learn with scalers or principal components and one of these as the last step; or a `TableModel` of one,
+        whose standardisation is included.
     path : path, optional
-        A file to write, whole or not at all, with the extension ``.onnx``.
+        File to write, with the extension ``.onnx``. It is written atomically.
     dtype : {"float32", "float64"}, default="float32"
-        Of ``X`` and ``masses``.
+        Type of ``X`` and ``masses``.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     Raises
     ------
     TypeError, ValueError
-        It is of a class, or has settings, that cannot be exported; the message says what can.
+        The estimator has a class or parameters that cannot be exported.
     ImportError
         The extra ``dempster[onnx]`` is not installed.
 
@@ -86,23 +86,23 @@ def _check_fitted(estimator: Any) -> None:
 
 
 def _masses(model: Any, X: Value) -> tuple[Value, Any]:
-    """Return masses, and the estimator that they come from, after what a pipeline or a preparation does first."""
+    """Return the masses and the final estimator of a pipeline or table model."""
     if _is_pipeline(model):
-        from dempster.onnx.layers import transformed
+        from dempster.onnx.layers import apply_steps
 
-        return _masses(model[-1], transformed(model.steps[:-1], X))
+        return _masses(model[-1], apply_steps(model.steps[:-1], X))
     if _is_table_model(model):
         return _masses(model.estimator, _prepared(model.preparation, X))
     return _exporter(model)(model, X), model
 
 
 def _is_pipeline(model: Any) -> bool:
-    """Return whether it is a pipeline of scikit-learn, without importing that."""
+    """Return whether a model is a pipeline of scikit-learn, without importing sklearn.pipeline."""
     return (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline")
 
 
 def _is_table_model(model: Any) -> bool:
-    """Return whether it has an estimator and a preparation, as a `TableModel` has, which is above this package."""
+    """Return whether a model is like a `TableModel`, whose package this one must not import."""
     return hasattr(model, "estimator") and hasattr(model, "preparation")
 
 
@@ -111,10 +111,10 @@ def _prepared(preparation: Any, X: Value) -> Value:
         return X
     if preparation.categories:
         raise InvalidInputError(
-            "a model can be exported if its columns hold numbers, but "
-            f"{preparation.categories[0]!r} is one of categories"
+            "a model can be exported only if all its columns are numeric; "
+            f"{preparation.categories[0]!r} contains categories"
         )
-    return centred(X, preparation.center, preparation.scale) if preparation.is_scaled else X
+    return center_rows(X, preparation.center, preparation.scale) if preparation.is_scaled else X
 
 
 def _exporter(model: Any) -> Callable[[Any, Value], Value]:
@@ -124,16 +124,14 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
     exporter = next((table[type(model)] for table in tables if type(model) in table), None)
     if exporter is None:
         names = [name for table in tables for name in sorted(kind.__name__ for kind in table)]
-        raise InvalidInputError(
-            f"estimator must be one of {', '.join(names)}, or a Pipeline or TableModel of one, got "
-            f"{type(model).__name__}"
-        )
+        expected = f"one of {', '.join(names)}, or a Pipeline or TableModel of one, got {type(model).__name__}"
+        raise InvalidParameterError("estimator", expected)
     _check_fitted(model)
     return exporter
 
 
 def _label_shares(estimator: Any) -> np.ndarray:
-    """(f, c) what the mass of each set adds to the score of each label; the largest score is the label predicted."""
+    """Return the (f, c) contributions of the masses to the score of each label; the largest score is predicted."""
     family = estimator.focal_sets_
     inside = family.membership.astype(float)
     is_pignistic = getattr(estimator, "_probability", "plausibility") != "plausibility"
@@ -141,10 +139,10 @@ def _label_shares(estimator: Any) -> np.ndarray:
 
 
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
-    """Return the shape of an object that a model takes, and the names of its attributes if they have some."""
+    """Return the shape of a row of X, and the names of the features if they have names."""
     if _is_pipeline(model):
         if len(model.steps) == 0:
-            raise InvalidInputError("estimator must be a pipeline with at least one step, got one without")
+            raise InvalidParameterError("estimator", must="have at least one step, got an empty pipeline")
         first = next(step for _, step in model.steps if step is not None and step != "passthrough")
         _check_fitted(first)
         return _attributes(first)
@@ -155,13 +153,13 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     if not hasattr(model, "n_features_in_"):
         _exporter(model)
     names = getattr(model, "feature_names_in_", None)
-    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # of a network, which may take images
+    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # of a network, whose rows may be images
     shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
     return shape, None if names is None else [str(name) for name in names]
 
 
 def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
-    """Describe what the columns and numbers of a model stand for."""
+    """Return the metadata of the exported model."""
     from dempster import __version__
 
     family = estimator.focal_sets_

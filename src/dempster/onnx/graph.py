@@ -1,7 +1,7 @@
-"""Graphs of ONNX operators, built by formulas that read as those of NumPy do.
+"""ONNX graphs, built from expressions that look like NumPy code.
 
-A `Value` is what an operator gives. Rows are objects, and reductions over an axis keep it with length one, so that
-values of (n, 1) and (n, f) go together. Numbers and arrays beside a value become constants of its type.
+A `Value` is the output of an operator. Rows are samples, and reductions keep the reduced axis with length one, so that
+values of shape (n, 1) and (n, f) can be combined. Numbers and arrays in an expression become constants.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    *("OPSET", "Graph", "GraphOperations", "Value", "concatenated", "maximum", "minimum", "take", "where"),
-    *("centred", "squared_distances", "squares_of", "masses_of_known", "softplus"),
+    *("OPSET", "Graph", "GraphOperations", "Value", "concatenate", "maximum", "minimum", "take", "where"),
+    *("center_rows", "squared_distances", "squares_of", "replace_known_masses", "softplus"),
 ]
 
-OPSET = 18  # the first in which all reductions take their axes alike; runtimes know it since 2023
-_IR_VERSION = 8  # of the files that go with it
-_NEGLIGIBLE = 58 * math.log(2)  # powers of e from which on nothing is added, as in affinity.c
-_MAX_COLUMNS = 32  # beyond, a product of matrices takes the place of differences, attribute by attribute
+OPSET = 18  # first version in which all reductions take their axes in the same way; supported since 2023
+_IR_VERSION = 8  # file version of this opset
+_NEGLIGIBLE = 58 * math.log(2)  # exponents beyond which terms are zero, as in affinity.c
+_MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more features, distances are computed by matrix products.
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
 class Value:
-    """What an operator of a graph gives.
+    """Output of an operator of a graph."""
 
-    Attributes
-    ----------
-    graph : Graph
-    name : str
-    dtype : numpy.dtype
-    """
-
-    __array_ufunc__ = None  # arrays leave operators between them and a value to the value
+    __array_ufunc__ = None  # NumPy arrays leave binary operators to this class.
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype):
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -90,11 +83,11 @@ class Value:
         return self.graph.node("Or", self, other)
 
     def equals(self, other: Any) -> Value:
-        """Whether they are the same, cell by cell."""
+        """Compare elementwise."""
         return self._with("Equal", other, _TRUTH)
 
     def like(self, other: Any) -> Value:
-        """The other as a value of the same type."""
+        """Convert a number or an array to a constant of the same type."""
         return other if isinstance(other, Value) else self.graph.constant(other, self.dtype)
 
     def _with(self, kind: str, other: Any, dtype: np.dtype | None = None) -> Value:
@@ -121,22 +114,22 @@ class Value:
         return 1 / ((-self).exp() + 1)
 
     def softmax(self) -> Value:
-        """Divide exponentials of the columns by their sum; runtimes may compute their own in single precision."""
+        """Compute the softmax from its definition, because runtimes may use single precision for their own."""
         powers = (self - self.max()).exp()
         return powers / powers.sum()
 
     def cumsum(self, *, exclusive: bool = False) -> Value:
-        """Sums of the columns up to each, itself included unless ``exclusive``."""
+        """Compute cumulative sums over the columns; with ``exclusive``, without the current column."""
         return self.graph.node("CumSum", self, self.graph.constant(1, _INDEX), exclusive=int(exclusive))
 
     def astype(self, dtype: Any) -> Value:
-        wanted = np.dtype(dtype)
-        if wanted == self.dtype:
+        target = np.dtype(dtype)
+        if target == self.dtype:
             return self
-        return self.graph.node("Cast", self, dtype=wanted, to=self.graph.element_type(wanted))
+        return self.graph.node("Cast", self, dtype=target, to=self.graph.element_type(target))
 
     def double(self) -> Value:
-        """In double precision, for steps in which digits would be lost."""
+        """Convert to double precision."""
         return self.astype(_DOUBLE)
 
     # ---- rows and columns -------------------------------------------------------------------------------------------
@@ -154,53 +147,53 @@ class Value:
         return self.graph.node(kind, self, self.graph.constant([axis], _INDEX), keepdims=1)
 
     def argmax(self) -> Value:
-        """(n,) first column of the largest number of each row."""
+        """Return the (n,) first column with the largest value of each row."""
         return self.graph.node("ArgMax", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def argmin(self) -> Value:
-        """(n,) first column of the smallest number of each row."""
+        """Return the (n,) first column with the smallest value of each row."""
         return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def smallest(self, k: int) -> tuple[Value, Value]:
-        """(n, k) smallest numbers of each row, in order, and their columns; of equal ones the first.
+        """Return the (n, k) smallest values of each row in increasing order, and their columns.
 
-        One row is added and left out again: onnxruntime 1.30 ends the whole process where there is none.
+        A row is added and removed again, because onnxruntime 1.30 crashes on an empty table.
         """
         count, dtypes = self.graph.constant([k], _INDEX), [self.dtype, _INDEX]
         more = self.graph.node("Pad", self, self.graph.constant([0, 0, 1, 0], _INDEX))
-        values, columns = self.graph.nodes_of("TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
+        values, columns = self.graph.multi_node("TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
         return values._without_last_row(), columns._without_last_row()
 
     def _without_last_row(self) -> Value:
         return self.graph.node("Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0)))
 
     def columns(self, which: Any, axis: int = 1) -> Value:
-        """Some of the columns, in this order."""
+        """Select columns."""
         return self.graph.node("Gather", self, self.graph.constant(which, _INDEX), axis=axis)
 
     def at(self, places: Value) -> Value:
-        """(n, 1) the number of each row in one column, of (n, 1) columns."""
+        """Select one value from each row, by (n, 1) column indices."""
         return self.graph.node("GatherElements", self, places, axis=1)
 
     def split(self, n_columns: int) -> tuple[Value, ...]:
-        """(n, 1) the columns one by one."""
+        """Return the columns as (n, 1) values."""
         if n_columns == 1:
             return (self,)
-        return self.graph.nodes_of("Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns)
+        return self.graph.multi_node("Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns)
 
     def reshape(self, *shape: int) -> Value:
-        """In another shape; 0 keeps a length, -1 is what follows."""
+        """Change the shape; 0 keeps a length and -1 infers it."""
         return self.graph.node("Reshape", self, self.graph.constant(shape, _INDEX))
 
     def flat(self) -> Value:
-        """(n,) the only column."""
+        """Return an (n, 1) value with shape (n,)."""
         return self.reshape(-1)
 
 
 def where(condition: Value, yes: Any, no: Any) -> Value:
-    """One or the other, cell by cell; at least one of them is a value."""
-    known = yes if isinstance(yes, Value) else no
-    return known.graph.node("Where", condition, known.like(yes), known.like(no), dtype=known.dtype)
+    """Select elementwise; at least one of the alternatives is a `Value`."""
+    value = yes if isinstance(yes, Value) else no
+    return value.graph.node("Where", condition, value.like(yes), value.like(no), dtype=value.dtype)
 
 
 def maximum(value: Value, other: Any) -> Value:
@@ -211,18 +204,18 @@ def minimum(value: Value, other: Any) -> Value:
     return value.graph.node("Min", value, value.like(other))
 
 
-def concatenated(*values: Value, axis: int = 1) -> Value:
-    """Columns beside each other."""
+def concatenate(*values: Value, axis: int = 1) -> Value:
+    """Join values along an axis, by default the columns."""
     return values[0] if len(values) == 1 else values[0].graph.node("Concat", *values, axis=axis)
 
 
 def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
-    """Rows of a constant table."""
+    """Select rows of a constant table."""
     return rows.graph.node("Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0)
 
 
 class GraphOperations:
-    """The array namespace of `dempster.cluster._expressions` that records operators, in the type of a value."""
+    """Array namespace for `dempster.cluster._expressions` that adds operators to a graph."""
 
     minimum, maximum = staticmethod(minimum), staticmethod(maximum)
     power, min, cumsum = staticmethod(Value.__pow__), staticmethod(Value.min), staticmethod(Value.cumsum)
@@ -271,44 +264,38 @@ class GraphOperations:
         return True
 
 
-# ---- formulas that several kinds of models have in common -----------------------------------------------------------
+# ---- formulas shared by several models -----------------------------------------------------------
 
 
-def centred(X: Value, centre: Any, unit: Any = 1.0) -> Value:
-    """(X - centre) / unit. Numbers far from zero lose their digits in this difference, unless it is taken in double
-    precision."""
-    shifted = X.double() - np.asarray(centre, dtype=float)
+def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
+    """Return (X - center) / unit, computed in double precision to avoid cancellation."""
+    shifted = X.double() - np.asarray(center, dtype=float)
     return (shifted if np.all(np.asarray(unit) == 1) else shifted / np.asarray(unit, dtype=float)).astype(X.dtype)
 
 
-def squared_distances(X: Value, places: np.ndarray) -> Value:
-    """(n, r) squared Euclidean distances to r places: exactly zero for those who are at one, if ``places`` have the
-    type of X and at most 32 attributes."""
-    middle = places.mean(axis=0, dtype=float)
-    return squares_of(centred(X, middle), (places.astype(float) - middle).astype(X.dtype))
+def squared_distances(X: Value, points: np.ndarray) -> Value:
+    """Return the (n, r) squared Euclidean distances to r points.
+
+    They are exactly zero for equal rows if ``points`` have the type of X and at most 32 columns.
+    """
+    middle = points.mean(axis=0, dtype=float)
+    return squares_of(center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype))
 
 
-def squares_of(rows: Value, places: np.ndarray) -> Value:
-    """(n, r) squared distances between rows and places near zero."""
-    p = places.shape[1]
-    if p <= _MAX_COLUMNS:
-        gaps = [column - places[:, d] for d, column in enumerate(rows.split(p))]
+def squares_of(rows: Value, points: np.ndarray) -> Value:
+    """Return the (n, r) squared distances between centered rows and points."""
+    p = points.shape[1]
+    if p <= _MAX_COLUMNS_FOR_DIFFERENCES:
+        gaps = [column - points[:, d] for d, column in enumerate(rows.split(p))]
         return reduce(add, [gap * gap for gap in gaps])
-    squares = np.square(places, dtype=float).sum(axis=1)
-    return ((rows * rows).sum() - 2 * (rows @ places.T) + squares).relu()
+    squares = np.square(points, dtype=float).sum(axis=1)
+    return ((rows * rows).sum() - 2 * (rows @ points.T) + squares).relu()
 
 
-def masses_of_known(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
-    """The same, but that those who are one of some objects again have its masses.
+def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
+    """Replace the masses of rows that are equal to one of ``objects`` by its masses ``known``.
 
-    Parameters
-    ----------
-    masses, X : Value
-    squares : Value
-        Distances to the objects: only the nearest one can be the same.
-    objects : (r, p) array
-    known : (r, f) array
-        Their masses.
+    ``squares`` contains the squared distances to the objects: only the nearest one can be equal.
     """
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
@@ -316,7 +303,7 @@ def masses_of_known(masses: Value, X: Value, squares: Value, objects: np.ndarray
 
 
 def softplus(x: Value) -> Value:
-    """log(1 + exp(x)), for numbers of any size."""
+    """Return log(1 + exp(x)) without overflow."""
     return x.relu() + ((-x.abs()).exp() + 1).log()
 
 
@@ -325,7 +312,7 @@ def softplus(x: Value) -> Value:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator with the names of what it takes and gives."""
+    """Operator with the names of its inputs and outputs."""
 
     kind: str
     inputs: list[str]
@@ -335,7 +322,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Body:
-    """What a loop repeats: from states to the question whether to go on, and the next states."""
+    """Body of a loop: from the states to a condition for the next iteration, and the next states."""
 
     operators: list[Operator]
     states: list[Value]
@@ -343,14 +330,14 @@ class Body:
 
 
 class Graph:
-    """Operators from ``X``, n objects, to what a model says of them.
+    """Operators that compute the outputs of a model from the input ``X``.
 
     Parameters
     ----------
     shape : tuple of int
-        Of an object: the number of its attributes, if it is a row of a table.
+        Shape of a row of X: the number of features for a table.
     dtype : numpy.dtype
-        Of X and of the results.
+        Type of X and of the results.
 
     Examples
     --------
@@ -367,40 +354,40 @@ class Graph:
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.shape, self.dtype = shape, dtype
         self.X = Value(self, "X", dtype)
-        self.operators: list[Operator | Any] = []  # or what ONNX calls a node
+        self.operators: list[Operator | Any] = []  # or nodes of another ONNX model
         self._tensors: list[Any] = []
         self._count = 0
         self._constants: dict[tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]] = {}
 
     def constant(self, values: Any, dtype: np.dtype) -> Value:
-        """Numbers that are part of the model; the same ones are kept once."""
+        """Add a constant; equal constants are stored once."""
         array = np.array(values, dtype=dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         name, _ = self._constants.setdefault(key, (f"constant_{len(self._constants)}", array))
         return Value(self, name, array.dtype)
 
     def node(self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any) -> Value:
-        """One more operator; its result has the type of its first input unless it is said to have another."""
-        return self.nodes_of(kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes)[0]
+        """Add an operator; its result has the type of the first input unless ``dtype`` is given."""
+        return self.multi_node(kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes)[0]
 
-    def nodes_of(self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any) -> tuple[Value, ...]:
-        """One more operator, with several results."""
+    def multi_node(self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any) -> tuple[Value, ...]:
+        """Add an operator with several results."""
         first = self._fresh(kind)
         names = [first, *(f"{first}_{k}" for k in range(1, len(dtypes)))]
         self.operators.append(Operator(kind, [value.name for value in inputs], names, attributes))
         return tuple(Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True))
 
     def loop(self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int) -> tuple[Value, ...]:
-        """What becomes of states: ``step`` gives from them whether to go on, and the next ones."""
+        """Add a loop of at most ``most`` iterations; ``step`` returns whether to continue, and the next states."""
         outside, self.operators = self.operators, []
         inside = [Value(self, self._fresh("state"), state.dtype) for state in states]
         results = [self.node("Identity", result) for result in step(*inside)]
         body, self.operators = Body(self.operators, inside, results), outside
         limits = self.constant(most, _INDEX), self.constant(True, _TRUTH)
-        return self.nodes_of("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
+        return self.multi_node("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
 
-    def inserted(self, model: Any, inputs: Value) -> Value:
-        """What another ONNX model, of the same version, with one input and one output, makes of a value."""
+    def insert(self, model: Any, inputs: Value) -> Value:
+        """Insert another ONNX model of the same version, with one input and one output."""
         from onnx import compose
 
         graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")
@@ -415,22 +402,15 @@ class Graph:
 
     @staticmethod
     def element_type(dtype: np.dtype) -> int:
-        """The number by which ONNX knows a type."""
+        """Return the ONNX number of a type."""
         from onnx import helper
 
         return int(helper.np_dtype_to_tensor_dtype(dtype))
 
-    def model(self, outputs: dict[str, tuple[Value, int | None]], told: dict[str, str], about: str) -> Any:
-        """The whole as an ``onnx.ModelProto``.
+    def model(self, outputs: dict[str, tuple[Value, int | None]], metadata: dict[str, str], description: str) -> Any:
+        """Return the graph as an ``onnx.ModelProto``.
 
-        Parameters
-        ----------
-        outputs : dict
-            Each result by its name, with the number of its columns, None if it has one number for each row.
-        told : dict
-            Metadata.
-        about : str
-            What the model is, in words.
+        ``outputs`` contains each result by name, with its number of columns, or None if it has one value per row.
         """
         from onnx import checker, helper, numpy_helper
 
@@ -447,14 +427,14 @@ class Graph:
         X = helper.make_tensor_value_info("X", self.element_type(self.dtype), ["n", *self.shape])
         constants = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
         model = helper.make_model(
-            helper.make_graph(nodes, "masses", [X], infos, constants + self._tensors, doc_string=about),
+            helper.make_graph(nodes, "masses", [X], infos, constants + self._tensors, doc_string=description),
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=_IR_VERSION,
             producer_name="dempster",
             producer_version=__version__,
-            doc_string=about,
+            doc_string=description,
         )
-        helper.set_model_props(model, told)
+        helper.set_model_props(model, metadata)
         checker.check_model(model, full_check=True)
         return model
 
@@ -469,13 +449,13 @@ class Graph:
         return helper.make_node(operator.kind, operator.inputs, operator.outputs, operator.outputs[0], **attributes)
 
     def _body(self, body: Body) -> Any:
-        """A loop also counts its steps and is told whether to go on, which ours need not know."""
+        """Return the graph of a loop body, with the iteration number and the condition as unused inputs."""
         from onnx import helper
 
-        def told(values: list[Value]) -> list[Any]:
+        def describe(values: list[Value]) -> list[Any]:
             return [helper.make_tensor_value_info(v.name, self.element_type(v.dtype), None) for v in values]
 
         counted = [Value(self, self._fresh("step"), _INDEX), Value(self, self._fresh("going_on"), _TRUTH)]
         numbers = [helper.make_tensor_value_info(v.name, self.element_type(v.dtype), []) for v in counted]
         nodes = [self._proto(operator) for operator in body.operators]
-        return helper.make_graph(nodes, "step", numbers + told(body.states), told(body.results))
+        return helper.make_graph(nodes, "step", numbers + describe(body.states), describe(body.results))

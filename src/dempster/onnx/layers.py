@@ -1,8 +1,7 @@
-"""What comes before or inside an estimator of dempster, as operators of ONNX.
+"""ONNX operators for parts of models from scikit-learn and torch.
 
-From scikit-learn: pipelines of scalers and principal components, hidden layers of perceptrons, one-class support vector
-machines. From torch: layers that follow one after the other are written here, each from one table to another; any other
-network is exported by torch itself.
+From scikit-learn: scalers and principal components in pipelines, hidden layers of perceptrons, one-class support vector
+machines. From torch: sequences of common layers are translated here; other networks are exported by torch.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ from sklearn.svm import OneClassSVM
 
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
-from dempster.onnx.graph import OPSET, Value, centred, maximum, minimum, squared_distances
+from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squared_distances
 
 
-def transformed(steps: Any, X: Value) -> Value:
-    """Objects after the steps of a pipeline."""
+def apply_steps(steps: Any, X: Value) -> Value:
+    """Apply the steps of a pipeline."""
     for name, step in steps:
         if step is None or step == "passthrough":
             continue
         if type(step) is Pipeline:
-            X = transformed(step.steps, X)
+            X = apply_steps(step.steps, X)
             continue
         if type(step) not in _STEPS:
-            known = ", ".join(kind.__name__ for kind in _STEPS)
+            names = ", ".join(kind.__name__ for kind in _STEPS)
             raise InvalidInputError(
-                f"the step {name!r} of the pipeline must be one of {known}, got {type(step).__name__}"
+                f"the step {name!r} of the pipeline must be one of {names}, got {type(step).__name__}"
             )
         X = _STEPS[type(step)](step, X)
     return X
 
 
 def _standard(step: Any, X: Value) -> Value:
-    return centred(X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0)
+    return center_rows(X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0)
 
 
 def _robust(step: Any, X: Value) -> Value:
-    return centred(X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0)
+    return center_rows(X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0)
 
 
 def _into_range(step: Any, X: Value) -> Value:
@@ -54,15 +53,15 @@ def _into_range(step: Any, X: Value) -> Value:
 
 
 def _largest(step: Any, X: Value) -> Value:
-    return centred(X, 0.0, step.scale_)
+    return center_rows(X, 0.0, step.scale_)
 
 
 def _components(step: Any, X: Value) -> Value:
-    found = centred(X, step.mean_) @ step.components_.T
+    scores = center_rows(X, step.mean_) @ step.components_.T
     if not step.whiten:
-        return found
+        return scores
     variance = step.explained_variance_
-    return found / np.sqrt(np.maximum(variance, np.finfo(variance.dtype).eps))
+    return scores / np.sqrt(np.maximum(variance, np.finfo(variance.dtype).eps))
 
 
 _STEPS: dict[type, Callable[[Any, Value], Value]] = {
@@ -74,8 +73,8 @@ _STEPS: dict[type, Callable[[Any, Value], Value]] = {
 }
 
 
-def activated(name: str, values: Value) -> Value:
-    """What a unit makes of its sum, by the name that scikit-learn's perceptrons have for it."""
+def activate(name: str, values: Value) -> Value:
+    """Apply an activation function of scikit-learn's perceptrons."""
     match name:
         case "identity":
             return values
@@ -87,71 +86,71 @@ def activated(name: str, values: Value) -> Value:
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:
-    """(n, 1) decision values of a detector of outliers."""
+    """Return the (n, 1) decision values of an outlier detector."""
     if type(detector) is not OneClassSVM or detector.kernel != "rbf":
         kernel = f" with kernel={detector.kernel!r}" if type(detector) is OneClassSVM else ""
         raise InvalidInputError(
             f"outlier_detector must be a OneClassSVM with kernel='rbf', or None, got {type(detector).__name__}{kernel}"
         )
-    width = float(vars(detector)["_gamma"])  # a number, also where "scale" was asked for
-    alike = (squared_distances(inputs, detector.support_vectors_) * -width).exp()
-    return alike @ detector.dual_coef_.T + detector.intercept_
+    width = float(vars(detector)["_gamma"])  # the number also for gamma="scale"
+    similarity = (squared_distances(inputs, detector.support_vectors_) * -width).exp()
+    return similarity @ detector.dual_coef_.T + detector.intercept_
 
 
 # ---- networks of torch ----------------------------------------------------------------------------------------------
 
 
 def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
-    """What a network that is not being trained makes of objects of a given shape."""
-    layers = list(_unfolded(module)) if len(shape) == 1 else [None]
-    return _traced(module, inputs, shape) if None in layers else _through(layers, inputs)
+    """Return the outputs of a torch module in evaluation mode."""
+    layers = list(_iterate_layers(module)) if len(shape) == 1 else [None]
+    return _export_by_torch(module, inputs, shape) if None in layers else _apply_layers(layers, inputs)
 
 
 def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
-    """What the last linear layer of a network sees."""
+    """Return the inputs of the last linear layer of a torch module."""
     from torch import nn
 
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
-    layers = list(_unfolded(module)) if len(shape) == 1 else [None]
+    layers = list(_iterate_layers(module)) if len(shape) == 1 else [None]
     if None not in layers:
-        return _through(layers[: layers.index(last)], inputs)
+        return _apply_layers(layers[: layers.index(last)], inputs)
 
     class Before(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.network, self.last = module, last
 
-        def forward(self, objects: Any) -> Any:
-            seen: list[Any] = []
-            handle = self.last.register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+        def forward(self, x: Any) -> Any:
+            inputs: list[Any] = []
+            handle = self.last.register_forward_pre_hook(lambda layer, args: inputs.append(args[0]))
             try:
-                self.network(objects)
+                self.network(x)
             finally:
                 handle.remove()
-            return seen[-1]
+            return inputs[-1]
 
-    return _traced(Before(), inputs, shape)
+    return _export_by_torch(Before(), inputs, shape)
 
 
-def _unfolded(module: Any) -> Iterator[Any]:
-    """The layers of a network one after the other, None for one that is not known."""
+def _iterate_layers(module: Any) -> Iterator[Any]:
+    """Yield the layers of a network in order, None for a layer that is not supported here."""
     from torch import nn
 
     if type(module) is nn.Sequential:
         for layer in module:
-            yield from _unfolded(layer)
+            yield from _iterate_layers(layer)
     else:
-        yield module if type(module) in _kinds() else None
+        yield module if type(module) in _layer_types() else None
 
 
-def _through(layers: list[Any], inputs: Value) -> Value:
-    kinds = _kinds()
+def _apply_layers(layers: list[Any], inputs: Value) -> Value:
+    types = _layer_types()
     for layer in layers:
-        inputs = kinds[type(layer)](layer, inputs)
+        inputs = types[type(layer)](layer, inputs)
     return inputs
 
 
-def _kinds() -> dict[type, Any]:
+def _layer_types() -> dict[type, Any]:
     from torch import nn
 
     return {
@@ -159,7 +158,7 @@ def _kinds() -> dict[type, Any]:
         nn.ReLU: lambda layer, x: x.relu(),
         nn.Tanh: lambda layer, x: x.graph.node("Tanh", x),
         nn.Sigmoid: lambda layer, x: x.graph.node("Sigmoid", x),
-        nn.Dropout: lambda layer, x: x,  # in a network that is not being trained
+        nn.Dropout: lambda layer, x: x,  # identity in evaluation mode
         nn.Softmax: lambda layer, x: x.softmax(),
     }
 
@@ -173,8 +172,8 @@ def _numbers(tensor: Any) -> np.ndarray:
     return tensor.detach().double().cpu().numpy()
 
 
-def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
-    """What torch says that a network does."""
+def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """Export a network with torch and insert the resulting graph."""
     import copy
     import tempfile
     from pathlib import Path
@@ -184,7 +183,7 @@ def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
 
     first = next(module.parameters(), torch.zeros(1))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what torch recommends instead needs further packages
+        warnings.simplefilter("ignore")  # The exporter that torch recommends needs further packages.
         path = Path(folder, "network.onnx")
         try:
             torch.onnx.export(
@@ -200,8 +199,8 @@ def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
             raise InvalidInputError(
-                f"torch cannot tell the operators of the network {type(module).__name__}: {words}"
+                f"torch cannot export the network {type(module).__name__} to ONNX: {words}"
             ) from error
-        found = onnx.load(path)
-    given = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
-    return inputs.graph.inserted(found, given).astype(inputs.dtype)
+        exported = onnx.load(path)
+    cast_inputs = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
+    return inputs.graph.insert(exported, cast_inputs).astype(inputs.dtype)

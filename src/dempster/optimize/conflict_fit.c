@@ -1,7 +1,7 @@
-/* Degrees of conflict of given pairs of mass functions. */
+/* Degrees of conflict of pairs of mass functions. */
 #include "optimize/conflict_fit.h"
 
-/* m_i' C m_j for every pair (i, j), C the conflict of the sets. */
+/* Compute m_i' C m_j for every pair (i, j). */
 KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, const double *conflict,
                           const index_t *first, const index_t *second, double *out) {
     (void)n;
@@ -19,7 +19,7 @@ KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, cons
     return DONE;
 }
 
-/* C v, for its test. */
+/* Compute C v; used by tests only. */
 KERNEL product_with_conflict(index_t f, const double *C, bool simple, const double *v, double *out) {
     times_conflict(&(Conflict){f, C, simple}, v, out);
     return DONE;

@@ -1,18 +1,18 @@
-/* Degrees of conflict m_i' C m_j, for the descents that fit them: products with C and with C on both sides. */
+/* Products with the conflict matrix C, for descents that fit degrees of conflict m_i' C m_j. */
 #ifndef DEMPSTER_OPTIMIZE_CONFLICT_FIT_H
 #define DEMPSTER_OPTIMIZE_CONFLICT_FIT_H
 
 #include "_native/native.h"
 
-/* C (f, f): 1 where two sets do not meet. `simple` if they are the empty set, the singletons and the frame, in this
- * order: products with C then have closed forms. */
+/* C (f, f) is 1 for disjoint sets. `simple`: the sets are the empty set, the singletons and the frame, in this order,
+ * for which products with C have closed forms. */
 typedef struct {
     index_t f;
     const double *C;
     bool simple;
 } Conflict;
 
-/* out = C v. */
+/* Compute out = C v. */
 static inline void times_conflict(const Conflict *conflict, const double *v, double *out) {
     const index_t f = conflict->f;
     if (conflict->simple) {
@@ -30,7 +30,7 @@ static inline void times_conflict(const Conflict *conflict, const double *v, dou
     }
 }
 
-/* K = C G C for symmetric G. `half` is scratch (f, f). */
+/* Compute K = C G C for symmetric G. `half` is scratch (f, f). */
 static inline void conflict_gram(const Conflict *conflict, const double *G, double *restrict half, double *restrict K) {
     const index_t f = conflict->f;
     for (index_t a = 0; a < f; a++) {

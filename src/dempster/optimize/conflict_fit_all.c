@@ -4,8 +4,7 @@
  *
  * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016, with weights of the objects). With the other rows fixed, row i is a
  * quadratic program with H = 2 w_i (K - w_i C m_i m_i' C) and g = -2 w_i C T[:, i], where K = C M'WM C and
- * T = M'W Delta are kept and corrected after every row: a row costs O(f^2) and as many additions as n times the masses
- * that changed. */
+ * T = M'W Delta are updated after every row: a row costs O(f^2), plus n additions for each mass that changed. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
 #include "optimize/row_descent.h"
@@ -14,13 +13,13 @@
 typedef struct {
     index_t n, f;
     const double *delta;   /* (n, n) symmetric, zero diagonal */
-    const double *weights; /* (n,) of the objects */
+    const double *weights; /* (n,) */
     Conflict conflict;
     Links links;
-    const index_t *order; /* (visits,) of the rows */
+    const index_t *order; /* (visits,) rows */
     index_t visits;
-    double constant; /* of the objective: the squared dissimilarities, and what the links add */
-    double *K, *T;   /* (f, f) and (f, n): kept from row to row */
+    double constant; /* of the objective: the squared targets and the constant of the links */
+    double *K, *T;   /* (f, f) and (f, n), updated after every row */
     double *G, *half, *H;
     double *h, *g, *x, *old, *y, *y_new, *linked; /* (f,) */
     index_t *where;                               /* (f + 1,) */
@@ -31,7 +30,7 @@ static inline void add_multiple(index_t n, double *restrict sum, double factor, 
     for (index_t j = 0; j < n; j++) sum[j] += factor * row[j];
 }
 
-/* G = M'WM and T = M'W Delta. */
+/* Compute G = M'WM and T = M'W Delta. */
 static void sum_products(AllPairs *p, const double *M) {
     const index_t n = p->n, f = p->f;
     memset(p->G, 0, sizeof(double) * (size_t)(f * f));
@@ -52,7 +51,7 @@ static void sum_products(AllPairs *p, const double *M) {
     }
 }
 
-/* K and T from scratch; returns the objective. */
+/* Recompute K and T; return the objective. */
 static double value_of(void *self, const double *M) {
     AllPairs *p = self;
     const index_t n = p->n, f = p->f;
@@ -75,7 +74,7 @@ static double value_of(void *self, const double *M) {
 
 static void restart(void *self, const double *M) { value_of(self, M); }
 
-/* H and g of row i, whose masses are in x; y = C x. */
+/* Compute H and g of row i, whose masses are in x, and y = C x. */
 static void row_problem(AllPairs *p, index_t i, const double *M) {
     const index_t n = p->n, f = p->f;
     const double w = p->weights[i];
@@ -88,7 +87,7 @@ static void row_problem(AllPairs *p, index_t i, const double *M) {
     add_links(i, f, M, &p->links, p->linked, p->g);
 }
 
-/* Row i has gone from `old` to x: correct M, T and K. */
+/* Update M, T and K after row i changed from `old` to x. */
 static void correct(AllPairs *p, index_t i, double *M) {
     const index_t n = p->n, f = p->f;
     const double w = p->weights[i];

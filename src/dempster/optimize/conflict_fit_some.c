@@ -1,30 +1,30 @@
 /* EVCLUS on some pairs: minimise over masses M (n, f), rows on the simplex,
  *
- *     sum over the given pairs of w_ij (m_i' C m_j - delta_ij)^2  +  links.
+ *     sum over some pairs of w_ij (m_i' C m_j - delta_ij)^2  +  links.
  *
- * With the other rows fixed, row i is a quadratic program with H = 2 C G C and g = -2 C h, where G = sum_j w_ij m_j m_j'
- * and h = sum_j w_ij delta_ij m_j are summed over the nonzero masses of its neighbours. */
+ * With the other rows fixed, row i is a quadratic program with H = 2 C G C and g = -2 C h, where
+ * G = sum_j w_ij m_j m_j' and h = sum_j w_ij delta_ij m_j are sums over the nonzero masses of its neighbors. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
 #include "optimize/row_descent.h"
 #include "optimize/simplex_qp.h"
 
-/* ---- masses without their zeros ------------------------------------------------------------------------------- */
+/* ---- nonzero masses ------------------------------------------------------------------------------------------- */
 
-enum { HEAD = 4 }; /* masses of an object that stand apart from the others */
+enum { HEAD = 4 }; /* masses of an object that are stored separately */
 
-/* The sets of the first nonzero masses of an object, and how many are nonzero in all: 16 bytes. */
+/* The sets of the first nonzero masses of an object, and the number of nonzero masses: 16 bytes. */
 typedef struct {
     uint16_t where[HEAD], unused[2], count, more_unused;
 } HeadSets;
 
-/* The masses themselves, zeros after the last. */
+/* The first nonzero masses, padded with zeros. */
 typedef struct {
     double value[HEAD];
 } HeadMasses;
 
-/* The nonzero masses of all objects, one after the other, with their sets. The first four stand apart as well, so that
- * most rows are read from two small arrays that stay in the processor's cache. */
+/* The nonzero masses of all objects with their sets. The first four are stored again in two small arrays, which stay in
+ * the cache of the processor and contain all masses of most rows. */
 typedef struct {
     index_t f;
     uint16_t *where; /* (n, f) */
@@ -62,9 +62,9 @@ static void pack(Packed *packed, index_t i, const double *M) {
     packed->sets[i].count = (uint16_t)count;
 }
 
-/* ---- sums over neighbours ------------------------------------------------------------------------------------- */
+/* ---- sums over neighbors -------------------------------------------------------------------------------------- */
 
-/* Two numbers side by side: of a pair (2 w, -2 w delta), the factors of H and g; of a set their sums with its masses. */
+/* For a pair: (2 w, -2 w delta), its factors in H and g. For a set: the sums of these factors times its masses. */
 typedef struct {
     double v, t;
 } Two;
@@ -74,12 +74,11 @@ static inline void add_mass(Two *sum, double v, double t, double mass) {
     sum->t += t * mass;
 }
 
-/* Over the neighbours j of a row and their nonzero masses, with the pairs (v_j, t_j):
- * G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b, and sums[a] = sum_j (v_j, t_j) m_j(a). The diagonal of G is left out:
- * masses sum to one, so that it is what the sums leave (`complete`).
+/* Compute, over the neighbors j of a row with factors (v_j, t_j), G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b and
+ * sums[a] = sum_j (v_j, t_j) m_j(a). The diagonal of G follows from the sums, because masses sum to one (`complete`).
  *
- * Most mass functions have three or four nonzeros. These are written out: short loops of unknown length cost more than
- * what is in them, and so does a branch that cannot be foreseen, which is why zeros are added like the rest. */
+ * Most mass functions have three or four nonzeros. These are written out, because short loops and unpredictable
+ * branches cost more than the arithmetic; for the same reason zeros are added, too. */
 static void gather(index_t count, const int32_t *neighbors, const Two *pairs, const Packed *packed, double *G,
                    Two *sums) {
     const index_t f = packed->f;
@@ -113,7 +112,7 @@ static void gather(index_t count, const int32_t *neighbors, const Two *pairs, co
     }
 }
 
-/* The upper triangle of G, and its diagonal: sum_b m_j(b) = 1, so G[a, a] is sums[a] less the rest of its row. */
+/* Fill the upper triangle of G and its diagonal: sum_b m_j(b) = 1, so G[a, a] is sums[a] minus the rest of its row. */
 static void complete(index_t f, double *G, const Two *sums, double *rest) {
     for (index_t a = 0; a < f; a++) {
         rest[a] = 0.0;
@@ -124,16 +123,16 @@ static void complete(index_t f, double *G, const Two *sums, double *rest) {
     for (index_t a = 0; a < f; a++) G[a * f + a] = larger(sums[a].v - rest[a], 0.0);
 }
 
-/* K = C G C for the empty set, the singletons and the frame. There C m = (1, s - m_1, ..., s - m_c, m_empty) with
- * s = 1 - m(frame), so K holds sums of products of these. */
+/* Compute K = C G C for the empty set, the singletons and the frame. Then C m = (1, s - m_1, ..., s - m_c, m_empty)
+ * with s = 1 - m(frame), so K contains sums of products of these. */
 static void simple_gram(index_t f, const double *G, const Two *sums, double *own, double *K) {
     const index_t last = f - 1;
     double total = 0.0;
     for (index_t a = 0; a < f; a++) {
         total += sums[a].v;
-        own[a] = sums[a].v - G[a * f + last]; /* of s and m_a */
+        own[a] = sums[a].v - G[a * f + last]; /* products of s and m_a */
     }
-    const double squares = total - sums[last].v - own[last]; /* of s and s */
+    const double squares = total - sums[last].v - own[last]; /* products of s and s */
     for (index_t a = 1; a < last; a++) {
         const double common = squares - own[a];
         for (index_t b = 0; b < f; b++) K[a * f + b] = G[a * f + b] + common - own[b];
@@ -149,7 +148,7 @@ static void simple_gram(index_t f, const double *G, const Two *sums, double *own
 
 /* ---- the descent ---------------------------------------------------------------------------------------------- */
 
-/* Pairs in both their rows, with what is wanted of each. */
+/* Adjacency with each pair in both rows, weights and targets. */
 typedef struct {
     index_t n;
     const index_t *indptr;
@@ -157,7 +156,7 @@ typedef struct {
     const double *weights, *delta;
 } Pairs;
 
-/* Sum over the pairs, each counted once, of w (conflict - delta)^2. `y` is scratch of f numbers. */
+/* Return the sum over the pairs, each counted once, of w (conflict - delta)^2. `y` is scratch of f numbers. */
 static double value_of_pairs(const Pairs *pairs, const Conflict *conflict, const double *M, double *y) {
     const index_t f = conflict->f;
     double total = 0.0;
@@ -180,11 +179,11 @@ typedef struct {
     Pairs pairs;
     Conflict conflict;
     Links links;
-    const index_t *order; /* (visits,) of the rows */
+    const index_t *order; /* (visits,) rows */
     index_t visits;
-    double constant; /* that the links add */
+    double constant; /* constant of the links */
     Two *edges;      /* (2 w, -2 w delta) of every entry of the pairs */
-    Packed packed;   /* kept from row to row */
+    Packed packed;   /* updated after every row */
     double *G, *half, *H;
     Two *sums;
     double *h, *g, *x, *old, *linked; /* (f,) */
@@ -202,7 +201,7 @@ static void restart(void *self, const double *M) {
     for (index_t i = 0; i < p->pairs.n; i++) pack(&p->packed, i, M);
 }
 
-/* H and g of row i. */
+/* Compute H and g of row i. */
 static void row_problem(SomePairs *p, index_t i, const double *M) {
     const index_t f = p->f, first = p->pairs.indptr[i], count = p->pairs.indptr[i + 1] - first;
     memset(p->G, 0, sizeof(double) * (size_t)(f * f));
@@ -292,7 +291,7 @@ KERNEL pairs_value(index_t n, index_t f, index_t entries, const double *M, const
     return release(&scratch);
 }
 
-/* ---- the sums alone, for their tests -------------------------------------------------------------------------- */
+/* ---- kernels for tests ---------------------------------------------------------------------------------------- */
 
 KERNEL sums_over_neighbors(index_t n, index_t f, index_t count, const double *M, const int32_t *neighbors,
                            const double *pairs, double *G, double *sums) {

@@ -1,17 +1,17 @@
-/* The quadratic program on the simplex whose Hessian is diagonal, exactly, by sorting:
+/* Exact solution, by sorting, of the quadratic program on the simplex with a diagonal Hessian:
  *
  *     minimise  sum_q h_q x_q^2 + g_q x_q   subject to   x >= 0,  sum(x) = 1.
  *
- * With multiplier t the minimiser is x_q = max(0, (t - g_q) / (2 h_q)); indices are taken by increasing g_q as long as
- * t stays above g_q. */
+ * With multiplier t the minimiser is x_q = max(0, (t - g_q) / (2 h_q)); indices are added by increasing g_q while
+ * t is above g_q. */
 #include "optimize/diagonal_qp.h"
 
 static const double TINY = 1e-200; /* a diagonal element below this is zero */
 
-/* Whether index p comes before q: least g first, lowest index first among equals. */
+/* Return whether index p comes before q: smallest g first, lowest index first for ties. */
 static inline bool precedes(const double *g, index_t p, index_t q) { return g[p] < g[q] || (g[p] == g[q] && p < q); }
 
-/* Restore the heap (what precedes all others on top) below `root`. */
+/* Restore the heap below `root`. */
 static void sift(index_t *heap, index_t root, index_t size, const double *g) {
     const index_t item = heap[root];
     for (index_t child = 2 * root + 1; child < size; child = 2 * root + 1) {
@@ -30,9 +30,9 @@ void minimise_diagonal(index_t f, const double *h, const double *g, double *x, i
         x[q] = 0.0;
     }
     for (index_t root = f / 2 - 1; root >= 0; root--) sift(heap, root, f, g);
-    const double least = g[heap[0]]; /* measured from here t loses no digits */
+    const double least = g[heap[0]]; /* Differences from the smallest g lose no digits. */
     index_t size = f;
-    index_t widest = heap[0]; /* takes what the others leave: its own formula is the one that rounding hurts most */
+    index_t widest = heap[0]; /* gets the remaining mass, because its formula is the most sensitive to rounding */
     double weight = 0.0, total = 1.0, threshold = 0.0;
     while (size > 0) {
         const index_t q = heap[0];
@@ -42,7 +42,7 @@ void minimise_diagonal(index_t f, const double *h, const double *g, double *x, i
         heap[0] = heap[size];
         heap[size] = q;
         sift(heap, 0, size, g);
-        if (!(h[q] > TINY)) { /* linear in x_q: t cannot rise above g_q, and x_q takes the rest */
+        if (!(h[q] > TINY)) { /* Linear in x_q: t cannot exceed g_q, and x_q gets the rest. */
             widest = q;
             threshold = c;
             break;

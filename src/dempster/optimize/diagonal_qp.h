@@ -1,4 +1,4 @@
-/* The quadratic program on the simplex whose Hessian is diagonal; see diagonal_qp.c. */
+/* Quadratic program on the simplex with a diagonal Hessian; see diagonal_qp.c. */
 #ifndef DEMPSTER_OPTIMIZE_DIAGONAL_QP_H
 #define DEMPSTER_OPTIMIZE_DIAGONAL_QP_H
 

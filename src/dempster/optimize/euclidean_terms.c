@@ -1,18 +1,18 @@
-/* Objects compared with references by the conflicts 1 - exp(-gamma |x - y|^2) that they should have: the linear terms
+/* Linear terms of the quadratic programs of objects with target conflicts 1 - exp(-gamma |x - y|^2) with references:
  *
  *     linear_q = sum_l (1 - exp(-gamma |x - y_l|^2)) image_lq
  *
- * of their quadratic programs. Objects run in the lanes of vectors, a tile of them at once; the similarities of a tile
- * to some of the references stay in the cache, and their products with the image in registers, which are added up in
- * double precision. */
+ * Vector lanes contain different objects, and a tile of objects is computed at the same time. The similarities of a
+ * tile to some of the references stay in the cache, their products with the image in registers; the sums are in double
+ * precision. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
 enum {
     WIDTH = 2,     /* vectors of objects in a tile */
-    FEW = 4,       /* references whose distances are summed at once */
-    SETS = 6,      /* terms that are summed at once */
-    AT_ONCE = 128, /* references whose similarities are kept */
+    FEW = 4,       /* references in one call of find_similarities */
+    SETS = 6,      /* terms in one call of subtract_products */
+    AT_ONCE = 128, /* references whose similarities are stored */
 };
 
 #define real float

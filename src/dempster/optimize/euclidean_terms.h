@@ -1,12 +1,12 @@
-/* A part of euclidean_terms.c, once for each type `real` of the objects. */
+/* Part of euclidean_terms.c, included once for each type `real` of the objects. */
 #include "_native/exponential.h"
 #define Lanes TYPED(Lanes)
 #define Bits TYPED(Bits)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
-#define TILE (WIDTH * LANES) /* objects that are compared at once */
+#define TILE (WIDTH * LANES) /* objects in a tile */
 
-/* Similarities exp(-gamma |x - y|^2) of the objects of a tile x (d, TILE) to a few references (few, d), and which
- * objects are at a distance of zero from one of them. */
+/* Compute the similarities exp(-gamma |x - y|^2) of the objects of a tile x (d, TILE) to a few references (few, d), and
+ * mark the objects at distance zero from one of them. */
 ALWAYS_INLINE void TYPED(find_similarities)(index_t d, const int few, const real *x, const real *references,
                                             real gamma, real *similarities, Bits *hits) {
     const Lanes *column = (const Lanes *)x;
@@ -24,8 +24,8 @@ ALWAYS_INLINE void TYPED(find_similarities)(index_t d, const int few, const real
         }
 }
 
-/* Take sum_l similarity_l image_l from the terms of `sets` sets of a tile, the first of which image points to. */
-ALWAYS_INLINE void TYPED(take_off)(index_t f, index_t count, const int sets, const real *similarities,
+/* Subtract sum_l similarity_l image_l from the terms of `sets` sets of a tile; image points to the first of them. */
+ALWAYS_INLINE void TYPED(subtract_products)(index_t f, index_t count, const int sets, const real *similarities,
                                    const real *image, double *terms) {
     const Lanes *column = (const Lanes *)similarities;
     Lanes sums[SETS][WIDTH] = {{{0}}};
@@ -36,7 +36,7 @@ ALWAYS_INLINE void TYPED(take_off)(index_t f, index_t count, const int sets, con
         for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] -= sums[q][i / LANES][i % LANES];
 }
 
-/* The first reference that is equal to an object, or -1. */
+/* Return the first reference that is equal to an object, or -1. */
 static index_t TYPED(equal_reference)(index_t d, index_t p, const real *object, const real *references) {
     for (index_t l = 0; l < p; l++) {
         index_t k = 0;
@@ -58,7 +58,7 @@ KERNEL TYPED(euclidean_terms)(index_t n, index_t d, index_t p, index_t f, const 
         const index_t count = n - first < TILE ? n - first : TILE;
         const real *objects = rows + first * d;
         Bits hits[WIDTH] = {{0}};
-        for (index_t i = 0; i < TILE; i++) /* the last object stands for those that a tile lacks */
+        for (index_t i = 0; i < TILE; i++) /* The last object fills an incomplete tile. */
             for (index_t k = 0; k < d; k++) x[k * TILE + i] = objects[(i < count ? i : count - 1) * d + k];
         for (index_t q = 0; q < f; q++)
             for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] = constant[q];
@@ -70,8 +70,9 @@ KERNEL TYPED(euclidean_terms)(index_t n, index_t d, index_t p, index_t f, const 
                 TYPED(find_similarities)(d, FEW, x, near + j * d, (real)gamma, similarities + j * TILE, hits);
             for (; j < some; j++)
                 TYPED(find_similarities)(d, 1, x, near + j * d, (real)gamma, similarities + j * TILE, hits);
-            for (; q + SETS <= f; q += SETS) TYPED(take_off)(f, some, SETS, similarities, part + q, terms + q * TILE);
-            for (; q < f; q++) TYPED(take_off)(f, some, 1, similarities, part + q, terms + q * TILE);
+            for (; q + SETS <= f; q += SETS)
+                TYPED(subtract_products)(f, some, SETS, similarities, part + q, terms + q * TILE);
+            for (; q < f; q++) TYPED(subtract_products)(f, some, 1, similarities, part + q, terms + q * TILE);
         }
         for (index_t i = 0; i < count; i++) {
             for (index_t q = 0; q < f; q++) linear[(first + i) * f + q] = terms[q * TILE + i];

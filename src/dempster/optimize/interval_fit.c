@@ -1,4 +1,4 @@
-/* Masses M (n, f), rows on the simplex, that minimise
+/* Minimise over masses M (n, f), with rows on the simplex,
  *
  *     J(M) = sum over pairs i < j of  sum_r (m_i' A_r m_j - t_ijr)^2
  *
@@ -6,7 +6,7 @@
  *
  *     H = 2 sum_r (A_r M'M A_r - A_r m_i m_i' A_r),   g = -2 sum_r A_r T_r[:, i],   T_r = M' t_r,
  *
- * and the matrices K = sum_r A_r M'M A_r and T_r are kept and corrected when a row changes. */
+ * and the matrices K = sum_r A_r M'M A_r and T_r are updated when a row changes. */
 #include "optimize/row_descent.h"
 #include "optimize/simplex_qp.h"
 
@@ -14,15 +14,15 @@ typedef struct {
     index_t n, f, q;
     const float *targets; /* (q, n, n) */
     const double *forms;  /* (q, f, f) */
-    const index_t *order; /* (visits,) of the rows */
+    const index_t *order; /* (visits,) rows */
     index_t visits;
-    double squares; /* of the targets, half of their sum over ordered pairs */
-    double *K, *T;  /* (f, f) and (q, f, n): kept from row to row */
+    double squares; /* half the sum over ordered pairs of the squared targets */
+    double *K, *T;  /* (f, f) and (q, f, n), updated after every row */
     double *H, *y, *y_new, *g, *x, *old;
     SimplexQp qp;
 } Intervals;
 
-/* out_r = A_r v. */
+/* Compute out_r = A_r v. */
 static void images(const Intervals *p, const double *v, double *out) {
     const index_t f = p->f;
     for (index_t a = 0; a < p->q * f; a++) {
@@ -32,7 +32,7 @@ static void images(const Intervals *p, const double *v, double *out) {
     }
 }
 
-/* T_r[a] += factor t_r[i]. */
+/* Add factor t_r[i] to T_r[a]. */
 static void add_targets(Intervals *p, index_t r, index_t a, double factor, index_t i) {
     const index_t n = p->n;
     double *restrict sum = p->T + (r * p->f + a) * n;
@@ -40,7 +40,7 @@ static void add_targets(Intervals *p, index_t r, index_t a, double factor, index
     for (index_t j = 0; j < n; j++) sum[j] += factor * row[j];
 }
 
-/* K and T from scratch. */
+/* Recompute K and T. */
 static void sum_products(Intervals *p, const double *M) {
     const index_t n = p->n, f = p->f, q = p->q;
     memset(p->T, 0, sizeof(double) * (size_t)(q * f * n));
@@ -57,12 +57,12 @@ static void sum_products(Intervals *p, const double *M) {
     }
 }
 
-/* The objective, after K and T from scratch. */
+/* Recompute K and T; return the objective. */
 static double value_of(void *self, const double *M) {
     Intervals *p = self;
     const index_t n = p->n, f = p->f, q = p->q;
     sum_products(p, M);
-    double twice = 0.0; /* sums over ordered pairs of the squared values; their products with the targets, twice */
+    double twice = 0.0; /* sum over ordered pairs of the squared values minus twice their products with the targets */
     for (index_t i = 0; i < n; i++) {
         const double *m = M + i * f;
         images(p, m, p->y);
@@ -82,7 +82,7 @@ static double value_of(void *self, const double *M) {
 
 static void restart(void *self, const double *M) { sum_products(self, M); }
 
-/* H and g of row i, whose masses are in x; y_r = A_r x. */
+/* Compute H and g of row i, whose masses are in x, and y_r = A_r x. */
 static void row_problem(Intervals *p, index_t i) {
     const index_t n = p->n, f = p->f, q = p->q;
     images(p, p->x, p->y);
@@ -100,7 +100,7 @@ static void row_problem(Intervals *p, index_t i) {
         }
 }
 
-/* Row i has gone from `old` to x: correct M, T and K. */
+/* Update M, T and K after row i changed from `old` to x. */
 static void correct(Intervals *p, index_t i, double *M) {
     const index_t f = p->f, q = p->q;
     for (index_t a = 0; a < f; a++)

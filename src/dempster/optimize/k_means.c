@@ -1,6 +1,6 @@
 /* Weighted k-means: greedy k-means++ (Arthur and Vassilvitskii, 2007), then Lloyd's iterations.
  *
- * Objects are columns here, so that distances of many objects to a center are computed along memory. */
+ * Objects are stored as columns, so that the distances of many objects to a center use contiguous memory. */
 #include "_native/native.h"
 
 enum { BLOCK = 256 };
@@ -17,7 +17,7 @@ typedef struct {
     double *sums;          /* (k, d) */
 } Clustering;
 
-/* Squared distances of b objects from `start` to a point. */
+/* Compute the squared distances of b objects, starting at `start`, to a point. */
 static void distances(const Clustering *c, const double *point, index_t start, index_t b, double *restrict out) {
     for (index_t i = 0; i < b; i++) out[i] = 0.0;
     for (index_t j = 0; j < c->d; j++) {
@@ -33,8 +33,8 @@ static void object(const Clustering *c, index_t i, double *point) {
 
 /* ---- the first centers ---------------------------------------------------------------------------------------- */
 
-/* The object at which the running sum of weight times `closest` passes a share of its total. */
-static index_t drawn(const Clustering *c, double total, double share) {
+/* Return the object at which the cumulative sum of weight times `closest` exceeds a share of its total. */
+static index_t draw_object(const Clustering *c, double total, double share) {
     double sum = 0.0;
     index_t last = 0;
     for (index_t i = 0; i < c->n; i++) {
@@ -53,23 +53,23 @@ static double potential(const Clustering *c) {
     return sum;
 }
 
-/* What the potential becomes with the distances in `c->distance`. */
+/* Return the potential with a further center at the distances in `c->distance`. */
 static double lowered_potential(const Clustering *c) {
     double sum = 0.0;
     for (index_t i = 0; i < c->n; i++) sum += c->weights[i] * smaller(c->distance[i], c->closest[i]);
     return sum;
 }
 
-/* Each center is the best of several objects, drawn in proportion to their squared distance to the centers so far. */
+/* Select each center as the best of several objects drawn in proportion to their squared distance to the centers. */
 static void first_centers(const Clustering *c, index_t trials, const double *draws) {
     for (index_t i = 0; i < c->n; i++) c->closest[i] = 1.0;
-    object(c, drawn(c, potential(c), draws[0]), c->centers);
+    object(c, draw_object(c, potential(c), draws[0]), c->centers);
     distances(c, c->centers, 0, c->n, c->closest);
     for (index_t k = 1; k < c->k; k++) {
         double *center = c->centers + k * c->d, total = potential(c), best = INFINITY;
         index_t chosen = 0;
         for (index_t t = 0; t < trials; t++) {
-            index_t candidate = drawn(c, total, draws[k * trials + t]);
+            index_t candidate = draw_object(c, total, draws[k * trials + t]);
             object(c, candidate, center);
             distances(c, center, 0, c->n, c->distance);
             double lowered = lowered_potential(c);
@@ -94,7 +94,7 @@ static void take_nearer(index_t b, index_t k, const double *restrict distance, d
     }
 }
 
-/* Every object to its nearest center, the first on ties. */
+/* Assign every object to its nearest center, the first one in case of ties. */
 static void assign(const Clustering *c) {
     for (index_t start = 0; start < c->n; start += BLOCK) {
         index_t b = c->n - start < BLOCK ? c->n - start : BLOCK;
@@ -106,7 +106,7 @@ static void assign(const Clustering *c) {
     }
 }
 
-/* A center without objects goes to the object that is farthest from its own, which from now on is at distance 0. */
+/* Move an empty cluster to the object that is farthest from its center. */
 static void relocate(const Clustering *c, index_t k) {
     index_t farthest = 0;
     for (index_t i = 1; i < c->n; i++)
@@ -115,7 +115,7 @@ static void relocate(const Clustering *c, index_t k) {
     c->closest[farthest] = 0.0;
 }
 
-/* Centers become the means of their objects; returns the sum of the squares of their moves. */
+/* Move the centers to the means of their objects; return the sum of the squared moves. */
 static double move_centers(const Clustering *c) {
     for (index_t k = 0; k < c->k; k++) c->sizes[k] = 0.0;
     for (index_t e = 0; e < c->k * c->d; e++) c->sums[e] = 0.0;
@@ -136,8 +136,8 @@ static double move_centers(const Clustering *c) {
     return moved;
 }
 
-/* Cluster n objects into k clusters; `draws` (k, trials) are uniform random numbers. It ends when the squares of the moves
- * of the centers sum to no more than `tol`. */
+/* Cluster n objects into k clusters; `draws` (k, trials) are uniform random numbers. The iterations end when the sum of
+ * the squared moves of the centers is at most `tol`. */
 KERNEL k_means(index_t n, index_t d, index_t k, index_t trials, const double *X, const double *weights,
                const double *draws, index_t max_iter, double tol, double *centers, index_t *labels) {
     Scratch scratch = {0};

@@ -1,48 +1,48 @@
 /* Minimization of a smooth function by L-BFGS (Nocedal, 1980).
  *
- * The function is evaluated by the caller: `lbfgs_advance` takes its value and gradient at x and says where to evaluate it
- * next. What has to be remembered in between lies in arrays of the caller's.
+ * The caller evaluates the function: `lbfgs_advance` takes its value and gradient at x and returns the next point. The
+ * state is in arrays of the caller.
  *
- * An iteration searches along a line from a point, whose direction is minus the gradient times an approximate inverse
- * Hessian; that follows from the last steps and the changes of the gradient along them and is never written down. The
- * step must satisfy the conditions of Wolfe (Nocedal and Wright, 2006, algorithms 3.5, 3.6 and 7.4). */
+ * An iteration is a line search. Its direction is minus the gradient times an approximate inverse Hessian, which is
+ * defined by the last steps and changes of the gradient and is never formed. The step must satisfy the Wolfe conditions
+ * (Nocedal and Wright, 2006, algorithms 3.5, 3.6 and 7.4). */
 #include "optimize/lbfgs.h"
 
 #include "_native/sums.h"
 
-static const double DECREASE = 1e-4, CURVATURE = 0.9; /* of the conditions of Wolfe */
-static const double NO_CURVATURE = 2.220446049250313e-16; /* times the square of the change of the gradient */
-static const double LONGER = 4.0; /* by how much a step that is too short grows at least */
-enum { MAX_TRIALS = 20 };        /* steps tried along a line */
+static const double DECREASE = 1e-4, CURVATURE = 0.9; /* of the Wolfe conditions */
+static const double NO_CURVATURE = 2.220446049250313e-16; /* relative to the squared change of the gradient */
+static const double LONGER = 4.0; /* minimum factor for a step that is too short */
+enum { MAX_TRIALS = 20 };        /* of a line search */
 
-/* A point on a line: how far, the value there, its derivative along the line. */
+/* Point on a line: its parameter, the value, and the derivative along the line. */
 typedef struct {
     double t, value, slope;
 } Trial;
 
-/* The numbers that are remembered between calls. `low` is the best point of the line that falls enough, `high` one beyond
- * which the function does not go on falling; between them, once there are both, the search goes on. */
+/* State of a line search between calls. `low` is the best point with a sufficient decrease, `high` a point that bounds
+ * the search; if there is one, the search continues between them. */
 typedef struct {
     Trial start, low, high;
     double t;
 } Line;
 
 typedef struct {
-    index_t begun;          /* whether there is a line */
-    index_t bracketed;      /* whether there is a `high` */
-    index_t trials;         /* along this line */
+    index_t begun;          /* whether a line search has begun */
+    index_t bracketed;      /* whether `high` is set */
+    index_t trials;         /* of this line search */
     index_t iterations;
-    index_t newest, stored; /* pairs in the ring */
+    index_t newest, stored; /* pairs in the ring buffer */
 } Counts;
 
 typedef struct {
     index_t n, memory, max_iter;
     double tol, gradient_tol;
-    double *x;                /* (n,) where to evaluate next */
-    double *point, *gradient; /* (n,) where the line begins, and the gradient there */
+    double *x;                /* (n,) next point to evaluate */
+    double *point, *gradient; /* (n,) start of the line, and its gradient */
     double *direction;        /* (n,) */
     double *low_gradient;     /* (n,) at `low` */
-    double *steps, *changes;  /* (memory, n) the last steps, and the changes of the gradient along them, in a ring */
+    double *steps, *changes;  /* (memory, n) ring buffers of the last steps and changes of the gradient */
     double *shares, *curvatures; /* (memory,) scratch */
     Line *line;
     Counts *counts;
@@ -64,7 +64,7 @@ static void copy(index_t n, const double *from, double *to) { memcpy(to, from, (
 
 /* ---- the direction -------------------------------------------------------------------------------------------- */
 
-/* Minus the inverse Hessian times the gradient, in place of minus the gradient. */
+/* Multiply the direction, minus the gradient, by the inverse Hessian. */
 static void turn(const Search *s) {
     index_t n = s->n, memory = s->memory, newest = s->counts->newest, stored = s->counts->stored;
     for (index_t back = 0; back < stored; back++) {
@@ -93,7 +93,7 @@ static void remember_pair(const Search *s, const double *gradient) {
         step[i] = s->x[i] - s->point[i];
         change[i] = gradient[i] - s->gradient[i];
     }
-    if (s->counts->stored == s->memory) s->counts->stored--; /* the oldest has just been overwritten */
+    if (s->counts->stored == s->memory) s->counts->stored--; /* The oldest pair was overwritten. */
     if (!(dot(n, step, change) > NO_CURVATURE * dot(n, change, change))) return;
     s->counts->newest = next;
     s->counts->stored++;
@@ -108,7 +108,7 @@ static void go_to(const Search *s, double t) {
     for (index_t i = 0; i < s->n; i++) s->x[i] = s->point[i] + t * s->direction[i];
 }
 
-/* Begin a line at the point; the end, if no way leads down. */
+/* Begin a line search at the point; return CONVERGED if there is no descent direction. */
 static int begin_line(const Search *s) {
     Line *line = s->line;
     double steepest = 0.0;
@@ -127,14 +127,14 @@ static int begin_line(const Search *s) {
     return EVALUATE;
 }
 
-/* The curvature may be to blame if no lower point is found: once more, straight down. */
+/* Restart with the direction of steepest descent, because the curvature may be wrong. */
 static int another_direction(const Search *s) {
-    if (s->counts->stored == 0) return CONVERGED; /* rounding allows no further decrease */
+    if (s->counts->stored == 0) return CONVERGED; /* Rounding prevents a further decrease. */
     s->counts->stored = 0;
     return begin_line(s);
 }
 
-/* The point x becomes the beginning of the next line. */
+/* Accept the point x, and begin the next line search there. */
 static int accept(const Search *s, double value, const double *gradient) {
     double last = s->line->start.value;
     remember_pair(s, gradient);
@@ -146,14 +146,14 @@ static int accept(const Search *s, double value, const double *gradient) {
     return s->counts->iterations == s->max_iter ? OUT_OF_ITERATIONS : begin_line(s);
 }
 
-/* Where the slope, continued through two points, would vanish; not too near and not too far. */
+/* Return the zero of the linear extrapolation of the slope, within bounds. */
 static double extrapolated(Trial before, Trial low) {
     double change = low.slope - before.slope;
     double guess = change > 0.0 ? low.t - low.slope * (low.t - before.t) / change : INFINITY;
     return smaller(larger(guess, LONGER * low.t), LONGER * LONGER * low.t);
 }
 
-/* The minimum between two points of the cubic that has their values and slopes, kept away from both. */
+/* Return the minimum of the cubic through two points, within bounds. */
 static double interpolated(Trial low, Trial high) {
     double gap = high.t - low.t, share = 0.5;
     double bend = low.slope + high.slope - 3.0 * (high.value - low.value) / gap;
@@ -165,14 +165,14 @@ static double interpolated(Trial low, Trial high) {
     return low.t + gap * smaller(larger(share, 0.1), 0.9);
 }
 
-/* No step satisfied the conditions: the lowest will do, or else another direction. */
+/* Accept the best step although it does not satisfy the conditions, or try another direction. */
 static int give_up(const Search *s) {
     if (!(s->line->low.t > 0.0)) return another_direction(s);
     go_to(s, s->line->low.t);
     return accept(s, s->line->low.value, s->low_gradient);
 }
 
-static int look_at(const Search *s, double value, const double *gradient) {
+static int continue_line(const Search *s, double value, const double *gradient) {
     Line *line = s->line;
     Counts *counts = s->counts;
     Trial trial = {line->t, value, dot(s->n, gradient, s->direction)}, before = line->low;
@@ -195,8 +195,8 @@ static int look_at(const Search *s, double value, const double *gradient) {
     return EVALUATE;
 }
 
-/* Take in the value and the gradient at x, and move x to where they are wanted next. The result says what to do; in the
- * end the minimum is the first of the vectors. */
+/* Process the value and the gradient at x, and set x to the next point to evaluate. The result is one of the constants
+ * in lbfgs.h; at the end the minimum is the first of the vectors. */
 KERNEL lbfgs_advance(index_t n, index_t memory, double *x, double value, const double *gradient, double *vectors,
                      double *steps, double *changes, double *line, index_t *counts, index_t max_iter,
                      double tol, double gradient_tol, double *history, index_t *result) {
@@ -210,7 +210,7 @@ KERNEL lbfgs_advance(index_t n, index_t memory, double *x, double value, const d
     };
     if (scratch.failed) return release(&scratch);
     if (search.counts->begun) {
-        *result = look_at(&search, value, gradient);
+        *result = continue_line(&search, value, gradient);
     } else {
         search.counts->begun = 1;
         search.line->start = (Trial){0.0, value, 0.0};

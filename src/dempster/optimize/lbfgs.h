@@ -1,12 +1,12 @@
-/* L-BFGS for kernels whose function is written in C too; see lbfgs.c and, for the sizes of the arrays, lbfgs.py. */
+/* L-BFGS for other kernels; see lbfgs.c and, for the sizes of the arrays, lbfgs.py. */
 #ifndef DEMPSTER_LBFGS_H
 #define DEMPSTER_LBFGS_H
 
 #include "_native/native.h"
 
-enum { EVALUATE, CONVERGED, OUT_OF_ITERATIONS }; /* what is to be done next */
+enum { EVALUATE, CONVERGED, OUT_OF_ITERATIONS }; /* results of lbfgs_advance */
 
-enum { LBFGS_VECTORS = 4, LBFGS_LINE = 10, LBFGS_COUNTS = 6, LBFGS_ITERATIONS = 3 /* their place in the counts */ };
+enum { LBFGS_VECTORS = 4, LBFGS_LINE = 10, LBFGS_COUNTS = 6, LBFGS_ITERATIONS = 3 /* index in the counts */ };
 
 int lbfgs_advance(index_t n, index_t memory, double *x, double value, const double *gradient, double *vectors,
                   double *steps, double *changes, double *line, index_t *counts, index_t max_iter,

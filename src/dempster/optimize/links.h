@@ -1,4 +1,4 @@
-/* Linear terms between pairs of rows: sum over linked pairs of a_ij m_i' Z m_j, each pair standing in both its rows. */
+/* Penalty of linked pairs: the sum of a_ij m_i' Z m_j; the adjacency contains each pair in both rows. */
 #ifndef DEMPSTER_OPTIMIZE_LINKS_H
 #define DEMPSTER_OPTIMIZE_LINKS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct {
     const index_t *indptr;      /* (n + 1,) */
-    const int32_t *indices;     /* of the other row */
+    const int32_t *indices;     /* other row */
     const double *coefficients; /* a_ij */
     const double *form;         /* (f, f) Z, symmetric */
 } Links;
@@ -23,7 +23,7 @@ static inline void add_links(index_t i, index_t f, const double *M, const Links 
         for (index_t b = 0; b < f; b++) g[a] += links->form[a * f + b] * linked[b];
 }
 
-/* The sum over linked pairs, each counted once. */
+/* Return the sum over linked pairs, each counted once. */
 static inline double links_value(index_t n, index_t f, const double *M, const Links *links) {
     double total = 0.0;
     for (index_t i = 0; i < n; i++)

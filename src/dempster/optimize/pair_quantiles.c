@@ -1,24 +1,24 @@
-/* Quantiles, over many fits of a model, of the probability that two objects belong together.
+/* Quantiles, over many fits of a model, of the probability that two objects are in the same cluster.
  *
- * Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are together with probability
- * sum_k p_ikb p_jkb. A pair is computed, its two quantiles are found, and it is forgotten.
+ * Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are in the same cluster with
+ * probability sum_k p_ikb p_jkb.
  *
- * The order statistics are found by bisection on the value: count how many of the numbers are larger than a threshold,
- * move the threshold. A count is a pass over a few kilobytes that the compiler turns into vector instructions, so a
- * dozen of them cost less than one partial sort. Numbers that are not negative are ordered like the integers with the
- * same bits, and bisecting these finds a number of any size in at most 31 steps, exactly. */
+ * The order statistics are found by bisection: count the numbers above a threshold, and move the threshold. The
+ * compiler vectorises a count over a few kilobytes, so a dozen counts cost less than one partial sort. Nonnegative
+ * numbers have the same order as the integers with the same bits, and bisection of these integers is exact after at
+ * most 31 steps. */
 #include "_native/native.h"
 
-static const float NOTHING = 1e-9f; /* if even the largest probability is below this, the exact quantile does not matter */
+static const float NOTHING = 1e-9f; /* If all probabilities are below this, no exact quantile is needed. */
 
-/* What is wanted of a pair, and room for its values. */
+/* Ranks of the quantiles, and scratch for the values of a pair. */
 typedef struct {
     index_t c, n_fits;
     index_t rank;    /* of the lower quantile among the sorted values, from 0 */
-    double fraction; /* of the way to the next value */
+    double fraction; /* weight of the next value in the interpolation */
     float *values;   /* (n_fits,) */
-    int32_t *bits;   /* (padded,) the same values as integers, and zeros */
-    index_t padded;  /* a whole number of vectors for each of four sums */
+    int32_t *bits;   /* (padded,) bits of the values, padded with zeros */
+    index_t padded;  /* multiple of the vector length for each of four sums */
 } Fits;
 
 static Fits take_fits(Scratch *scratch, index_t c, index_t n_fits, index_t rank, double fraction) {
@@ -40,7 +40,7 @@ static inline float value_of(int32_t bits) {
     return value;
 }
 
-/* values_b = sum_k p_kb q_kb. */
+/* Compute values_b = sum_k p_kb q_kb. */
 static void multiply(index_t c, index_t n_fits, const float *p, const float *q, float *restrict values) {
     for (index_t b = 0; b < n_fits; b++) values[b] = c > 0 ? p[b] * q[b] : 0;
     for (index_t k = 1; k < c; k++) {
@@ -50,8 +50,8 @@ static void multiply(index_t c, index_t n_fits, const float *p, const float *q, 
     }
 }
 
-/* How many are larger than a limit that is not negative, so that zeros do not count. Sums and comparisons stay in 32
- * bits, or half the vector would be idle; four sums run beside each other, or each would wait for the one before. */
+/* Count the values above a nonnegative limit, without the padding zeros. Sums and comparisons use 32 bits to fill the
+ * vectors, and four independent sums to avoid waiting. */
 static index_t count_above(const Fits *fits, int32_t limit) {
     const index_t quarter = fits->padded / 4;
     const int32_t *a = fits->bits, *b = a + quarter, *c = b + quarter, *d = c + quarter;
@@ -65,17 +65,17 @@ static index_t count_above(const Fits *fits, int32_t limit) {
     return in_a + in_b + in_c + in_d;
 }
 
-/* The bits of the values of two neighbouring ranks. */
+/* Bits of the values of two consecutive ranks. */
 typedef struct {
     int32_t lower, upper;
 } Neighbors;
 
-/* The largest bits up to a limit, and the smallest above it. */
+/* Return the largest bits up to a limit, and the smallest above it. */
 static Neighbors around(const Fits *fits, int32_t limit) {
     const int32_t *bits = fits->bits;
     int32_t below = 0, above = INT32_MAX;
     for (index_t b = 0; b < fits->padded; b++) {
-        const int32_t outside = -(bits[b] > limit); /* all bits set, or none: no branch */
+        const int32_t outside = -(bits[b] > limit); /* all bits set or none, to avoid a branch */
         const int32_t in = bits[b] & ~outside, out = bits[b] | (INT32_MAX & ~outside);
         below = in > below ? in : below;
         above = out < above ? out : above;
@@ -83,7 +83,7 @@ static Neighbors around(const Fits *fits, int32_t limit) {
     return (Neighbors){below, above};
 }
 
-/* The values of the given rank and of the next one, whose bits lie in (low, high]; high is the largest of all. */
+/* Return the values of a rank and of the next one, whose bits lie in (low, high]; high is the largest value. */
 static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, int64_t high) {
     while (high - low > 1) {
         const int32_t middle = (int32_t)(low + ((high - low) >> 1));
@@ -94,10 +94,10 @@ static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, i
         else
             high = middle;
     }
-    return (Neighbors){(int32_t)high, (int32_t)high}; /* several values are equal, or it is the largest */
+    return (Neighbors){(int32_t)high, (int32_t)high}; /* Several values are equal, or it is the largest. */
 }
 
-/* Lower and upper quantile of the probability that p and q (c, n_fits) are together. */
+/* Compute the lower and upper quantile of the probability that p and q (c, n_fits) are in the same cluster. */
 static void find_interval(const Fits *fits, const float *p, const float *q, double *lower, double *upper) {
     const index_t n = fits->n_fits, rank = fits->rank, last = n - 1;
     const double fraction = fits->fraction;
@@ -116,7 +116,7 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
     }
     Neighbors at = order_statistics(fits, rank, (int64_t)smallest - 1, largest);
     *lower = (1 - fraction) * value_of(at.lower) + fraction * value_of(at.upper);
-    /* counted from the top the upper bound lies between the values of rank and rank + 1 as well */
+    /* Counted from the top, the upper bound also lies between the values of rank and rank + 1. */
     const index_t mirrored = fraction == 0 ? last - rank : last - rank - 1;
     const int64_t low = mirrored < rank ? (int64_t)smallest - 1 : (int64_t)at.lower - 1;
     at = order_statistics(fits, mirrored, low, largest);
@@ -130,7 +130,7 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
 #define SUFFIX f64
 #include "optimize/pair_quantiles_kernels.h"
 
-/* The probabilities themselves of some pairs. */
+/* Compute the probabilities of some pairs. */
 KERNEL probabilities_of_pairs(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
                               float *out) {
     (void)n;

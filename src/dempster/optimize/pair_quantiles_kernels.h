@@ -1,7 +1,7 @@
-/* Quantiles of many pairs: a part of pair_quantiles.c, once for each type `real` of the bounds.
+/* Quantiles of many pairs: part of pair_quantiles.c, included once for each type `real` of the bounds.
  * P and Q are (n, c, n_fits): the probabilities of the clusters for each object, over the fits. */
 
-/* All pairs of objects: rows `start` to `stop` - 1 of two symmetric matrices, right of the diagonal. */
+/* Compute rows `start` to `stop` - 1 of two symmetric matrices for all pairs of objects. */
 KERNEL TYPED(quantiles_within)(index_t n, index_t c, index_t n_fits, const float *P, index_t rank, double fraction,
                                real *lower, real *upper, index_t start, index_t stop) {
     Scratch scratch = {0};
@@ -17,7 +17,7 @@ KERNEL TYPED(quantiles_within)(index_t n, index_t c, index_t n_fits, const float
     return release(&scratch);
 }
 
-/* Every object of P with every object of Q, into two (n, p) matrices. */
+/* Compute two (n, p) matrices for every object of P with every object of Q. */
 KERNEL TYPED(quantiles_between)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const float *Q,
                                 index_t rank, double fraction, real *lower, real *upper) {
     Scratch scratch = {0};
@@ -33,7 +33,7 @@ KERNEL TYPED(quantiles_between)(index_t n, index_t c, index_t n_fits, index_t p,
     return release(&scratch);
 }
 
-/* The pairs `start` to `stop` - 1 of a list (p, 2). */
+/* Compute the quantiles for the pairs `start` to `stop` - 1 of a list (p, 2). */
 KERNEL TYPED(quantiles_of_pairs)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
                                  index_t rank, double fraction, real *lower, real *upper, index_t start,
                                  index_t stop) {

@@ -1,24 +1,24 @@
-/* Descents over masses M (n, f), rows on the simplex, one row at a time.
+/* Descents over masses M (n, f), with rows on the simplex, one row at a time.
  *
- * A sweep sets every row to the minimum of its quadratic program, which never raises the objective. Two things make
- * such descents fast:
+ * A sweep sets every row to the minimum of its quadratic program, which does not increase the objective. Two methods
+ * accelerate the descent:
  *
- * - after the first sweeps, rows go beyond their minimum (successive over-relaxation): at old + w (x - old) with w < 2 a
- *   convex quadratic is not above its value at old;
- * - every few sweeps the direction they took together is followed, twice as far each time, as long as the objective
- *   falls.
+ * - after the first sweeps, rows are moved beyond their minimum (successive over-relaxation): at old + w (x - old) with
+ *   w < 2 a convex quadratic is not larger than at old;
+ * - every few sweeps, the masses are extrapolated along the last sweeps, with doubling steps, while the objective
+ *   decreases.
  *
- * The end is that of the papers: e_t = (e_{t-1} + relative change of the objective) / 2 falls below `tol`, from e_0 = 1
- * (Denoeux, 2020, eq. 18), or only rounding is left of the objective. */
+ * The descent ends, as in the papers, when e_t = (e_{t-1} + relative change of the objective) / 2 is below `tol`, with
+ * e_0 = 1 (Denoeux, 2020, eq. 18), or when the objective is within rounding of zero. */
 #include "optimize/row_descent.h"
 
 enum { EXACT_FIRST = 3 };           /* sweeps before rows are moved beyond their minimum */
-enum { EVERY = 4 };                 /* sweeps between two looks ahead */
-static const double BEYOND = 1.75;  /* 1 would be plain coordinate descent; 2 would not descend */
-static const double LONGEST = 64.0; /* of the steps ahead */
-static const double PERFECT = 1e-13; /* of the squared targets: what is left is rounding */
+enum { EVERY = 4 };                 /* sweeps between two extrapolations */
+static const double BEYOND = 1.75;  /* 1 is coordinate descent; 2 would not descend */
+static const double LONGEST = 64.0; /* maximum step of an extrapolation */
+static const double PERFECT = 1e-13; /* relative to the squared targets */
 
-/* Move beyond the minimiser x of a row, as far as the simplex allows. */
+/* Move a row beyond its minimiser x, within the simplex. */
 static void go_beyond(index_t f, const double *old, double *x) {
     double limit = BEYOND, total = 0.0;
     for (index_t a = 0; a < f; a++) {
@@ -33,7 +33,7 @@ static void go_beyond(index_t f, const double *old, double *x) {
     for (index_t a = 0; a < f; a++) x[a] /= total;
 }
 
-/* 1/2 x'Hx + g'x over the nonzeros of x. */
+/* Return 1/2 x'Hx + g'x. */
 static double quadratic(index_t f, const double *H, const double *g, const double *x) {
     double value = 0.0;
     for (index_t a = 0; a < f; a++) {
@@ -52,8 +52,9 @@ double finish_row(index_t f, const double *H, const double *g, const double *old
     return *moved ? quadratic(f, H, g, x) - quadratic(f, H, g, old) : 0.0;
 }
 
-/* trial = M + step (M - before), back on the simplex: negative masses to zero, rows rescaled. */
-static void look(index_t n, index_t f, const double *M, const double *before, double step, double *trial) {
+/* Compute trial = M + step (M - before), with negative masses set to zero and rows rescaled. */
+static void extrapolate_masses(index_t n, index_t f, const double *M, const double *before, double step,
+                               double *trial) {
     for (index_t i = 0; i < n; i++) {
         double total = 0.0;
         for (index_t a = i * f; a < (i + 1) * f; a++) {
@@ -64,20 +65,20 @@ static void look(index_t n, index_t f, const double *M, const double *before, do
     }
 }
 
-/* Where the last sweeps lead. */
+/* Scratch and step of the extrapolation. */
 typedef struct {
-    double *before; /* (n, f) masses at the last look */
+    double *before; /* (n, f) masses after the last extrapolation */
     double *trial, *chosen;
-    double step; /* the first one to try */
+    double step; /* first step to try */
 } Ahead;
 
-/* Follow the direction from `before` to M, farther and farther, as long as the objective falls. Returns it. */
+/* Extrapolate the direction from `before` to M while the objective decreases. Returns the objective. */
 static double look_ahead(const RowProblem *p, double *M, double objective, Ahead *ahead) {
     const size_t bytes = sizeof(double) * (size_t)(p->n * p->f);
     bool found = false;
     if (p->drifts) objective = p->value(p->self, M);
     while (ahead->step <= LONGEST) {
-        look(p->n, p->f, M, ahead->before, ahead->step, ahead->trial);
+        extrapolate_masses(p->n, p->f, M, ahead->before, ahead->step, ahead->trial);
         const double value = p->value(p->self, ahead->trial);
         if (!(value < objective)) break;
         objective = value;
@@ -121,7 +122,7 @@ int descend_rows(const RowProblem *p, double *M, double objective, const Descent
     return release(&scratch);
 }
 
-/* ---- the steps alone, for their tests ------------------------------------------------------------------------- */
+/* ---- kernels for tests ---------------------------------------------------------------------------------------- */
 
 KERNEL overshoot(index_t f, const double *old, double *x) {
     go_beyond(f, old, x);
@@ -129,6 +130,6 @@ KERNEL overshoot(index_t f, const double *old, double *x) {
 }
 
 KERNEL extrapolate(index_t n, index_t f, const double *M, const double *before, double step, double *trial) {
-    look(n, f, M, before, step, trial);
+    extrapolate_masses(n, f, M, before, step, trial);
     return DONE;
 }

@@ -1,4 +1,4 @@
-/* One sweep over the rows of masses M (n, f) that are to minimise
+/* One sweep over the rows of masses M (n, f) to minimise
  *
  *     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j.
  *
@@ -7,21 +7,21 @@
  *     H = 2 sum_r A_r G A_r,   g = -2 sum_r A_r h_r + Z sum_j a_ij m_j,
  *     G = sum_j w_ij m_j m_j',  h_r = sum_j w_ij t_ijr m_j.
  *
- * Mass functions are sparse (few sets carry mass), so G and h are summed over nonzeros only. */
+ * Few sets have positive mass, so G and h are sums over nonzeros. */
 #include "optimize/links.h"
 #include "optimize/simplex_qp.h"
 
-static const double MIN_DISTANCE = 1e-6; /* in the weights that turn squares into distances */
+static const double MIN_DISTANCE = 1e-6; /* lower bound in the weights that turn squares into distances */
 
 typedef struct {
     index_t f, q;
-    const index_t *indptr;  /* pairs, each in both its rows */
+    const index_t *indptr;  /* adjacency with each pair in both rows */
     const int32_t *indices;
     const double *weights;
     const double *targets; /* (entries, q) */
     const double *forms;   /* (q, f, f) */
     bool reweight;
-    int32_t *nonzero, *count; /* (n, f) positions of the nonzero masses of every row, (n,) how many */
+    int32_t *nonzero, *count; /* (n, f) indices of the nonzero masses of every row, (n,) their number */
     double *G, *half, *H;
     double *h, *image; /* (q, f) */
     double *g, *linked, *x;
@@ -35,7 +35,7 @@ static void find_nonzeros(Rows *p, index_t i, const double *M) {
     p->count[i] = count;
 }
 
-/* image_r = A_r m_i. */
+/* Compute image_r = A_r m_i. */
 static void find_image(Rows *p, index_t i, const double *M) {
     const index_t f = p->f;
     memset(p->image, 0, sizeof(double) * (size_t)(p->q * f));
@@ -46,7 +46,7 @@ static void find_image(Rows *p, index_t i, const double *M) {
         }
 }
 
-/* sqrt(sum_r residual^2 / 2) of entry e of the pairs, whose other row is j. */
+/* Return sqrt(sum_r residual^2 / 2) of entry e of the pairs, whose other row is j. */
 static double distance(const Rows *p, index_t e, index_t j, const double *M) {
     const index_t f = p->f;
     double squared = 0.0;
@@ -61,7 +61,7 @@ static double distance(const Rows *p, index_t e, index_t j, const double *M) {
     return sqrt(squared / 2);
 }
 
-/* G and h of row i. */
+/* Compute G and h of row i. */
 static void sum_neighbors(Rows *p, index_t i, const double *M) {
     const index_t f = p->f, q = p->q;
     memset(p->G, 0, sizeof(double) * (size_t)(f * f));
@@ -84,7 +84,7 @@ static void sum_neighbors(Rows *p, index_t i, const double *M) {
         for (index_t b = 0; b < a; b++) p->G[b * f + a] = p->G[a * f + b];
 }
 
-/* H = 2 sum_r A_r G A_r for symmetric A_r, through half = A_r G. */
+/* Compute H = 2 sum_r A_r G A_r for symmetric A_r, with half = A_r G. */
 static void find_hessian(Rows *p) {
     const index_t f = p->f;
     memset(p->H, 0, sizeof(double) * (size_t)(f * f));
@@ -106,7 +106,7 @@ static void find_hessian(Rows *p) {
     }
 }
 
-/* g = -2 sum_r A_r h_r. */
+/* Compute g = -2 sum_r A_r h_r. */
 static void find_linear_term(Rows *p) {
     const index_t f = p->f;
     for (index_t a = 0; a < f; a++) {
@@ -160,7 +160,7 @@ KERNEL sweep_rows(index_t n, index_t f, index_t visits, index_t entries, index_t
     return release(&scratch);
 }
 
-/* sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) of every pair. */
+/* Compute sqrt(sum_r (m_i' A_r m_j - t_r)^2 / 2) for every pair. */
 KERNEL pair_distances(index_t n, index_t f, index_t p, index_t q, const double *M, const index_t *pairs,
                       const double *targets, const double *forms, double *out) {
     (void)n;

@@ -3,27 +3,27 @@
  *     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
  *
  * with a small positive semidefinite H, often singular. The minimiser usually has very few nonzeros, and a good guess
- * of them is at hand (the previous masses, or the best vertex), which is what an active set turns into speed.
+ * of them is available (the previous masses, or the best vertex), so an active set method is fast.
  *
- * How it works. The *passive set* P holds the indices allowed to be positive. On the face they span, one index r is
+ * Algorithm. The *passive set* P contains the indices that may be positive. On the face they span, one index r is
  * eliminated (x_r = 1 - the others), which leaves an unconstrained problem with Hessian H_ij - H_ir - H_jr + H_rr;
- * adding a constant to H, or to g, changes nothing, as it should on the simplex. Its LDL' factorisation gives the
- * Newton step. If the step leaves the simplex it is cut, or bent, at the boundary, and the indices that reach zero
- * leave P; if not, the index off P that promises the largest decrease enters; when none does, the point is the
- * minimiser. Row j of the factorisation depends on the first j indices of P only, so the rows shared with the last
- * factorisation are kept: an index that enters costs O(|P|^2), and rows of a batch that end alike share the work.
+ * adding a constant to H or to g does not change it. Its LDL' factorisation gives the Newton step. If the step leaves
+ * the simplex, it is shortened or projected at the boundary, and the indices that reach zero leave P. Otherwise the
+ * index outside P with the largest predicted decrease enters; if there is none, the point is the minimiser. Row j of
+ * the factorisation depends only on the first j indices of P, so rows in common with the last factorisation are reused:
+ * an index that enters costs O(|P|^2), and consecutive rows of a batch with the same P share the work.
  *
- * Singular Hessians. When a pivot is lost in rounding, a tiny ridge is added to the diagonal, which turns the Newton
- * step into a proximal one: very long along directions of zero curvature, so that it reaches the boundary, and zero
- * at a minimiser, so that repeating it leaves no trace of the ridge in the result. */
+ * Singular Hessians. If a pivot is within rounding of zero, a small ridge is added to the diagonal, which turns the
+ * Newton step into a proximal step. It is very long in directions of zero curvature, so that it reaches the boundary,
+ * and zero at a minimiser, so that repeated steps remove the effect of the ridge. */
 #include "optimize/simplex_qp.h"
 
-static const double FLAT = 1e-6;        /* a pivot below this fraction of the diagonal elements it comes from needs a ridge */
+static const double FLAT = 1e-6;        /* a pivot below this fraction of its diagonal elements needs a ridge */
 static const double RIDGE = 1e-12;      /* the ridge, relative to the same elements */
-static const double STATIONARY = 1e-13; /* relative difference of gradients on the passive set that counts as none */
-static const double ENTER = 1e-12;      /* relative size of the negative reduced gradient that lets an index enter */
-static const double NEGLIGIBLE = 2e-16; /* a mass this small that is shrinking has reached zero */
-enum { CROWD = 6 }; /* a start with more nonzeros than this must beat the best vertex to be worth its factorisation */
+static const double STATIONARY = 1e-13; /* relative difference of gradients on the passive set at a stationary point */
+static const double ENTER = 1e-12;      /* relative size of the negative reduced gradient for which an index enters */
+static const double NEGLIGIBLE = 2e-16; /* a decreasing mass below this is zero */
+enum { CROWD = 6 }; /* a start with more nonzeros is used only if it is better than the best vertex */
 
 SimplexQp simplex_qp_in(index_t f, double *work, index_t *index) {
     return (SimplexQp){
@@ -48,19 +48,19 @@ SimplexQp take_simplex_qp(Scratch *scratch, index_t f) {
     return scratch->failed ? (SimplexQp){0} : simplex_qp_in(f, work, index);
 }
 
-/* The pivot of row j when a ridge does not keep it up, and the shift of the diagonal that stands for it. */
+/* Return a replacement for a pivot that is not positive despite the ridge, and the equivalent shift of the diagonal. */
 static double replaced_pivot(const double *H, index_t f, double scale, double *shift) {
-    if (scale > 0.0) { /* H is not positive semidefinite: a short step does no harm */
+    if (scale > 0.0) { /* H is not positive semidefinite: take a short step. */
         *shift = scale;
-    } else { /* H vanishes here: a long one */
+    } else { /* H is zero here: take a long step. */
         for (index_t q = 0; q < f; q++) *shift = larger(*shift, RIDGE * H[q * f + q]);
         if (!(*shift > 0.0)) *shift = 1.0;
     }
     return *shift;
 }
 
-/* LDL' factorisation of the reduced Hessian on the passive set, reusing the stored rows that still fit.
- * Returns the number of valid rows: m, or 0 if a pivot was lost and there is no ridge to keep it up. */
+/* Compute the LDL' factorisation of the reduced Hessian on the passive set, reusing valid stored rows.
+ * Returns the number of valid rows: m, or 0 if a pivot was lost and there is no ridge. */
 static index_t factorise(const double *H, index_t m, index_t known, double ridge, SimplexQp *w) {
     const index_t f = w->f;
     double *B = w->block;
@@ -94,7 +94,7 @@ static index_t factorise(const double *H, index_t m, index_t known, double ridge
     return j;
 }
 
-/* Make the index with the least H_pp the eliminated one, if that saves digits. Returns the valid rows left. */
+/* Eliminate the index with the smallest H_pp, if that saves digits. Returns the number of valid rows. */
 static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
     const index_t f = w->f;
     index_t least = 0;
@@ -118,7 +118,7 @@ static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
     return known;
 }
 
-/* Newton step on the face of the passive set: its slope (0 if the point is stationary there) and curvature. */
+/* Compute the Newton step on the face of the passive set. Returns its slope (0 at a stationary point) and curvature. */
 static double newton_step(index_t m, SimplexQp *w, double *curvature) {
     const index_t f = w->f;
     const double *B = w->block;
@@ -176,9 +176,9 @@ static double bend(index_t m, SimplexQp *w) {
     return change;
 }
 
-/* Take the step as far as the simplex allows, drop the indices that reach zero. Returns how many are left. */
+/* Take the step within the simplex, and remove the indices that reach zero. Returns the number of remaining indices. */
 static index_t move(index_t m, double slope, double curvature, SimplexQp *w) {
-    double length = curvature > -1e-14 * slope ? 1.0 : INFINITY; /* no curvature but the ridge: down to the boundary */
+    double length = curvature > -1e-14 * slope ? 1.0 : INFINITY; /* Without curvature, go to the boundary. */
     double limit = INFINITY;
     for (index_t i = 0; i < m; i++)
         if (w->step[i] < 0.0) limit = smaller(limit, w->mass[i] / -w->step[i]);
@@ -203,7 +203,7 @@ static index_t move(index_t m, double slope, double curvature, SimplexQp *w) {
     return kept;
 }
 
-/* Index off the passive set that promises the largest decrease along its edge, or -1 if none does. */
+/* Return the index outside the passive set with the largest predicted decrease, or -1 if there is none. */
 static index_t entering(const double *H, index_t m, SimplexQp *w) {
     const index_t f = w->f;
     double *restrict gradient = w->gradient;
@@ -239,8 +239,8 @@ static index_t entering(const double *H, index_t m, SimplexQp *w) {
     return best;
 }
 
-/* Active set from the point held in `passive` and `mass`. `known` is the number of valid rows of the factorisation,
- * before and after; `used` becomes the number of iterations. Returns the final size of the passive set. */
+/* Run the active set method from the point in `passive` and `mass`. `known` is the number of valid rows of the
+ * factorisation, before and after; `used` becomes the number of iterations. Returns the size of the passive set. */
 static index_t minimise(const double *H, index_t m, index_t *known, index_t max_iter, SimplexQp *w, index_t *used) {
     double ridge = 0.0;
     index_t refined = 0, entered = -1, iteration = 0;
@@ -276,7 +276,7 @@ static index_t minimise(const double *H, index_t m, index_t *known, index_t max_
                 m++;
             }
         } else if (m < before) {
-            /* The index that entered moves away from zero, but for rounding: nothing more can be gained. */
+            /* The index that entered left again because of rounding: no further decrease is possible. */
             done = entered >= 0 && w->passive[m - 1] != entered && w->passive[0] != entered;
             entered = -1;
         }
@@ -286,7 +286,7 @@ static index_t minimise(const double *H, index_t m, index_t *known, index_t max_
     return m;
 }
 
-/* The vertex with the lowest objective below `value`, or -1. */
+/* Return the vertex with the lowest objective below `value`, or -1. */
 static index_t best_vertex(const double *H, double value, const SimplexQp *w) {
     index_t vertex = -1;
     for (index_t q = 0; q < w->f; q++) {
@@ -299,13 +299,13 @@ static index_t best_vertex(const double *H, double value, const SimplexQp *w) {
     return vertex;
 }
 
-/* Compact form of the point in `gradient`: its positive entries, rescaled, or the best vertex. Returns its size.
- * The vertex is taken if there are no positive entries, or if there are many and it is better. */
+/* Set the start to the rescaled positive entries of `gradient`, or to the best vertex. Returns its size.
+ * The vertex is used if there are no positive entries, or if there are many and it is better. */
 static index_t start_point(const double *H, SimplexQp *w) {
     const index_t f = w->f;
     index_t m = 0;
     double total = 0.0;
-    for (index_t q = 0; q < f; q++) { /* no branch: where the nonzeros lie cannot be predicted */
+    for (index_t q = 0; q < f; q++) { /* without a branch, which could not be predicted */
         double y = w->gradient[q];
         y = y > 0.0 ? y : 0.0;
         w->passive[m] = q;
@@ -354,7 +354,7 @@ KERNEL simplex_qp(index_t f, const double *H, const double *g, double *x, index_
     return DONE;
 }
 
-/* The batch, for every pair of types of its linear terms and its points. */
+/* Batch kernels for every pair of types of the linear terms and the points. */
 #define LINEAR double
 #define POINT double
 #define BATCH simplex_qp_batch_f64_f64

@@ -1,11 +1,11 @@
-/* How near objects are to clusters, each measured by the distances that are usual around it. */
+/* Affinities of objects to clusters, with local scales. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
-static const double BINARY = 1.4426950408889634; /* powers of two in one of e */
-#define NEGLIGIBLE 58 /* powers of two from which on nothing is added */
+static const double BINARY = 1.4426950408889634; /* log2(e) */
+#define NEGLIGIBLE 58 /* exponents of two beyond which terms are zero */
 
-/* Vectors that are summed up side by side: the order of the sums is the same on all processors. */
+/* Number of vectors in parallel sums; the order of summation is the same on all processors. */
 enum { PARTS = 32 / VECTOR, GROUP_MOST = 32 / sizeof(float), AT_ONCE = 4 /* vectors in registers */ };
 
 #define real float

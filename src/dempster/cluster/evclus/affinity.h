@@ -1,17 +1,17 @@
-/* A part of affinity.c, once for each type `real` of the dissimilarities. */
+/* Part of affinity.c, included once for each type `real` of the dissimilarities. */
 #include "_native/exponential.h"
 #define Lanes TYPED(Lanes)
 #define Bits TYPED(Bits)
 #define Signed TYPED(Signed)
 typedef bits_t Signed __attribute__((vector_size(VECTOR), may_alias, aligned(sizeof(real))));
 #define LANES ((index_t)(VECTOR / sizeof(real)))
-#define GROUP (PARTS * LANES) /* references that are handled at once */
+#define GROUP (PARTS * LANES) /* references in a group */
 
-/* n numbers fill that many places in whole groups. */
+/* Round n up to a multiple of the group size. */
 static index_t TYPED(whole_groups)(index_t n) { return (n + GROUP - 1) / GROUP * GROUP; }
 
-/* The smallest of some values up to which the weights add up to `amount`, the largest if they do not. Quickselect: the
- * values change places, their weights with them. */
+/* Return the smallest value up to which the weights sum to `amount`, or the largest value if they do not. Quickselect
+ * permutes the values and their weights. */
 static real TYPED(reached)(real *value, real *weight, index_t n, double amount) {
     index_t low = 0, high = n - 1;
     while (low < high) {
@@ -31,7 +31,7 @@ static real TYPED(reached)(real *value, real *weight, index_t n, double amount) 
             left += weight[i++];
             j--;
         }
-        /* low..j are at most the pivot, i..high at least, what lies between equals it */
+        /* low..j are at most the pivot, i..high at least the pivot, and the values between are equal to it. */
         double upper = left;
         for (index_t k = i - 1; k > j; k--) left -= weight[k];
         if (amount <= left) high = j;
@@ -45,8 +45,8 @@ static real TYPED(reached)(real *value, real *weight, index_t n, double amount) 
     return value[low];
 }
 
-/* How many of n numbers, which fill whole vectors, are at most a limit. They are given by their bits: numbers that are
- * not negative are ordered like these. */
+/* Count the numbers (n of them, in whole vectors) up to a limit. They are represented by their bits, which have the
+ * same order for nonnegative numbers. */
 static index_t TYPED(count_up_to)(const bits_t *bits, index_t n, bits_t limit) {
     Signed counts = {0};
     for (index_t j = 0; j < n; j += LANES) counts -= (Signed)(*(const Signed *)(bits + j) <= limit);
@@ -67,16 +67,16 @@ static real TYPED(value_of)(bits_t bits) {
     return value;
 }
 
-/* The k-th smallest of n numbers (as bits, in whole vectors); one of at least that is known, which `above` of them do not exceed. A guess
- * is tried by a count, a pass that the compiler turns into vector instructions: the first one is given, the next lie
- * where the k-th would be if the numbers were spread evenly, or in the middle of the bits where that gets on slowly. */
+/* Return the k-th smallest of n numbers (as bits, in whole vectors). `high` is an upper bound that is not exceeded by
+ * `above` numbers. Each guess is tested by a count, which the compiler vectorises. The first guess is an argument; the
+ * next ones assume evenly spread numbers, and every fourth one bisects the bits. */
 static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits_t high, index_t above, bits_t guess) {
     bits_t low = -1;
-    index_t below = 0; /* of them are at most `low`, and fewer than k */
+    index_t below = 0; /* count up to `low`, less than k */
     for (int step = 1; high - low > 1; step++) {
         if (guess <= low || guess >= high) guess = low + (high - low) / 2;
         const index_t count = TYPED(count_up_to)(bits, n, guess);
-        if (count == k) { /* the largest of these */
+        if (count == k) { /* It is the largest number up to the guess. */
             bits_t best = 0;
             for (index_t j = 0; j < n; j++) {
                 const bits_t inside = bits[j] <= guess ? bits[j] : 0;
@@ -94,7 +94,7 @@ static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits
         const real a = low < 0 ? 0 : TYPED(value_of)(low), b = TYPED(value_of)(high);
         if (step % 4 == 0)
             guess = low + (high - low) / 2;
-        else if (below > 0 && 4 * k < above) /* the upper end says little */
+        else if (below > 0 && 4 * k < above) /* The upper end is far away. */
             guess = TYPED(bits_of)(a * (real)sqrt((k + 0.5) / (double)below));
         else
             guess = TYPED(bits_of)(a + (b - a) * ((real)(k - below) + (real)0.5) / ((real)(above - below) + 1));
@@ -102,18 +102,18 @@ static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits
     return high;
 }
 
-/* What is needed to find the distances within which references of given weights lie. */
+/* Data for finding the distances within which references of given total weights lie. */
 typedef struct TYPED(Reach) {
     index_t r;
     const real *weights;
     double unit, near_amount, far_amount;
-    index_t near_k, far_k; /* as many references, where all weigh the same; else 0 */
-    real *value, *weight;  /* places to work in */
-    bits_t *bits;          /* whole groups of them */
-    real last; /* the far distance of the object before, a guess for the next */
+    index_t near_k, far_k; /* numbers of references if all weights are equal, else 0 */
+    real *value, *weight;  /* scratch */
+    bits_t *bits;          /* scratch, in whole groups */
+    real last; /* far distance of the previous object, a guess for the next */
 } TYPED(Reach);
 
-/* `places` is how many values there are at most: the r references may stand with gaps between them. */
+/* `places` is the maximum number of values: there may be gaps between the r references. */
 static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, index_t places, const real *weights, double unit,
                                           double near_amount, double far_amount) {
     TYPED(Reach) reach = {r, weights, unit, near_amount, far_amount, 0, 0, NULL, NULL, NULL, 1};
@@ -132,8 +132,8 @@ static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, index_t p
     return reach;
 }
 
-/* The k-th nearest of n references that all weigh the same, for both k, whose bits are given. Guesses of the far one and
- * of what the near one is of it help. The rest of the last group is filled up. */
+/* Find the near_k-th and far_k-th nearest of n references with equal weights. `guess` is a guess of the far distance,
+ * and `share` of the ratio of the two. The rest of the last group is filled with infinity. */
 static void TYPED(reach_of_equals)(const TYPED(Reach) *reach, index_t n, real guess, real share, real *near, real *far) {
     const bits_t infinite = TYPED(bits_of)((real)INFINITY);
     const index_t places = TYPED(whole_groups)(n), near_k = reach->near_k, far_k = reach->far_k;
@@ -145,12 +145,12 @@ static void TYPED(reach_of_equals)(const TYPED(Reach) *reach, index_t n, real gu
                                             : TYPED(kth_smallest)(reach->bits, places, near_k, distant, far_k, inner));
 }
 
-/* Within which distances of an object references of two given weights lie. An object that is itself the reference `own`
- * (else -1) does not count itself, but what it weighs beyond `unit` counts as others at its place. */
+/* Find the distances within which references of two total weights lie around an object. If the object is the reference
+ * `own` (else -1), the weight of that reference is reduced by `unit`. */
 static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t own, real *near, real *far) {
     const index_t r = reach->r;
     real *value = reach->value, *weight = reach->weight;
-    for (index_t j = 0; j < r; j++) value[j] = distances[j] + 0; /* there is one zero only */
+    for (index_t j = 0; j < r; j++) value[j] = distances[j] + 0; /* Adding 0 turns -0 into +0. */
     if (reach->far_k > 0) {
         if (own >= 0) value[own] = (real)INFINITY;
         memcpy(reach->bits, value, sizeof(real) * (size_t)r);
@@ -169,7 +169,7 @@ static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t 
     *near = TYPED(reached)(value, weight, r, reach->near_amount);
 }
 
-/* Within which distances references (columns of D) of two given weights lie, for each object. */
+/* Find, for each object, the distances within which references (columns of D) of two total weights lie. */
 KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, const index_t *itself, double unit,
                     double near_amount, double far_amount, real *near, real *far) {
     Scratch scratch = {0};
@@ -179,20 +179,20 @@ KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, co
     return release(&scratch);
 }
 
-/* What is needed to sum up how near the references of each cluster are. They stand cluster by cluster, and each cluster
- * fills whole groups: there are gaps, whose weight is zero. */
+/* Data for the sums over the references of each cluster. References are ordered by cluster, and each cluster fills
+ * whole groups; gaps have weight zero. */
 typedef struct TYPED(Clusters) {
     index_t places, c;
     const real *weights;
     const index_t *labels;
     double unit;
     double *total;   /* weight of each cluster */
-    double *root;    /* one over the root of it, zero where there is none */
-    index_t *place;  /* of the references */
+    double *root;    /* one divided by its square root, zero for empty clusters */
+    index_t *place;  /* positions of the references */
     index_t *owner;  /* clusters of the groups */
     real *rate_in_place, *scale_in_place, *weight_in_place;
-    Lanes *sums;   /* of the clusters, a place to work in */
-    index_t *near; /* where vectors begin, a place to work in */
+    Lanes *sums;   /* sums of the clusters, scratch */
+    index_t *near; /* positions of near groups, scratch */
 } TYPED(Clusters);
 
 static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, index_t c, const real *scales,
@@ -228,10 +228,10 @@ static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, ind
     return all;
 }
 
-/* Sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the two objects,
- * divided by the root of n_k. The squares of the distances are in place, those at gaps are infinite; `factor` is one
- * over the scale of the object, unless the squares have been divided by it. Groups of references that are all too far
- * away to count are left out first, so that no jump of the second loop depends on the numbers. */
+/* Compute the sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the
+ * two objects, divided by the square root of n_k. `squares` contains the squared distances, infinite at gaps; `factor`
+ * is one divided by the scale of the object, unless the squares already contain it. Groups of distant references are
+ * removed first, so that the second loop has no data-dependent branches. */
 static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, real factor, index_t own, real *out) {
     index_t count = 0;
     for (index_t j = 0; j < all->places; j += GROUP) {
@@ -263,7 +263,7 @@ static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, 
         for (index_t lane = 0; lane < GROUP / 2; lane++) sum += pairs[lane];
         if (own < 0 || all->labels[own] != k) out[k] = (real)(sum * all->root[k]);
         else {
-            /* it counts as what it weighs beyond itself, unless nobody else is in its cluster */
+            /* Its weight is reduced by one unit, unless it is alone in its cluster. */
             const real weight = all->weights[own], left = weight > all->unit ? (real)(weight - all->unit) : 0;
             const double less = all->total[k] > weight - left ? weight - left : 0, total = all->total[k] - less;
             out[k] = total > 0 ? (real)(larger(sum - less, 0.0) / sqrt(total)) : 0;
@@ -271,8 +271,8 @@ static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, 
     }
 }
 
-/* For each object the distance within which near references lie, and how near it is to each cluster by its own scale, the
- * distance within which more of them lie (at least `least`). */
+/* Compute, for each object, the distance within which near references lie, and its affinity to each cluster. The scale
+ * of an object is the distance within which references of weight `far_amount` lie (at least `least`). */
 KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const real *scales, const real *weights,
                        const index_t *labels, const index_t *itself, double unit, double rate, double near_amount,
                        double far_amount, double least, real *near, real *out) {
@@ -294,8 +294,8 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
     return release(&scratch);
 }
 
-/* Squares of the distances of a point x (d) to some vectors of references (d, places), from `first` on. The nearest ones
- * so far are kept up to date, lane by lane, and where they stand. */
+/* Compute the squared distances of a point x (d) to some vectors of references (d, places), starting at `first`, and
+ * update the smallest distance of each lane and its position. */
 ALWAYS_INLINE void TYPED(some_squares)(index_t d, index_t places, const real *x, const real *references, index_t first,
                                        const int vectors, real *squares, Lanes *least, Signed *where) {
     Lanes sums[AT_ONCE] = {{0}};
@@ -313,7 +313,7 @@ ALWAYS_INLINE void TYPED(some_squares)(index_t d, index_t places, const real *x,
     }
 }
 
-/* The same for all references. Returns the place of the nearest. */
+/* Compute the squared distances to all references. Returns the position of the nearest one. */
 static index_t TYPED(all_squares)(index_t d, index_t places, const real *x, const real *references, real *squares) {
     Lanes least = (real)INFINITY - (Lanes){0};
     Signed where = {0};
@@ -326,9 +326,9 @@ static index_t TYPED(all_squares)(index_t d, index_t places, const real *x, cons
     return (index_t)where[best] + best;
 }
 
-/* The distances of an object within which references lie, and that to the nearest one, from the squares of all. Around
- * the nearest reference, whose scale is known, enough of them lie, and with its distance added around the object: only
- * those within need to be looked at, and if there are not enough of them, all. */
+/* Find the distances within which references lie around an object, from the squared distances. Enough references lie
+ * within the scale of the nearest reference plus its distance, so only those are examined; if rounding leaves too few
+ * of them, all are. */
 static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *all, const real *squares, index_t nearest,
                                     real *near, real *far) {
     if (reach->far_k == 0) {
@@ -361,8 +361,8 @@ static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *
     *near = ROOT(*near);
 }
 
-/* The same for Euclidean distances between points A (n, d) and references B (r, d), which are found row by row, by
- * differences: zero between equal rows. `nearest` is the smallest of them. */
+/* Compute the same for Euclidean distances between points A (n, d) and references B (r, d), by differences, so that the
+ * distance of equal rows is exactly zero. `nearest` is the smallest distance. */
 KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, const real *A, const real *B,
                                  const real *scales, const real *weights, const index_t *labels, double unit,
                                  double rate, double near_amount, double far_amount, double least, real *near,
