@@ -399,7 +399,7 @@ class NetworkModel:
     """
 
     family: FocalSets
-    network: Network
+    network: Any  # FeedForward or TorchNetwork
     preparation: Preparation
     validation: tuple[float, ...] = ()
 
