@@ -1,4 +1,4 @@
-"""A table as people have them: names, a category, cells missing, three groups."""
+"""Example table: names of rows, three groups in three numeric columns, and a category."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""From a table nobody prepared to what is clustered."""
+"""Selection of columns and rows, and preparation of new rows."""
 
 import numpy as np
 import pandas as pd
@@ -28,10 +28,9 @@ def messy(n=40):
     ).assign(**{"size again": lambda t: t["size"]})
 
 
-def test_what_tells_the_rows_apart_is_taken_and_the_rest_is_told():
+def test_informative_columns_are_selected():
     found = choose_attributes(messy())
     assert found.columns == ["size"]
-    told = found.notes[0]
     for words in (
         "id (it numbers the rows)",
         "customer_id (it identifies the rows)",
@@ -43,19 +42,19 @@ def test_what_tells_the_rows_apart_is_taken_and_the_rest_is_told():
         "mostly (1 cell of 40 not a number, such as '?')",
         "flag (true or false)",
     ):
-        assert words in told
-    assert found.notes[1] == "left out as constant: constant"
+        assert words in found.notes[0]
+    assert found.notes[1] == "left out constant columns: constant"
 
 
-def test_what_is_asked_for_is_taken():
+def test_named_columns_are_selected():
     assert choose_attributes(messy(), columns=["id", "flag"]).columns == ["id", "flag"]
-    with pytest.raises(ValueError, match="columns: 'kind' is not a column of numbers"):
+    with pytest.raises(ValueError, match="columns: column 'kind' is not numeric"):
         choose_attributes(messy(), columns=["kind"])
-    with pytest.raises(ValueError, match="exclude: there is no column 'x'; there are 'id'"):
+    with pytest.raises(ValueError, match="exclude: there is no column 'x'"):
         choose_attributes(messy(), exclude=["x"])
 
 
-def test_categories_join_the_numbers_which_stay_in_their_units():
+def test_categories_are_added_and_numbers_keep_their_units():
     found = choose_attributes(messy(), categories=["kind"])
     assert found.columns == ["size", "constant", "kind"]
     assert not found.is_scaled
@@ -64,7 +63,7 @@ def test_categories_join_the_numbers_which_stay_in_their_units():
     assert every.preparation.categories == ["kind", "mostly", "flag"]
 
 
-def test_missing_cells():
+def test_missing_values():
     table = flowers()
     table.loc[3, "depth"] = np.nan
     table.loc[5, ["length, cm", "width", "depth"]] = np.nan
@@ -76,19 +75,19 @@ def test_missing_cells():
     kept = choose_attributes(table, missing="partial")
     assert len(kept.values) == 59
     assert "1 row of 60 without any value" in kept.notes[1]
-    assert "1 row of 59 compared by the values that are there" in kept.notes[2]
+    assert "1 row of 59 compared by the values that are present" in kept.notes[2]
 
 
-def test_new_rows_are_treated_as_those_of_the_training_run():
+def test_new_rows_are_prepared_like_the_training_rows():
     table = flowers()
     found = choose_attributes(table)
     again = found.preparation.transform(table[table.columns[::-1]].iloc[::-1])
     pd.testing.assert_frame_equal(again.iloc[::-1], found.values)
-    with pytest.raises(ValueError, match="the table lacks column 'depth', by which the model was made"):
+    with pytest.raises(ValueError, match="the table lacks the column 'depth'"):
         found.preparation.transform(table.drop(columns="depth"))
 
 
-def test_a_model_comes_back_with_its_preparation(tmp_path):
+def test_save_and_load_a_model(tmp_path):
     from dempster.cluster import ECM
 
     table = flowers()

@@ -1,4 +1,4 @@
-"""A recipe does what it says, and says what it does."""
+"""Recipes: runs, exports and errors."""
 
 import os
 
@@ -58,76 +58,72 @@ def recipe_of(name):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_code_and_file_do_the_same(folder, name):
+def test_code_and_toml_give_the_same_result(folder, name):
     recipe = recipe_of(name)
-    outcome = recipe.run()
+    expected = recipe.run().partition.masses
     assert Recipe.from_toml(recipe.to_toml()) == recipe
     code = recipe.to_code()
     assert os.fspath(folder) not in code
-    found = {}
-    exec(code, found)
-    np.testing.assert_array_equal(found["partition"].masses, outcome.partition.masses)
-    again = Recipe.from_toml(recipe.to_toml()).run()
-    np.testing.assert_array_equal(again.partition.masses, outcome.partition.masses)
+    variables = {}
+    exec(code, variables)
+    np.testing.assert_array_equal(variables["partition"].masses, expected)
+    np.testing.assert_array_equal(Recipe.from_toml(recipe.to_toml()).run().partition.masses, expected)
 
 
-def test_an_outcome_tells_what_was_done(folder):
-    told = []
-    outcome = Recipe("flowers.csv", truth="color", clusters="auto").run(note=told.append)
-    assert told == ["left out the column name (text, different in every row)"]
-    assert outcome.notes[:1] == told
-    assert "standardised" in outcome.notes[1]
-    assert outcome.truth.tolist() == flowers()["color"].tolist()
-    assert outcome.choices["n_clusters"].startswith("3;")
-    assert list(outcome.table.columns) == list(flowers().columns)
-    assert outcome.attributes.columns == ["length, cm", "width", "depth"]
-    assert outcome.seconds > 0
+def test_result(folder):
+    notes = []
+    result = Recipe("flowers.csv", truth="color", clusters="auto").run(note=notes.append)
+    assert notes == ["left out the column name (text, different in every row)"]
+    assert result.notes[:1] == notes
+    assert "standardised" in result.notes[1]
+    assert result.truth.tolist() == flowers()["color"].tolist()
+    assert result.choices["n_clusters"].startswith("3;")
+    assert list(result.table.columns) == list(flowers().columns)
+    assert result.attributes.columns == ["length, cm", "width", "depth"]
+    assert result.seconds > 0
 
 
-def test_progress_is_heard(folder):
-    heard = []
-    Recipe("flowers.csv", method="ecm", clusters=3).run(progress=lambda *told: heard.append(told))
-    name, done, total, unit, _ = heard[-1]
+def test_progress_is_reported(folder):
+    reports = []
+    Recipe("flowers.csv", method="ecm", clusters=3).run(progress=lambda *report: reports.append(report))
+    name, done, total, unit, _ = reports[-1]
     assert name == "ECM"
-    assert done == total == len(heard) - 1
+    assert done == total == len(reports) - 1
     assert unit
 
 
-def test_what_cannot_be_is_refused_before_anything_is_read():
+def test_invalid_recipes():
     for wrong, words in (
-        (
-            {"method": "ecm", "kind": "dissimilarities"},
-            "kind: method ecm cannot work with dissimilarities; take .*evclus",
-        ),
-        ({"method": "ecm", "categories": ["a"]}, "categories: method ecm works with numbers only; take .*evclus"),
-        ({"method": "ecm", "constraints": "p.csv"}, "constraints: method ecm does not learn from them; take .*cecm"),
-        ({"method": "ecm", "labels": "y"}, "labels: method ecm does not learn from them"),
-        ({"method": "egmm", "missing": "partial"}, "missing: method egmm needs all values; take missing='drop'"),
-        ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus finds the number of clusters itself"),
+        ({"method": "ecm", "kind": "dissimilarities"}, "kind: method ecm .*evclus"),
+        ({"method": "ecm", "categories": ["a"]}, "categories: method ecm .*evclus"),
+        ({"method": "ecm", "constraints": "p.csv"}, "constraints: method ecm .*cecm"),
+        ({"method": "ecm", "labels": "y"}, "labels: method ecm .*nnevclus"),
+        ({"method": "egmm", "missing": "partial"}, "missing: method egmm .*missing='drop'"),
+        ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus .*clusters='auto'"),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"missing": "impute"}, "missing must be one of 'refuse', 'drop', 'partial', got 'impute'"),
-        ({"files": ["a.csv", "b.csv"]}, "several tables of the same objects need method='wmvec'"),
-        ({"files": []}, "files must name what is to be read"),
+        ({"files": ["a.csv", "b.csv"]}, "files: .*method='wmvec'"),
+        ({"files": []}, "files must name at least one file"),
     ):
         with pytest.raises(ValueError, match=words):
             Recipe(**{"files": "x.csv", **wrong})
 
 
-def test_files_of_recipes_are_checked():
-    with pytest.raises(ValueError, match="a recipe has no 'cluster'; it has files, kind"):
+def test_invalid_toml():
+    with pytest.raises(ValueError, match="a recipe has no field 'cluster'"):
         Recipe.from_toml('files = ["a.csv"]\ncluster = 3\n')
-    with pytest.raises(ValueError, match="this is not TOML"):
+    with pytest.raises(ValueError, match="invalid TOML"):
         Recipe.from_toml("files = [")
-    with pytest.raises(ValueError, match="parameters must be given by name"):
+    with pytest.raises(ValueError, match="parameters must be a mapping"):
         Recipe.from_toml('files = ["a.csv"]\nparameters = 3\n')
 
 
-def test_any_text_survives_the_file():
+def test_toml_keeps_any_text():
     odd = 'a "b" \\ \t \n \x7f \u2028 é'
     recipe = Recipe([odd], columns=[odd, "-1"], parameters={"d0": 0.1, "n_jobs": None, "symmetrize": True})
     assert Recipe.from_toml(recipe.to_toml()) == recipe
 
 
 def test_more_clusters_than_rows(folder):
-    with pytest.raises(ValueError, match="clusters=900 is more than there are rows, 60"):
+    with pytest.raises(ValueError, match="clusters must be at most the number of rows, 60, got 900"):
         Recipe("flowers.csv", clusters=900).run()

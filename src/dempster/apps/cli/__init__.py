@@ -1,4 +1,4 @@
-"""The program ``dempster``: one command a file, imported when it is called."""
+"""The program ``dempster``: one module for each command, imported when the command is called."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from dempster.apps.cli.shared.errors import Program, install_signal_handlers
 
 __all__ = ["COMMANDS", "main", "program"]
 
-# What each command does, in the order in which one needs them; a test holds this equal to what the commands say.
+# Listing commands imports none of them; a test compares these lines with the short help of the commands.
 COMMANDS = {
     "demo": "Cluster an example dataset.",
     "cluster": "Cluster the rows of a table.",
-    "select": "How many clusters: candidates and reasons.",
+    "select": "Compare numbers of clusters.",
     "predict": "Apply a saved model to new rows.",
-    "explain": "Why an object, a cluster or a pair of clusters.",
-    "report": "A page for people who must act on the result.",
-    "ask": "Questions to an expert that teach most.",
-    "compare": "Compare partitions: indices, map, who moved.",
-    "combine": "Make one partition of several.",
-    "classify": "Learn classes from labelled rows; decide on others.",
-    "convert": "Partitions and models from one kind of file to another.",
+    "explain": "Explain an object, a cluster or a pair of clusters.",
+    "report": "Write an HTML report on a result.",
+    "ask": "Select pairs to label, and cluster again with the answers.",
+    "compare": "Compare partitions of the same objects.",
+    "combine": "Combine several partitions into one.",
+    "classify": "Train a classifier on labelled rows and classify others.",
+    "convert": "Convert partitions and models to other file formats.",
     "studio": "Explore a table in the browser.",
-    "info": "Versions, devices, threads, kernels, caches.",
-    "completion": "Completion for bash, zsh or fish.",
+    "info": "Show versions, devices, threads, kernels and caches.",
+    "completion": "Print the completion script for bash, zsh or fish.",
 }
 
 
@@ -40,11 +40,11 @@ COMMANDS = {
 @click.version_option(__version__, prog_name="dempster", message="%(prog)s %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
-    """Clustering that says how sure it is, and what it is unsure between.
+    """Evidential clustering: find clusters, ambiguous objects and outliers.
 
-    Start with "dempster demo", then "dempster cluster FILE" on a table of your own.
+    Start with "dempster demo", then run "dempster cluster FILE" on your own table.
 
-    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of dempster, 130 interrupted, 143
+    Exit codes: 0 success, 1 invalid data or files, 2 wrong command line, 70 defect of dempster, 130 interrupted, 143
     terminated.
     """
     if context.invoked_subcommand is None:
@@ -52,18 +52,17 @@ def program(context: click.Context) -> None:
 
 
 def _open_streams() -> None:
-    """Streams that were closed before the start (``>&-``) lead nowhere; left closed, the next file that is opened would
-    take their place."""
+    """Redirect closed streams (``>&-``) to the null device, or the next opened file would take their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def main() -> None:
-    """Entry point of the executable."""
+    """Run the program; entry point of the executable."""
     install_signal_handlers()
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a name the terminal cannot show is no reason to fail
+            stream.reconfigure(errors="replace")  # The terminal may lack characters of a name.
     program.main(prog_name="dempster")

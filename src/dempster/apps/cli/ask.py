@@ -1,4 +1,4 @@
-"""``dempster ask``: questions to an expert, answers, contradictions, and what they change."""
+"""``dempster ask``: select pairs to label, and cluster again with the answers."""
 
 from __future__ import annotations
 
@@ -9,29 +9,25 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from dempster._text import format_count
-from dempster.apps.cli.cluster import describe_outcome, run_recipe
-from dempster.apps.cli.compare import moved_objects
+from dempster._text import format_cell, format_count
+from dempster.apps.cli.cluster import describe_result, run_recipe
+from dempster.apps.cli.compare import list_moved_objects
 from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.inputs import list_input_files
+from dempster.apps.cli.shared.loading import list_input_files
 from dempster.apps.cli.shared.options import (
     RecipeCommand,
+    build_recipe,
     output_option,
-    recipe_from,
     recipe_options,
     screen_options,
 )
 from dempster.apps.cli.shared.output import (
     ANSWERS,
+    PARTITION_EXTENSIONS,
+    Outputs,
     Screen,
-    beside,
-    check_extension,
-    check_outputs,
-    check_own_file,
-    check_partition_kind,
-    further_outputs,
+    default_path,
     partition_document,
-    write_files,
     write_table,
     write_text,
 )
@@ -39,261 +35,236 @@ from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.registry import find_method, methods_that
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dempster.apps.recipe import RecipeResult
     from dempster.constraints import Constraints
-    from dempster.partition import CredalPartition
 
 
-_KEYS = "y same cluster, n different clusters, ? do not know, u undo, q enough"
+_KEYS = {"y": "yes", "n": "no", "?": "do not know", "u": "undo", "q": "quit"}
+_KEYS_HELP = "y same cluster, n different clusters, ? do not know, u undo, q quit"
+_ANSWERS = {True: "same", False: "different", None: None}
+MAX_PRINTED_CHANGES = 10
 
 
-@click.command(cls=RecipeCommand, short_help="Questions to an expert that teach most.")
+@click.command(
+    cls=RecipeCommand,
+    short_help="Select pairs to label, and cluster again with the answers.",
+    examples=(
+        "dempster ask flowers.csv -c 3 --index name",
+        "dempster ask flowers.csv -c 3 --answers flowers.answers.csv --partition new.csv",
+    ),
+)
 @recipe_options
-@click.option("-n", "--questions", type=WholeNumber(1), default=10, show_default=True, metavar="N", help="How many.")
+@click.option(
+    "-n", "--questions", type=WholeNumber(1), default=10, show_default=True, metavar="N", help="Number of questions."
+)
 @click.option(
     "--answers",
     type=PATH,
     metavar="PATH",
-    help="Answers given already: the table that this command writes, its third column filled with same or different.",
+    help="Table that this command wrote, with same or different in its third column.",
 )
 @output_option(
-    "Where to keep questions and answers. A file that is there is replaced. [default: FILE.answers.csv, unless it "
-    "holds answers]"
+    "File of the questions and answers; an existing file is overwritten. [default: FILE.answers.csv, unless it "
+    "contains answers]"
 )
-@click.option("--partition", type=PATH, metavar="PATH", help="Also write the partition that follows the answers.")
+@click.option("--partition", type=PATH, metavar="PATH", help="Write the partition that uses the answers.")
 @screen_options
 @click.pass_context
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
-    """Cluster the rows of FILE, ask which pairs belong together, and cluster again with the answers.
+    """Cluster the rows of FILE, ask which pairs of rows belong together, and cluster again with the answers.
 
-    On a terminal each question is answered by a key. Otherwise, or with --json, the questions are written to a table;
-    fill its third column and give it back by --answers. Answers that contradict each other are shown with the chain of
-    answers they contradict. Methods that learn from answers are evclus, cecm and nnevclus.
-
-    \b
-    dempster ask flowers.csv -c 3 --index name
-    dempster ask flowers.csv -c 3 --answers flowers.answers.csv --partition taught.csv
+    On a terminal, answer each question with a key. Otherwise, or with --json, the questions are written to a table:
+    fill in its third column and pass the table to --answers. Contradictions between answers are printed. The methods
+    evclus, cecm and nnevclus can use answers.
     """
-    recipe = recipe_from(ctx, options)
+    recipe = build_recipe(ctx, options)
     if "constraints" not in find_method(recipe.method).capabilities:
-        others = ", ".join(methods_that("constraints"))
-        raise WrongUse(f"method {recipe.method} does not learn from answers; take --method {others}")
-    output = options["output"] or _default_output(Path(recipe.files[0]), options["answers"])
-    check_extension("--output", output, [".csv"])
-    check_partition_kind(options["partition"], "--partition")
-    targets = {"answers": output, "partition": options["partition"], **further_outputs(options)}
-    outputs = {name: path for name, path in targets.items() if path is not None}
-    check_outputs(list(outputs.values()), list_input_files(recipe))
-    if options["answers"] is not None:  # may be the file that is written again
-        check_outputs([path for path in outputs.values() if path is not output], [options["answers"]])
-    outcome = run_recipe(recipe, screen)
-    screen.partition(describe_outcome(outcome), outcome.partition)
-    expert = _Expert(outcome, options["questions"], screen)
+        raise WrongUse(f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}")
+    outputs = Outputs(list_input_files(recipe))
+    outputs.add("answers", options["output"] or _default_output(Path(recipe.files[0]), options["answers"]), [".csv"])
+    outputs.protect(options["answers"])  # only the file of answers itself may be overwritten
+    outputs.add("partition", options["partition"], PARTITION_EXTENSIONS, "--partition")
+    outputs.add_options(options)
+    result = run_recipe(recipe, screen)
+    screen.print_partition(describe_result(result), result.partition)
+    questions = _Questions(result, options["questions"])
     if options["answers"] is not None:
-        expert.read(options["answers"])
+        questions.read_answers(options["answers"])
+        for contradiction in questions.contradictions():
+            screen.note(f"contradiction: {questions.describe_contradiction(contradiction)}")
     elif sys.stdin.isatty() and not screen.as_json:
-        expert.ask()
-    changed = expert.learn()
-    writers = {"answers": expert.write_questions, "partition": expert.write_partition}
-    write_files({path: writers.get(name) or write_text(recipe.to_toml()) for name, path in outputs.items()})
-    if not expert.has_answers:
-        expert.show_questions()
-    screen.wrote(list(outputs.values()))
-    screen.document(
+        _ask_by_keys(questions, screen)
+    partition, changes = result.partition, None
+    if questions.n_answers:
+        partition = _fit_with_answers(result, questions.constraints(), screen)
+        changes = list_moved_objects(result.partition, partition)
+
+    def write_partition(path: Path) -> None:
+        from dempster.io import write_partition
+
+        write_partition(partition, path)
+
+    table = questions.to_frame()
+    outputs.write(
+        {
+            "answers": lambda path: write_table(table, path),
+            "partition": write_partition,
+            "config": write_text(recipe.to_toml()),
+        }
+    )
+    if changes is None:
+        screen.print(f"\n{format_count(len(table), 'question')}: are these two in the same cluster?", style="bold")
+        for row in table.itertuples():
+            screen.print(f"  {row.object} and {row.other}")
+    else:
+        answers, moved = format_count(questions.n_answers, "answer"), format_count(len(changes), "object")
+        screen.print(f"\nwith {answers}: {moved} moved\n", style="bold")
+        screen.print(str(partition.summary()))
+        if len(changes):
+            screen.print()
+            screen.print_table(changes.head(MAX_PRINTED_CHANGES), index=False)
+    screen.finish(
         "ask",
+        list(outputs.values()),
         recipe=recipe.to_dict(),
-        questions=expert.questions_document(),
-        contradictions=[str(one) for one in expert.contradictions],
-        changed=None if changed is None else changed.to_dict("records"),
-        partition=partition_document(expert.partition),
-        files=[str(path) for path in outputs.values()],
+        questions=table.to_dict("records"),
+        contradictions=[str(contradiction) for contradiction in questions.contradictions()],
+        changed=None if changes is None else changes.to_dict("records"),
+        partition=partition_document(partition),
     )
 
 
-def _default_output(file: Path, given: Path | None) -> Path:
-    """Return the default file of answers, unless answers that it holds would be lost."""
-    output = check_own_file(beside(file, ".answers.csv"), ANSWERS)
-    if given is None and output.is_file():
-        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
-        if any(not line.endswith(",") for line in lines):
-            raise UserError(f"{output} holds answers, which would be lost: give them by --answers, or choose --output")
+def _default_output(file: Path, answers: Path | None) -> Path:
+    """Return the default file of answers, or raise an error if answers in it would be lost."""
+    from dempster.io.tables import read_quietly
+
+    output = default_path(file, ".answers.csv", ANSWERS)
+    if answers is None and output.is_file() and read_quietly(output).iloc[:, 2:].notna().any(axis=None):
+        raise UserError(
+            f"{output} contains answers that would be lost; use them with --answers, or choose another --output"
+        )
     return output
 
 
-class _Expert:
-    """Questions, what was answered, and the partition that follows.
+class _Questions:
+    """Pairs of objects, and the answers to whether they belong to the same cluster.
 
     Attributes
     ----------
     pairs : (q, 2) int array
-        The questions, by positions of objects.
-    answers : list of True (same), False (different) or None (not known)
+        Positions of objects.
+    answers : list of True (same), False (different) or None (unknown)
     """
 
-    def __init__(self, outcome: RecipeResult, n_questions: int, screen: Screen):
+    def __init__(self, result: RecipeResult, n_questions: int):
         from dempster.constraints import Constraints, suggest_pairs
 
-        self.outcome, self.screen = outcome, screen
-        self.partition: CredalPartition = outcome.partition
-        self.known: Constraints = outcome.prepared.constraints or Constraints(n_objects=len(self.partition))
-        self.pairs = suggest_pairs(self.partition, n_questions, constraints=self.known)
+        self._result, partition = result, result.partition
+        self._names = range(len(partition)) if partition.index is None else partition.index
+        self._former = result.prepared.constraints or Constraints(n_objects=len(partition))
+        self.pairs = suggest_pairs(partition, n_questions, constraints=self._former)
         self.answers: list[bool | None] = [None] * len(self.pairs)
-        self.contradictions: list[Any] = []
 
     @property
-    def has_answers(self) -> bool:
-        """Whether anything was answered."""
-        return any(answer is not None for answer in self.answers)
-
-    def name(self, place: int) -> str:
-        """Return the name of an object."""
-        index = self.partition.index
-        return str(place) if index is None else str(index[place])
+    def n_answers(self) -> int:
+        """Number of answered questions."""
+        return sum(answer is not None for answer in self.answers)
 
     def constraints(self) -> Constraints:
-        """Return what was known, with the answers."""
+        """Return the constraints of the recipe and of the answers."""
         from dempster.constraints import Constraints
 
-        same = [pair for pair, answer in zip(self.pairs, self.answers, strict=True) if answer is True]
-        different = [pair for pair, answer in zip(self.pairs, self.answers, strict=True) if answer is False]
-        shape = (-1, 2)
-        new = Constraints(
-            np.reshape(np.array(same, dtype=np.int64), shape),
-            np.reshape(np.array(different, dtype=np.int64), shape),
-            n_objects=len(self.partition),
-        )
-        return self.known | new
+        def select_pairs(answer: bool) -> np.ndarray:
+            return self.pairs[[given is answer for given in self.answers]]
 
-    # ---- answers ----------------------------------------------------------------------------------------------------
+        return self._former | Constraints(select_pairs(True), select_pairs(False), n_objects=len(self._names))
 
-    def read(self, path: Path) -> None:
-        """Read answers from a table of two objects and a word; lines without a word are open questions."""
+    def contradictions(self) -> list[Any]:
+        """Return the contradictions among the constraints and answers."""
+        return self.constraints().contradictions()
+
+    def read_answers(self, path: Path) -> None:
+        """Read questions and answers from a table of two objects and an answer, which may be empty."""
         from dempster.constraints.files import positions_of
         from dempster.io.atomic import as_file
         from dempster.io.tables import read_names, read_quietly
 
-        index = range(len(self.partition)) if self.partition.index is None else self.partition.index
         table = read_quietly(as_file(path))
         if table.shape[1] < 3:
-            raise UserError(f"{path.name} must have three columns: two objects and an answer")
-        both = [positions_of(names, index, path.name) for names in read_names(path, table, (0, 1))]
-        self.pairs = np.column_stack(both)
-        self.answers = [_parse_answer(word, path) for word in table.iloc[:, 2]]
-        self.contradictions = self.constraints().contradictions()
-        for one in self.contradictions:
-            self.screen.note(f"contradiction: {self._explain(one)}")
+            raise UserError(f"{path.name} must have three columns, two objects and an answer, got {table.shape[1]}")
+        columns = read_names(path, table, (0, 1))
+        self.pairs = np.column_stack([positions_of(names, self._names, path.name) for names in columns])
+        self.answers = [_parse_answer(cell, path) for cell in table.iloc[:, 2]]
 
-    def ask(self) -> None:
-        """Ask for answers by keys; a contradiction is shown at once and can be undone."""
-        self.screen.result()
-        self.screen.result(f"{format_count(len(self.pairs), 'question')}: {_KEYS}", style="bold")
-        place = 0
-        while place < len(self.pairs):
-            key = self._key(place)
-            if key == "q":
-                return
-            if key == "u":
-                place = max(place - 1, 0)
-                self.answers[place] = None
-                continue
-            self.answers[place] = {"y": True, "n": False}.get(key)
-            self.contradictions = self.constraints().contradictions()
-            for one in self.contradictions:
-                click.echo(f"  this contradicts what you said: {self._explain(one)}; u takes it back", err=True)
-            place += 1
-
-    def _key(self, place: int) -> str:
-        first, second = (self.describe(one) for one in self.pairs[place])
-        while True:
-            click.echo(f"{place + 1}/{len(self.pairs)}  {first}\n     {second}\n     same cluster? ", nl=False)
-            try:
-                key = click.getchar().lower() or "q"
-            except EOFError:  # Ctrl-D
-                key = "q"
-            click.echo({"y": "yes", "n": "no", "?": "do not know", "u": "undo", "q": "enough"}.get(key, key))
-            if key in ("y", "n", "?", "u", "q"):
-                return key
-            click.echo(f"     {_KEYS}")
-
-    def describe(self, place: int) -> str:
-        """Return the name and the values of an object."""
-        attributes = self.outcome.attributes
+    def describe_object(self, position: int) -> str:
+        """Return the name of an object and its values."""
+        name, attributes = str(self._names[position]), self._result.attributes
         if attributes is None:
-            return self.name(place)
-        row = attributes.table.iloc[place]
-        cells = (
-            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items()
-        )
-        return f"{self.name(place)}: {', '.join(cells)}"
+            return name
+        row = attributes.table.iloc[position]
+        return f"{name}: {', '.join(f'{column} {format_cell(value)}' for column, value in row.items())}"
 
-    def _explain(self, contradiction: Any) -> str:
-        first, second = map(self.name, contradiction.cannot_link)
-        chain = " - ".join(map(self.name, contradiction.chain))
+    def describe_contradiction(self, contradiction: Any) -> str:
+        """Return the pair and the chain of pairs that contradict each other."""
+        first, second = (self._names[k] for k in contradiction.cannot_link)
+        chain = " - ".join(str(self._names[k]) for k in contradiction.chain)
         return f"{first} and {second} are different, but {chain} are the same"
 
-    # ---- what follows -----------------------------------------------------------------------------------------------
-
-    def learn(self) -> Any:
-        """Cluster again with the answers and show the objects that moved; None if there is nothing to learn."""
-        if not self.has_answers:
-            return None
-        from sklearn.base import clone
-
-        before, estimator = self.partition, clone(self.outcome.estimator)
-        prepared = self.outcome.prepared
-        learned = {"y": prepared.y} if prepared.y is not None and self.outcome.recipe.learns_labels else {}
-        with self.screen.working("learning from the answers"):
-            estimator.fit(prepared.X, **learned, constraints=self.constraints())
-        self.partition = estimator.credal_partition_
-        changed = moved_objects(before, self.partition)
-        given = sum(answer is not None for answer in self.answers)
-        self.screen.result()
-        self.screen.result(
-            f"with {format_count(given, 'answer')}: {format_count(len(changed), 'object')} moved", style="bold"
-        )
-        self.screen.result()
-        self.screen.result(str(self.partition.summary()))
-        if len(changed):
-            self.screen.result()
-            self.screen.table(changed.head(10), index=False)
-        return changed
-
-    def show_questions(self) -> None:
-        """Show the questions that nobody has answered."""
-        self.screen.result()
-        self.screen.result(
-            f"{format_count(len(self.pairs), 'question')}: are these two in the same cluster?", style="bold"
-        )
-        for first, second in self.pairs:
-            self.screen.result(f"  {self.name(first)} and {self.name(second)}")
-
-    def write_questions(self, path: Path) -> None:
-        """Write the questions with their answers as a table."""
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with the columns object, other and answer."""
         import pandas as pd
 
-        write_table(pd.DataFrame(self.questions_document(), columns=["object", "other", "answer"]), path)
-
-    def write_partition(self, path: Path) -> None:
-        """Write the partition that follows the answers."""
-        from dempster.io import write_partition
-
-        write_partition(self.partition, path)
-
-    def questions_document(self) -> list[dict[str, Any]]:
-        """List the questions with their answers."""
-        words = {True: "same", False: "different", None: None}
-        return [
-            {"object": self.name(first), "other": self.name(second), "answer": words[answer]}
-            for (first, second), answer in zip(self.pairs, self.answers, strict=True)
-        ]
+        columns = [[str(self._names[k]) for k in positions] for positions in self.pairs.T]
+        answers = [_ANSWERS[answer] for answer in self.answers]
+        return pd.DataFrame({"object": columns[0], "other": columns[1], "answer": pd.Series(answers, dtype=object)})
 
 
-def _parse_answer(word: Any, path: Path) -> bool | None:
+def _parse_answer(cell: Any, path: Path) -> bool | None:
     from dempster.constraints.files import DIFFERENT, SAME
 
-    text = "" if word is None or word != word else str(word).strip().lower()
+    text = "" if cell is None or cell != cell else str(cell).strip().lower()
     if text in ("", "?"):
         return None
     if text not in SAME | DIFFERENT:
-        raise UserError(f"{path.name}: an answer must be same, different or empty, got '{word}'")
+        raise UserError(f"{path.name}: an answer must be same, different or empty, got '{cell}'")
     return text in SAME
+
+
+def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
+    """Ask for answers by keys, and print contradictions at once, so that the user can undo an answer."""
+    n_questions = len(questions.pairs)
+    screen.print(f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold")
+    number = 0
+    while number < n_questions:
+        first, second = map(questions.describe_object, questions.pairs[number])
+        click.echo(f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? ", nl=False)
+        try:
+            key = click.getchar().lower() or "q"
+        except EOFError:  # Ctrl-D
+            key = "q"
+        click.echo(_KEYS.get(key, key))
+        if key == "q":
+            return
+        if key == "u":
+            number = max(number - 1, 0)
+            questions.answers[number] = None
+        elif key in _KEYS:
+            questions.answers[number] = {"y": True, "n": False}.get(key)
+            for contradiction in questions.contradictions():
+                text = questions.describe_contradiction(contradiction)
+                click.echo(f"  contradiction: {text}; press u to undo", err=True)
+            number += 1
+        else:
+            click.echo(f"     {_KEYS_HELP}")
+
+
+def _fit_with_answers(result: RecipeResult, constraints: Constraints, screen: Screen) -> Any:
+    """Return the partition of the same estimator, fitted with the constraints."""
+    from sklearn.base import clone
+
+    prepared = result.prepared
+    labels = {"y": prepared.y} if prepared.y is not None and result.recipe.learns_labels else {}
+    with screen.progress("clustering with the answers"):
+        return clone(result.estimator).fit(prepared.X, **labels, constraints=constraints).credal_partition_

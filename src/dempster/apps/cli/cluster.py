@@ -1,4 +1,4 @@
-"""``dempster cluster``: from a table to a credal partition."""
+"""``dempster cluster``: cluster the rows of a table."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ import click
 
 from dempster._text import format_count
 from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.inputs import list_input_files
+from dempster.apps.cli.shared.loading import list_input_files
 from dempster.apps.cli.shared.options import (
     RecipeCommand,
+    build_recipe,
     output_option,
     plot_option,
-    recipe_from,
     recipe_options,
     save_model_option,
     screen_options,
 )
 from dempster.apps.cli.shared.output import (
     PARTITION,
+    PARTITION_EXTENSIONS,
+    Outputs,
     Screen,
-    beside,
-    check_outputs,
-    check_own_file,
-    check_partition_kind,
-    draw_partition,
-    further_outputs,
-    headline,
+    default_path,
+    format_headline,
     partition_document,
-    write_files,
     write_text,
 )
 from dempster.apps.cli.shared.param_types import PATH
@@ -39,15 +35,25 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe, RecipeResult
 
 
-@click.command(cls=RecipeCommand, short_help="Cluster the rows of a table.")
+@click.command(
+    cls=RecipeCommand,
+    short_help="Cluster the rows of a table.",
+    examples=(
+        "dempster cluster flowers.csv",
+        "dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html",
+        "dempster cluster flowers.csv -c 3 --method ecm --columns length,width --delta 5",
+        "dempster cluster distances.mtx --dissimilarities -c 4",
+        "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",
+    ),
+)
 @recipe_options
 @output_option(
-    "Where to write the partition: .csv, .tsv, .parquet or .npz. A name without extension is a new folder, and a "
-    "Parquet FILE is then read in blocks. A file that is there is replaced. [default: FILE.partition.csv, which is "
-    "replaced if it is a partition]"
+    "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. A name without extension is "
+    "a new folder; a Parquet FILE is then read in blocks. [default: FILE.partition.csv, overwritten only if dempster "
+    "created it]"
 )
-@plot_option("Also draw it: .png, .svg or .pdf.")
-@click.option("--report", type=PATH, metavar="PATH", help="Also write a page for people: .html.")
+@plot_option()
+@click.option("--report", type=PATH, metavar="PATH", help="Write an HTML report: .html.")
 @save_model_option
 @screen_options
 @click.option(
@@ -55,71 +61,63 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="",
     metavar="[ADDRESS]",
-    help="Read a Parquet FILE by workers of Dask: of the cluster at ADDRESS (tcp://...), or some on this machine.",
+    help="Read a Parquet FILE with Dask workers at ADDRESS (tcp://...), or on this computer.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Also show the columns used and the iterations.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print the columns used and the number of iterations.")
 @click.pass_context
 def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
-    """Cluster the rows of FILE, say how certain each is, and write the masses.
+    """Cluster the rows of FILE and write their masses on sets of clusters.
 
-    FILE is a table: CSV, TSV, Excel, Parquet, Feather or a NumPy array. Its numeric columns are standardised and
-    clustered. The result tells for each row which cluster it belongs to, between which clusters the data cannot
-    decide, or that it is an outlier. Several FILEs are views of the same rows (--method wmvec); a picture is clustered
-    by --method secm.
-
-    \b
-    dempster cluster flowers.csv
-    dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html
-    dempster cluster flowers.csv -c 3 --method ecm --columns length,width --delta 5
-    dempster cluster distances.mtx --dissimilarities -c 4
-    dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses
+    FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are standardised and
+    clustered. Each row is certain (one cluster), ambiguous between several clusters, or an outlier. Several FILEs are
+    views of the same rows (--method wmvec). --method secm clusters the pixels of an image.
     """
-    recipe = recipe_from(ctx, options)
+    recipe = build_recipe(ctx, options)
     file = Path(recipe.files[0])
     is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in (".parquet", ".pq"))
-    further = further_outputs(options)
+    outputs = Outputs(list_input_files(recipe))
     if options["output"] is not None and is_parquet and not options["output"].suffix:
         from dempster.apps.cli.cluster_blocks import cluster_blocks
 
-        cluster_blocks(recipe, options["output"], further, options, screen)
+        outputs.add_options(options)
+        cluster_blocks(recipe, options["output"], outputs, options, screen)
         return
     if options["dask"] is not None:
-        raise WrongUse("--dask is for Parquet files that are read in blocks: give --output a name without extension")
+        raise WrongUse("--dask needs a Parquet FILE that is read in blocks: --output must have no extension")
     if file.is_dir():
-        raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
-    output = options["output"] or check_own_file(beside(file, ".partition.csv"), PARTITION)
-    check_partition_kind(output)
-    outputs = {"partition": output, **further}
-    check_outputs(list(outputs.values()), list_input_files(recipe))
-    outcome = run_recipe(recipe, screen)
-    with screen.working("writing"):
-        _write(outputs, outcome)
+        raise UserError(f"{file} is a folder; a folder of Parquet files needs an --output without extension")
+    output = options["output"] or default_path(file, ".partition.csv", PARTITION)
+    outputs.add("partition", output, PARTITION_EXTENSIONS)
+    outputs.add_options(options)
+    result = run_recipe(recipe, screen)
+    with screen.progress("writing"):
+        _write(outputs, result)
     if options["verbose"]:
-        if outcome.attributes is not None:
-            screen.note(f"clustered by {', '.join(outcome.attributes.columns)}")
-        ended = "converged" if outcome.estimator.converged_ else "stopped"
-        screen.note(f"{ended} after {outcome.estimator.n_iter_} iterations")
-    screen.partition(describe_outcome(outcome), outcome.partition)
-    scores = _scores(outcome)
-    if scores is not None:
-        screen.result(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
-    screen.wrote(list(outputs.values()))
-    screen.document(
-        "cluster",
-        **run_document(recipe, outcome.estimator, outcome.seconds),
-        agreement=None if scores is None else {name: getattr(scores, name) for name in ("accuracy", "held")},
-        files={name: str(path) for name, path in outputs.items()},
-    )
+        if result.attributes is not None:
+            screen.note(f"clustered by {', '.join(result.attributes.columns)}")
+        ended = "converged" if result.estimator.converged_ else "stopped"
+        screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
+    screen.print_partition(describe_result(result), result.partition)
+    agreement = None
+    if result.truth is not None:
+        from dempster.explain import set_scores
+
+        labelled = result.truth.notna().to_numpy()
+        scores = set_scores(result.partition[labelled], result.truth[labelled].astype(str).to_numpy())
+        screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
+        agreement = {"accuracy": scores.accuracy, "held": scores.held}
+    content = run_document(recipe, result.estimator, result.seconds)
+    screen.finish("cluster", outputs, **content, agreement=agreement)
 
 
 def run_recipe(recipe: Recipe, screen: Screen) -> RecipeResult:
     """Run a recipe and show its progress."""
-    with screen.working(f"reading and clustering {Path(recipe.files[0]).name}") as progress:
+    with screen.progress(f"reading and clustering {Path(recipe.files[0]).name}") as progress:
         return recipe.run(progress=progress, note=screen.note)
 
 
 def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, Any]:
-    """Describe a run for the JSON document."""
+    """Return the description of a run for the JSON document."""
     return {
         "recipe": recipe.to_dict(),
         "run": recipe.to_command(),
@@ -131,48 +129,43 @@ def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, An
     }
 
 
-def describe_outcome(outcome: RecipeResult) -> str:
-    """Return the first line of a result."""
-    attributes = outcome.attributes
-    what, objects = "", "object"
+def describe_result(result: RecipeResult) -> str:
+    """Return the heading of a result."""
+    attributes = result.attributes
+    data, objects = "", "object"
     if attributes is not None:
-        what = format_count(len(attributes.columns), "attribute")
+        data = format_count(len(attributes.columns), "attribute")
         if attributes.preparation.categories:
-            what += f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
+            data += f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
         elif attributes.is_scaled:
-            what += " (standardised)"
-    elif outcome.recipe.kind == "dissimilarities":
-        what = "dissimilarities"
+            data += " (standardised)"
+    elif result.recipe.kind == "dissimilarities":
+        data = "dissimilarities"
     else:
         objects = "pixel"
-    return headline(outcome.estimator, what, seconds=outcome.seconds, objects=objects)
+    return format_headline(result.estimator, data, seconds=result.seconds, objects=objects)
 
 
-def _write(outputs: dict[str, Path], outcome: RecipeResult) -> None:
+def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
+
+    def draw(path: Path) -> None:
+        from dempster.apps.cli.shared.drawing import draw_partition
+
+        draw_partition(result, path, f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}")
 
     def write_report(path: Path) -> None:
         from dempster.apps.report import make_report
 
-        make_report(outcome).save(path)
+        make_report(result).save(path)
 
-    title = f"{type(outcome.estimator).__name__}, {Path(outcome.recipe.files[0]).name}"
-    writers = {
-        "partition": lambda path: write_partition(outcome.partition, path),
-        "plot": lambda path: draw_partition(outcome, path, title),
-        "report": write_report,
-        "model": lambda path: save(outcome.model, path),
-        "config": write_text(outcome.recipe.to_toml()),
-    }
-    write_files({path: writers[name] for name, path in outputs.items()})
-
-
-def _scores(outcome: RecipeResult) -> Any:
-    """Compare the result with known classes, if there are some."""
-    if outcome.truth is None:
-        return None
-    from dempster.explain import set_scores
-
-    known = outcome.truth.notna().to_numpy()
-    return set_scores(outcome.partition[known], outcome.truth[known].astype(str).to_numpy())
+    outputs.write(
+        {
+            "partition": lambda path: write_partition(result.partition, path),
+            "plot": draw,
+            "report": write_report,
+            "model": lambda path: save(result.model, path),
+            "config": write_text(result.recipe.to_toml()),
+        }
+    )

@@ -1,4 +1,4 @@
-"""``dempster cluster big.parquet -o folder``: a table that need not fit in memory, read block by block."""
+"""``dempster cluster big.parquet -o folder``: cluster a table that is read in blocks."""
 
 from __future__ import annotations
 
@@ -18,41 +18,39 @@ from dempster._progress import heard_by
 from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
 from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.output import Screen, check_outputs, headline, write_files, write_text
+from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dempster.apps.recipe import Preparation, Recipe, TableModel
+    from dempster.apps.recipe import Preparation, Recipe
 
 
-# fields of the recipe and outputs that need all rows in memory
+# Fields of the recipe and outputs that need all rows in memory.
 _NEED_MEMORY = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
 _OUTPUTS_NEED_MEMORY = ("plot", "report")
 BLOCK_ROWS = 65_536
-DASK_TIMEOUT = 10  # seconds until a cluster must have answered
+DASK_TIMEOUT = 10  # seconds
 
 
-def cluster_blocks(
-    recipe: Recipe, output: Path, further: dict[str, Path], options: dict[str, Any], screen: Screen
-) -> None:
-    """Cluster a Parquet file, or a folder of some, and write the masses into a new folder."""
-    refused = [f"--{name}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
-    refused += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in further]
-    refused += ["--missing drop"] * (recipe.missing == "drop")
-    if refused:
-        raise WrongUse(f"{refused[0]} is not for tables that are read in blocks")
+def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
+    """Cluster a Parquet file, or a folder of them, and write the masses into a new folder."""
+    unsupported = [f"--{name}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
+    unsupported += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in outputs]
+    unsupported += ["--missing drop"] * (recipe.missing == "drop")
+    if unsupported:
+        raise WrongUse(f"{unsupported[0]} cannot be used with a table that is read in blocks")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: the folder {output} must be new or empty")
     if not output.absolute().parent.is_dir():
         raise UserError(f"cannot write {output}: there is no folder {output.parent}")
-    check_outputs(list(further.values()), [Path(recipe.files[0])])
     with _start_workers(options["dask"]):
-        _cluster(recipe, output, further, options, screen)
+        _cluster(recipe, output, outputs, options, screen)
 
 
-def _cluster(recipe: Recipe, output: Path, further: dict[str, Path], options: dict[str, Any], screen: Screen) -> None:
+def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
     from dempster.apps.recipe import TableModel
+    from dempster.persistence import save
 
     table = _Table.open(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
     if recipe.scale:
@@ -62,63 +60,46 @@ def _cluster(recipe: Recipe, output: Path, further: dict[str, Path], options: di
     estimator = recipe.estimator()
     started = time.perf_counter()
     with (
-        screen.working(f"reading {recipe.files[0]}") as progress,
+        screen.progress(f"reading {recipe.files[0]}") as progress,
         heard_by(progress),
         _count_passes(screen.note if options["verbose"] else None) as passes,
     ):
-        estimator.fit(table if options["dask"] is None else table.for_dask())
+        estimator.fit(table if options["dask"] is None else table.to_dask())
     seconds = time.perf_counter() - started
     partition = estimator.credal_partition_
-    what = format_count(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
-    head = headline(estimator, what, seconds=seconds)
     model = TableModel(estimator, table.preparation(recipe.missing), recipe.to_toml())
-    with screen.working(f"writing {output}"):
-        _write(partition, output, model, further)
-    screen.partition(head, partition)
-    screen.result(passes.summary(len(partition), seconds))
-    screen.result(f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green")
-    screen.wrote(list(further.values()))
-    screen.document(
-        "cluster",
-        **run_document(recipe, estimator, seconds),
-        files={"partition": str(output)} | {name: str(path) for name, path in further.items()},
-    )
-
-
-def _write(partition: Any, output: Path, model: TableModel, further: dict[str, Path]) -> None:
-    from dempster.persistence import save
-
-    writers = {"model": lambda path: save(model, path), "config": write_text(model.recipe)}
-    write_files({path: writers[name] for name, path in further.items()}, also=lambda: _write_folder(partition, output))
+    with screen.progress(f"writing {output}"):
+        writers = {"model": lambda path: save(model, path), "config": write_text(model.recipe)}
+        outputs.write(writers, also=lambda: _write_folder(partition, output))
+    data = format_count(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
+    screen.print_partition(format_headline(estimator, data, seconds=seconds), partition)
+    screen.print(passes.summarize(len(partition), seconds))
+    screen.print(f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green")
+    if outputs:
+        screen.print(f"wrote {', '.join(map(str, outputs.values()))}", style="green")
+    files = {name: str(path) for name, path in {"partition": output, **outputs}.items()}
+    screen.print_document("cluster", **run_document(recipe, estimator, seconds), files=files)
 
 
 def _write_folder(partition: Any, output: Path) -> None:
-    waiting = output.absolute().with_name(f".{output.name}.part")
-    shutil.rmtree(waiting, ignore_errors=True)
+    temporary = output.absolute().with_name(f".{output.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
     try:
-        partition.to_parquet(waiting)
+        partition.to_parquet(temporary)
         if output.exists():
             output.rmdir()
-        waiting.rename(output)
+        temporary.rename(output)
     except OSError as error:
         raise UserError(f"cannot write {output}: {error.strerror or error}; no file was changed") from error
     finally:
-        shutil.rmtree(waiting, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @dataclass
 class _Table:
-    """The numeric columns of Parquet files, which can be read again and again.
+    """Numeric columns of Parquet files, in blocks of rows; ``(cells - center) / scale`` are clustered."""
 
-    Attributes
-    ----------
-    dataset : pyarrow.dataset.Dataset
-    columns : list of str
-    center, scale : arrays
-        What is subtracted, and by what is divided.
-    """
-
-    dataset: Any
+    dataset: Any  # pyarrow.dataset.Dataset
     columns: list[str]
     center: np.ndarray
     scale: np.ndarray
@@ -132,21 +113,23 @@ class _Table:
         for option, names in (("--columns", columns), ("--exclude", exclude)):
             unknown = [name for name in names if name not in dataset.schema.names]
             if unknown:
-                known = quote_names(dataset.schema.names, 20)
-                raise UserError(f"{option}: there is no column {quote_names(unknown)}; there are {known}")
-        odd = [name for name in columns if name not in numeric]
-        if odd:
-            raise UserError(f"--columns: '{odd[0]}' is not a column of numbers")
-        chosen = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
-        if not chosen:
-            raise UserError(f"the table has no numeric column; its columns are {quote_names(dataset.schema.names)}")
-        left = [name for name in dataset.schema.names if name not in numeric and not name.startswith("__index_level_")]
-        if left and not columns:
-            note(f"left out what is not numeric: {', '.join(left)}")
-        return cls(dataset, chosen, np.zeros(len(chosen)), np.ones(len(chosen)))
+                available = quote_names(dataset.schema.names, 20)
+                raise UserError(f"{option}: there is no column {quote_names(unknown)}; the columns are {available}")
+        other = [name for name in columns if name not in numeric]
+        if other:
+            raise UserError(f"--columns: column '{other[0]}' is not numeric")
+        selected = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
+        if not selected:
+            raise UserError(f"the table has no numeric column; the columns are {quote_names(dataset.schema.names)}")
+        ignored = [
+            name for name in dataset.schema.names if name not in numeric and not name.startswith("__index_level_")
+        ]
+        if ignored and not columns:
+            note(f"ignored columns that are not numeric: {', '.join(ignored)}")
+        return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
-        """Scale to mean 0 and standard deviation 1; constant columns are left out."""
+        """Scale to mean 0 and standard deviation 1, without constant columns."""
         from dempster.data.blocks import moments_of
         from dempster.data.in_process import open_blocks
         from dempster.optimize.blocks import block_map
@@ -155,10 +138,10 @@ class _Table:
             moments = moments_of(open_blocks(self), apply)
         varies = moments.high > moments.low
         if not varies.any():
-            raise UserError("all the columns are constant: there is nothing to cluster")
+            raise UserError("all columns are constant")
         if not varies.all():
-            note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
-        columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
+            note(f"ignored constant columns: {', '.join(np.array(self.columns)[~varies])}")
+        columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
         return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
 
     def preparation(self, missing: str) -> Preparation:
@@ -166,8 +149,8 @@ class _Table:
 
         return Preparation(self.columns, [], self.center, self.scale, missing)
 
-    def for_dask(self) -> Any:
-        """Return the table as a Dask DataFrame, whose parts are read by the workers."""
+    def to_dask(self) -> Any:
+        """Return the table as a Dask DataFrame that the workers read."""
         import dask.dataframe as dd
 
         return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
@@ -183,15 +166,14 @@ class _Table:
 def _numeric_columns(schema: Any) -> list[str]:
     import pyarrow as pa
 
-    about = schema.pandas_metadata or {}
-    names_of_rows = [name for name in about.get("index_columns", ()) if isinstance(name, str)]
+    index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
     numeric = [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
-    return [name for name in numeric if name not in names_of_rows]
+    return [name for name in numeric if name not in index]
 
 
 @contextmanager
 def _start_workers(address: str | None) -> Iterator[None]:
-    """Use the Dask workers at an address, or on this machine for an empty one; None: no workers."""
+    """Connect to Dask at an address, or start workers on this computer if it is empty; do nothing for None."""
     if address is None:
         yield
         return
@@ -206,13 +188,13 @@ def _start_workers(address: str | None) -> Iterator[None]:
     try:
         client = Client(address, timeout=DASK_TIMEOUT)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(f"--dask: there is no cluster of Dask at {address}: {error}") from error
+        raise UserError(f"--dask: cannot connect to a Dask cluster at {address}: {error}") from error
     with client:
         yield
 
 
 class _PassCounter(logging.Handler):
-    """Counts the passes of a fit over its table, and shows each as it begins."""
+    """Log handler that counts the passes of a fit over its table."""
 
     def __init__(self, note: Callable[[str], None] | None):
         super().__init__(logging.INFO)
@@ -225,20 +207,20 @@ class _PassCounter(logging.Handler):
         if self.note is not None:
             self.note(record.getMessage())
 
-    def summary(self, n_rows: int, seconds: float) -> str:
-        """Return ``12 passes over 1,000,000 rows, 9,000,000 rows a second, 310 MB at most``."""
+    def summarize(self, n_rows: int, seconds: float) -> str:
+        """Return ``12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB``."""
         from dempster.data.passes import peak_memory
 
         memory = peak_memory()
-        most = "" if memory is None else f", {memory / 2**20:,.0f} MB at most"
-        several = "pass" if self.passes == 1 else "passes"
+        peak = "" if memory is None else f", peak memory {memory / 2**20:,.0f} MB"
+        unit = "pass" if self.passes == 1 else "passes"
         rate = self.passes * n_rows / seconds
-        return f"{self.passes} {several} over {n_rows:,} rows, {rate:,.0f} rows a second{most}"
+        return f"{self.passes} {unit} over {n_rows:,} rows, {rate:,.0f} rows per second{peak}"
 
 
 @contextmanager
 def _count_passes(note: Callable[[str], None] | None) -> Iterator[_PassCounter]:
-    """Count the passes of the fits inside the block."""
+    """Count the passes of fits in this context."""
     log, counter = logging.getLogger("dempster"), _PassCounter(note)
     level = log.level
     log.addHandler(counter)

@@ -1,9 +1,10 @@
-"""``dempster compare``: how alike partitions are, and which objects they place differently."""
+"""``dempster compare``: compare partitions, and list the objects that they assign differently."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -11,16 +12,9 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.inputs import read_partition_file
+from dempster.apps.cli.shared.loading import load_result
 from dempster.apps.cli.shared.options import output_option, plot_option, screen_options
-from dempster.apps.cli.shared.output import (
-    Screen,
-    check_extension,
-    check_outputs,
-    draw_display,
-    write_files,
-    write_table,
-)
+from dempster.apps.cli.shared.output import EXTENSIONS, Outputs, Screen, write_table
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 if TYPE_CHECKING:
@@ -29,159 +23,129 @@ if TYPE_CHECKING:
     from dempster.partition import CredalPartition
 
 
-@click.command(cls=Command, short_help="Compare partitions: indices, map, who moved.")
+@click.command(
+    cls=Command,
+    short_help="Compare partitions of the same objects.",
+    examples=("dempster compare ecm.csv evclus.csv --plot map.png",),
+)
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
-@plot_option("Draw a map of the partitions: .png, .svg or .pdf.")
+@plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")
 @output_option("Write all objects that moved: .csv.")
-@click.option("-n", "--show", type=WholeNumber(0), default=10, show_default=True, metavar="N", help="Objects to show.")
+@click.option("-n", "--show", type=WholeNumber(0), default=10, show_default=True, metavar="N", help="Objects to print.")
 @screen_options
 def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
     """Compare two or more partitions of the same objects.
 
-    The credal Rand index is 1 for the same partition. Consistency is 1 where nothing is contradicted: of two with the
-    same consistency the more precise says more. Objects that moved are told against the first FILE, whose clusters
-    lend their numbers to the most similar ones of the others.
-
-    \b
-    dempster compare ecm.csv evclus.csv --plot map.png
+    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other;
+    of two partitions with the same consistency the more precise one is more informative. Objects move from the first
+    FILE to each other FILE; clusters of the other FILEs are renumbered after the most similar clusters of the first.
     """
+    import pandas as pd
+
     if len(files) < 2:
-        raise WrongUse(f"name two partitions at least, got {format_count(len(files), 'file')}")
-    outputs = [path for path in (plot, output) if path is not None]
-    check_extension("--plot", plot)
-    check_extension("--output", output, [".csv"])
-    check_outputs(outputs, files)
-    partitions = _read_same_objects(files)
-    names = _short_names(files)
-    with screen.working("comparing"):
-        indices = _indices(partitions, names)
+        raise WrongUse(f"at least two partitions are needed, got {format_count(len(files), 'file')}")
+    outputs = Outputs(files)
+    outputs.add("plot", plot, EXTENSIONS["--plot"], "--plot")
+    outputs.add("moved", output, [".csv"])
+    partitions = _load_partitions(files)
+    names = [file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files]
+    if len(set(names)) < len(names):
+        names = [str(file) for file in files]
+
+    def draw_map(path: Path) -> None:
+        from dempster.apps.cli.shared.drawing import draw_picture
+        from dempster.partition import embed_partitions
+        from dempster.plot import PartitionMapDisplay
+
+        embedding = embed_partitions(partitions, names)
+        draw_picture(lambda ax: PartitionMapDisplay.from_map(embedding, ax=ax), path, (6, 5))
+
+    with screen.progress("comparing"):
+        indices = _compute_indices(partitions, names)
         others = zip(names[1:], partitions[1:], strict=True)
-        moved = {name: moved_objects(partitions[0], other) for name, other in others}
-        _write(partitions, names, moved, plot, output)
-    screen.result(
-        f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}", style="bold"
-    )
-    screen.result()
-    screen.table(indices.round(3))
+        moved = {name: list_moved_objects(partitions[0], other) for name, other in others}
+        all_moved = pd.concat([table.assign(partition=name) for name, table in moved.items()])
+        outputs.write({"plot": draw_map, "moved": lambda path: write_table(all_moved, path)})
+    screen.print(f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}\n", "bold")
+    screen.print_table(indices.round(3))
     for name, table in moved.items():
-        screen.result()
         share = len(table) / max(len(partitions[0]), 1)
-        screen.result(f"{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
+        screen.print(f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
         if show and len(table):
-            screen.table(table.head(show), index=False)
+            screen.print_table(table.head(show), index=False)
             if len(table) > show:
-                screen.result(f"... and {len(table) - show:,} more")
-    screen.wrote(outputs)
-    screen.document(
+                screen.print(f"... and {len(table) - show:,} more")
+    screen.finish(
         "compare",
+        list(outputs.values()),
         partitions={name: str(file) for name, file in zip(names, files, strict=True)},
         indices=indices.reset_index().to_dict("records"),
         moved={
             name: {"objects": len(table), "first": table.head(show).to_dict("records")} for name, table in moved.items()
         },
-        files=[str(path) for path in outputs],
     )
 
 
-def _read_same_objects(files: tuple[Path, ...]) -> list[CredalPartition]:
-    """Read partitions, with their objects in the order of the first."""
+def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
+    """Load partitions and reorder their objects like those of the first."""
     from dempster._validation import order_of_names
 
-    partitions = [read_partition_file(file) for file in files]
+    partitions = [load_result(file).partition for file in files]
     first = partitions[0]
-    for place, (file, one) in enumerate(zip(files, partitions, strict=True)):
-        if len(one) != len(first):
-            raise UserError(f"{file} has {len(one):,} objects, {files[0]} has {len(first):,}: they must be the same")
+    for position, (file, partition) in enumerate(zip(files, partitions, strict=True)):
+        if len(partition) != len(first):
+            raise UserError(f"{file} must have the {len(first):,} objects of {files[0]}, got {len(partition):,}")
         try:
-            order = order_of_names(one.index, first.index)
+            order = order_of_names(partition.index, first.index)
         except InvalidInputError as error:
             raise UserError(f"{file} and {files[0]}: {error}") from error
         if order is not None:
-            partitions[place] = one[order]
+            partitions[position] = partition[order]
     return partitions
 
 
-def _short_names(files: tuple[Path, ...]) -> list[str]:
-    short = [file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files]
-    return short if len(set(short)) == len(short) else [str(file) for file in files]
-
-
-def _indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFrame:
-    """A row for each pair: how alike, how consistent."""
+def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFrame:
+    """Return the indices of agreement, one row for each pair of partitions."""
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
     from dempster.partition import consistency_index, credal_rand_index
 
     rows = []
-    for i, a in enumerate(partitions):
-        for j in range(i + 1, len(partitions)):
-            b = partitions[j]
-            rows.append(
-                {
-                    "partitions": f"{names[i]} and {names[j]}",
-                    "credal Rand": float(credal_rand_index(a, b, random_state=0)),
-                    "consistency": consistency_index(a, b),
-                    "adjusted Rand": float(adjusted_rand_score(a.labels, b.labels)),
-                }
-            )
+    for (name, a), (other_name, b) in combinations(zip(names, partitions, strict=True), 2):
+        rows.append(
+            {
+                "partitions": f"{name} and {other_name}",
+                "credal Rand": float(credal_rand_index(a, b, random_state=0)),
+                "consistency": consistency_index(a, b),
+                "adjusted Rand": float(adjusted_rand_score(a.labels, b.labels)),
+            }
+        )
     return pd.DataFrame(rows).set_index("partitions")
 
 
-def moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
-    """List the objects whose answer changed, the surest changes first: what they were and what they are."""
+def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
+    """Return the objects whose set of clusters changed, the most certain changes first."""
     import pandas as pd
-
-    names = _match_names(before, after)
-    frame = [*before.frame, *(name for name in names if name not in before.frame)]
-    places = [frame.index(name) for name in names]
-    old = np.zeros((len(before.focal_sets), len(frame)), dtype=bool)
-    old[:, : len(before.frame)] = before.focal_sets.membership
-    new = np.zeros((len(after.focal_sets), len(frame)), dtype=bool)
-    new[:, places] = after.focal_sets.membership
-    was, now = old[before.best_set], new[after.best_set]
-    which = np.flatnonzero((was != now).any(axis=1))
-    sureness = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[which]
-    which = which[np.argsort(-sureness, kind="stable")]
-    index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
-    columns = {"object": index[which], "was": _answers(was[which], frame), "is": _answers(now[which], frame)}
-    return pd.DataFrame(columns)
-
-
-def _answers(sets: np.ndarray, frame: list[Any]) -> list[str]:
-    """Write sets of clusters in words."""
-    names = np.array([str(name) for name in frame], dtype=object)
-    return [" or ".join(names[members]) or "outlier" for members in sets]
-
-
-def _match_names(before: CredalPartition, after: CredalPartition) -> list[Any]:
-    """Name the clusters of a partition after the most similar clusters of another one, each name once."""
     from scipy.optimize import linear_sum_assignment
 
-    shared = before.pignistic().T @ after.pignistic()
-    rows, columns = linear_sum_assignment(-shared)
-    taken = {int(column): before.frame[row] for row, column in zip(rows, columns, strict=True)}
-    return [taken.get(k, f"new {name}") for k, name in enumerate(after.frame)]
+    # Each cluster of the second partition gets the name of the most similar cluster of the first.
+    rows, columns = linear_sum_assignment(-(before.pignistic().T @ after.pignistic()))
+    matched = {int(column): before.frame[row] for row, column in zip(rows, columns, strict=True)}
+    names = [matched.get(k, f"new {name}") for k, name in enumerate(after.frame)]
+    frame = [*before.frame, *(name for name in names if name not in before.frame)]
+    old_sets = np.zeros((len(before.focal_sets), len(frame)), dtype=bool)
+    old_sets[:, : len(before.frame)] = before.focal_sets.membership
+    new_sets = np.zeros((len(after.focal_sets), len(frame)), dtype=bool)
+    new_sets[:, [frame.index(name) for name in names]] = after.focal_sets.membership
+    was, now = old_sets[before.best_set], new_sets[after.best_set]
+    moved = np.flatnonzero((was != now).any(axis=1))
+    certainty = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[moved]
+    moved = moved[np.argsort(-certainty, kind="stable")]
+    index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
+    clusters = np.array([str(name) for name in frame], dtype=object)
 
+    def format_sets(sets: np.ndarray) -> list[str]:
+        return [" or ".join(clusters[members]) or "outlier" for members in sets]
 
-def _write(
-    partitions: list[CredalPartition],
-    names: list[str],
-    moved: dict[str, pd.DataFrame],
-    plot: Path | None,
-    output: Path | None,
-) -> None:
-    import pandas as pd
-
-    def draw_map(path: Path) -> None:
-        from dempster.partition import embed_partitions
-        from dempster.plot import PartitionMapDisplay
-
-        found = embed_partitions(partitions, names)
-        draw_display(lambda ax: PartitionMapDisplay.from_map(found, ax=ax), path, (6, 5))
-
-    def write_moved(path: Path) -> None:
-        write_table(pd.concat([table.assign(partition=name) for name, table in moved.items()]), path)
-
-    writers = ((plot, draw_map), (output, write_moved))
-    write_files({path: write for path, write in writers if path is not None})
+    return pd.DataFrame({"object": index[moved], "was": format_sets(was[moved]), "is": format_sets(now[moved])})

@@ -1,38 +1,25 @@
-"""``dempster demo``: a first result without data of one's own."""
+"""``dempster demo``: cluster an example dataset."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from dempster.apps.cli.shared.errors import Command, UserError
 from dempster.apps.cli.shared.options import screen_options
-from dempster.apps.cli.shared.output import (
-    Screen,
-    check_outputs,
-    draw_attributes,
-    draw_convergence,
-    headline,
-    partition_document,
-    write_files,
-)
+from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, partition_document
 from dempster.apps.cli.shared.param_types import PATH
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _FILES = ("example.csv", "partition.csv", "partition.png", "convergence.png")
 
 _EXPLANATION = """\
-An object is certain when its largest mass of belief is on one cluster, ambiguous
-when it is on several between which the data cannot decide, and an outlier when it
-is on none of them. The possible objects of a cluster are its certain ones and the
-ambiguous ones that may belong to it; the typical one is that it is surest of."""
+An object is certain if its largest mass is on a single cluster, ambiguous if it is
+on a set of several clusters, and an outlier if it is on the empty set. The possible
+objects of a cluster are its certain objects and the ambiguous ones that may belong
+to it. Its typical object has the largest belief in the cluster."""
 
 
 @click.command(cls=Command, short_help="Cluster an example dataset.")
@@ -42,74 +29,68 @@ ambiguous ones that may belong to it; the typical one is that it is surest of.""
     default=Path("demo"),
     show_default=True,
     metavar="FOLDER",
-    help="Where to write the data, the partition and two pictures.",
+    help="Folder for the data, the partition and two plots.",
 )
 @screen_options
 def demo(output: Path, screen: Screen) -> None:
     """Cluster 400 example objects in four overlapping groups, and explain the result."""
+    from dempster.apps.cli.shared.drawing import draw_attributes, draw_picture
+    from dempster.apps.recipe import choose_attributes
     from dempster.cluster import ECM
     from dempster.datasets import load_example
+    from dempster.io import write_partition
+    from dempster.plot import ConvergenceDisplay
 
     data = load_example(as_frame=True).data
-    made = _make_folder(output)
+    new_folders = _make_folder(output)
     try:
-        outputs = [output / name for name in _FILES]
-        check_outputs(outputs)
-        for path in outputs:
+        outputs = Outputs()
+        for name in _FILES:
+            path = output / name
+            outputs.add(name, path, [path.suffix])
             if path.exists():
-                raise UserError(f"{path} exists already, and the demo replaces nothing: choose another --output")
+                raise UserError(f"{path} exists; the demo overwrites no files, choose another --output")
         estimator = ECM(4, delta=3.5, random_state=0)
         started = time.perf_counter()
-        estimator.fit(data)
+        partition = estimator.fit(data).credal_partition_
         seconds = time.perf_counter() - started
-        _write(outputs, estimator, data)
+        attributes = choose_attributes(data, scale=False)
+        title = "ECM: objective after each iteration"
+        writers = (
+            lambda path: data.to_csv(path, index=False),
+            lambda path: write_partition(partition, path),
+            lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
+            lambda path: draw_picture(
+                lambda ax: ConvergenceDisplay.from_estimator(estimator, ax=ax, title=title), path, (6.4, 4)
+            ),
+        )
+        outputs.write(dict(zip(_FILES, writers, strict=True)))
     except BaseException:
-        for folder in made:
+        for folder in new_folders:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
-    screen.result("Four groups of 100 objects that overlap, clustered without knowing the groups.")
-    screen.result()
-    head = headline(estimator, "2 attributes", seconds=seconds)
-    screen.partition(head, estimator.credal_partition_)
-    screen.result()
-    screen.result(_EXPLANATION)
-    screen.result()
-    screen.wrote(outputs)
-    screen.result(f"Look at {outputs[2]}, then try:", style="bold")
-    table = str(outputs[0])
-    proposals = [
-        (f"cluster {table} -c 4 --method ecm --no-scale --delta 2", "clusters reach less far: more outliers"),
-        (f"explain {outputs[1]} {table} --object 20", "why an object is where it is"),
-        (f"cluster {table} --report page.html", "the number of clusters found, and a page to read"),
-        ("cluster --help", "all options, for a table of your own"),
-    ]
-    width = max(len(command) for command, _ in proposals) + 3
-    for command, meaning in proposals:
-        screen.result(f"  dempster {command:{width}}{meaning}")
-    screen.document(
-        "demo", partition=partition_document(estimator.credal_partition_), files=[str(path) for path in outputs]
-    )
+    screen.print("Four overlapping groups of 100 objects, clustered without using the groups.\n")
+    screen.print_partition(format_headline(estimator, "2 attributes", seconds=seconds), partition)
+    screen.print(f"\n{_EXPLANATION}\n")
+    screen.finish("demo", list(outputs.values()), partition=partition_document(partition))
+    table, partition_file, plot = (outputs[name] for name in _FILES[:3])
+    proposals = {
+        f"cluster {table} -c 4 --method ecm --no-scale --delta 2": "a smaller delta gives more outliers",
+        f"explain {partition_file} {table} --object 20": "explain one object",
+        f"cluster {table} --report page.html": "select the number of clusters, write a report",
+        "cluster --help": "all options, for your own table",
+    }
+    screen.print(f"Open {plot}, then try:", style="bold")
+    width = max(map(len, proposals)) + 3
+    for command, meaning in proposals.items():
+        screen.print(f"  dempster {command:{width}}{meaning}")
 
 
 def _make_folder(path: Path) -> list[Path]:
-    """Make the folder and those above it that are missing; return the new ones, innermost first."""
+    """Make a folder and its missing parents; return the new ones, innermost first."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     if path.exists() and not path.is_dir():
         raise UserError(f"--output: {path} is a file, it must be a folder")
     path.mkdir(parents=True, exist_ok=True)
     return missing
-
-
-def _write(outputs: list[Path], estimator: Any, data: pd.DataFrame) -> None:
-    from dempster.apps.recipe import choose_attributes
-    from dempster.io import write_partition
-
-    attributes = choose_attributes(data, scale=False)
-    writers = (
-        lambda path: data.to_csv(path, index=False),
-        lambda path: write_partition(estimator.credal_partition_, path),
-        lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
-        lambda path: draw_convergence(estimator, path, "ECM: objective after each iteration"),
-    )
-    write_files(dict(zip(outputs, writers, strict=True)))

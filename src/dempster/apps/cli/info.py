@@ -1,4 +1,4 @@
-"""``dempster info``: what is installed, on what it runs, where it keeps things."""
+"""``dempster info``: show versions, devices, threads, kernels and caches."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
 
 
-@click.command(cls=Command, short_help="Versions, devices, threads, kernels, caches.")
+@click.command(
+    cls=Command,
+    short_help="Show versions, devices, threads, kernels and caches.",
+    examples=("dempster info --json",),
+)
 @screen_options
 def info(screen: Screen) -> None:
-    """Show versions, devices, threads, compiled kernels and caches: what to send along with a question.
-
-    \b
-    dempster info --json
-    """
-    with screen.working("looking for devices"):
+    """Show versions, devices, threads, compiled kernels and caches, to include in a bug report."""
+    with screen.progress("detecting devices"):
         devices = _devices()
-    found: dict[str, dict[str, Any]] = {
+    sections: dict[str, dict[str, Any]] = {
         "program": {"dempster": __version__, "python": platform.python_version(), "system": platform.platform()},
         "libraries": {name: _version(name) for name in _NEEDED},
         "extras": {name: _version(name) for name in _EXTRAS},
@@ -40,11 +40,11 @@ def info(screen: Screen) -> None:
         "kernels": _kernels(),
         "caches": _caches(),
     }
-    for title, lines in found.items():
-        screen.result(title, style="bold")
+    for title, lines in sections.items():
+        screen.print(title, style="bold")
         for name, value in lines.items():
-            screen.result(f"  {name:24} {'not installed' if value is None else value}")
-    screen.document("info", **found)
+            screen.print(f"  {name:24} {'not installed' if value is None else value}")
+    screen.print_document("info", **sections)
 
 
 def _version(name: str) -> str | None:
@@ -59,33 +59,32 @@ def _processors() -> int:
 
 
 def _devices() -> dict[str, str]:
-    """The processor, and what torch can see besides."""
-    found = {"cpu": platform.processor() or platform.machine()}
+    """Return the processor and the GPUs that torch finds."""
+    devices = {"cpu": platform.processor() or platform.machine()}
     if find_spec("torch") is None:
-        return found | {"cuda": "needs torch (pip install 'dempster[nn]')"}
+        return devices | {"cuda": "needs torch (pip install 'dempster[nn]')"}
     import torch
 
     if not torch.cuda.is_available():
-        return found | {"cuda": "none"}
+        return devices | {"cuda": "none"}
     for k in range(torch.cuda.device_count()):
         memory = torch.cuda.get_device_properties(k).total_memory / 2**30
-        found[f"cuda:{k}"] = f"{torch.cuda.get_device_name(k)}, {memory:.0f} GB"
-    return found
+        devices[f"cuda:{k}"] = f"{torch.cuda.get_device_name(k)}, {memory:.0f} GB"
+    return devices
 
 
 def _kernels() -> dict[str, str]:
-    """Which compiled library is loaded."""
     from dempster._native.binding import library_path
 
     try:
         path = library_path()
     except ImportError as error:
-        return {"library": f"cannot be loaded: {error}"}
+        return {"library": f"not loaded: {error}"}
     return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}
 
 
 def _caches() -> dict[str, str]:
-    """Where downloaded datasets are kept, and how much they take."""
+    """Return the folder of downloaded datasets and its size."""
     from sklearn.datasets import get_data_home
 
     home = Path(get_data_home())

@@ -1,4 +1,4 @@
-"""``dempster predict``: a saved model on new rows."""
+"""``dempster predict``: apply a saved model to new rows."""
 
 from __future__ import annotations
 
@@ -10,114 +10,103 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
-from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.inputs import read_rows, read_subject
+from dempster.apps.cli.shared.errors import Command, WrongUse
+from dempster.apps.cli.shared.loading import load_result, read_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
 from dempster.apps.cli.shared.output import (
     DECISIONS,
     PARTITION,
+    PARTITION_EXTENSIONS,
+    Outputs,
     Screen,
-    beside,
-    check_extension,
-    check_outputs,
-    check_own_file,
+    default_path,
     partition_document,
-    write_files,
     write_table,
 )
 from dempster.apps.cli.shared.param_types import PATH
 
 
-@click.command(cls=Command, short_help="Apply a saved model to new rows.")
+@click.command(
+    cls=Command,
+    short_help="Apply a saved model to new rows.",
+    examples=(
+        "dempster cluster flowers.csv -c 3 --save-model flowers.dempster",
+        "dempster predict flowers.dempster new-flowers.csv",
+    ),
+)
 @click.argument("model", type=PATH)
 @click.argument("file", type=PATH)
-@output_option("Where to write the masses. [default: FILE.predicted.csv]")
+@output_option("File of the predicted masses. [default: FILE.predicted.csv]")
 @reading_options
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop", "partial"]),
-    help="Rows with empty cells. [default: as in the training run]",
+    help="Missing values: raise an error, drop the rows, or use the values that are present. [default: as in training]",
 )
 @screen_options
 def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
-    """Say of the rows of FILE to which clusters or classes of MODEL they belong, and how certain each is.
+    """Predict the clusters or classes of the rows of FILE, with their masses.
 
-    MODEL is what "dempster cluster --save-model" or "dempster classify --save-model" wrote. The columns are found by
-    their names and standardised as in the training run; other columns are ignored. Of a model of dissimilarities, FILE
-    holds those of each new object to the old ones.
-
-    \b
-    dempster cluster flowers.csv -c 3 --save-model flowers.dempster
-    dempster predict flowers.dempster new-flowers.csv
+    MODEL is a file of "dempster cluster --save-model" or "dempster classify --save-model". Columns are selected by name
+    and standardised as in training; other columns are ignored. For a model of dissimilarities, FILE contains the
+    dissimilarities of each new object to the training objects.
     """
-    target = output or check_own_file(beside(file, ".predicted.csv"), PARTITION, DECISIONS)
-    check_extension("--output", target, (".csv", ".tsv", ".parquet", ".npz"))
-    check_outputs([target], [model, file])
-    kept = read_subject(model).model
-    if kept is None:
-        raise UserError(f"{model} holds a partition, not a model: write one by dempster cluster --save-model")
-    with screen.working(f"reading {file.name}"):
-        table = read_rows(file, options, kept.recipe)
-        rows = kept.prepared(_select_columns(table, kept), missing=options["missing"], note=screen.note)
-        found = kept.estimator.predict_mass(rows)
-        is_classifier = hasattr(kept.estimator, "classes_")
-        decisions = kept.estimator.predict(rows) if is_classifier else None
-        write_files({target: lambda path: _write(found, decisions, path)})
-    name = type(kept.estimator).__name__
-    content: dict[str, Any] = {"n_objects": len(found)}
+    outputs = Outputs([model, file])
+    target = output or default_path(file, ".predicted.csv", PARTITION, DECISIONS)
+    outputs.add("masses", target, PARTITION_EXTENSIONS)
+    saved = load_result(model).model
+    estimator, name = saved.estimator, type(saved.estimator).__name__
+    with screen.progress(f"reading {file.name}"):
+        table = read_rows(file, options, saved.recipe)
+        if saved.preparation is None:
+            table = _select_columns(table, estimator)
+        rows = saved.prepare(table, missing=options["missing"], note=screen.note)
+        masses = estimator.predict_mass(rows)
+        if hasattr(estimator, "classes_"):
+            decisions = estimator.predict(rows)
+            outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
+        else:
+            from dempster.io import write_partition
+
+            decisions = None
+            outputs.write({"masses": lambda path: write_partition(masses, path)})
+    head = f"{format_count(len(masses), 'new row')}"
+    content: dict[str, Any]
     if decisions is not None:
-        screen.result(f"{name}: {format_count(len(found), 'new row')}", style="bold")
-        screen.result()
-        content["decisions"] = count_decisions(decisions, screen)
+        screen.print(f"{name}: {head}\n", style="bold")
+        content = {"decisions": print_decisions(decisions, screen)}
     else:
-        screen.partition(
-            f"{name}, {format_count(found.n_clusters, 'cluster')}: {format_count(len(found), 'new row')}", found
-        )
-        content["partition"] = partition_document(found)
-    screen.wrote([target])
-    screen.document("predict", method=name, **content, files={"masses": str(target)})
+        screen.print_partition(f"{name}, {format_count(masses.n_clusters, 'cluster')}: {head}", masses)
+        content = {"partition": partition_document(masses)}
+    screen.finish("predict", outputs, method=name, n_objects=len(masses), **content)
 
 
-def _select_columns(table: Any, model: Any) -> Any:
-    """Return the table, or the array that an estimator without a preparation takes."""
-    if model.preparation is not None:
-        return table
-    known = getattr(model.estimator, "feature_names_in_", None)
-    if known is None:
-        odd = [name for name, kind in table.dtypes.items() if kind.kind not in "biuf"]
-        if odd:
-            raise InvalidInputError(
-                f"the column '{odd[0]}' must hold numbers: the model was made of an array, not of a table"
-            )
+def _select_columns(table: Any, estimator: Any) -> Any:
+    """Return the columns that an estimator without a preparation was fitted to."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        for name, dtype in table.dtypes.items():
+            if dtype.kind not in "biuf":
+                raise InvalidInputError(f"column '{name}' must be numeric, because the model was fitted to an array")
         return table.to_numpy(dtype=float)
-    lacking = [name for name in known if name not in table.columns]
-    if lacking:
-        raise InvalidInputError(f"the table lacks the column '{lacking[0]}', by which the model was made")
-    return table[list(known)]
+    for name in names:
+        if name not in table.columns:
+            raise InvalidInputError(f"the table has no column '{name}', which the model needs")
+    return table[list(names)]
 
 
-def count_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
-    """Count and show how many rows are decided each way, the most frequent first."""
+def print_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
+    """Print and return the number of rows for each decision, the most frequent first."""
     names, counts = np.unique(np.asarray(decisions).astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")
     width = max(map(len, names), default=0) + 2
     for k in order:
-        screen.result(f"{names[k]:{width}}{counts[k]:>8,}")
+        screen.print(f"{names[k]:{width}}{counts[k]:>8,}")
     return {str(names[k]): int(counts[k]) for k in order}
 
 
-def _write(masses: Any, decisions: Any, path: Path) -> None:
-    """Write a partition, or a table of decisions and masses on classes."""
-    from dempster.io import write_partition
-
-    if decisions is None:
-        write_partition(masses, path)
-    else:
-        write_decisions(masses, decisions, path)
-
-
 def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
-    """Write masses on classes as a table: the decision first, then the masses."""
+    """Write a table with a column of decisions and a column of masses for each set of classes."""
     table = masses.to_frame()
     table.insert(0, "decision", np.asarray(decisions))
     if table.index.name is None:
@@ -125,6 +114,6 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
     if path.suffix.lower() == ".parquet":
         table.reset_index().to_parquet(path)
     elif path.suffix.lower() == ".npz":
-        raise WrongUse("--output: masses on classes are written as .csv, .tsv or .parquet")
+        raise WrongUse("--output: the extension must be .csv, .tsv or .parquet for a classifier, got .npz")
     else:
         write_table(table, path, index=True)

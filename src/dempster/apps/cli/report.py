@@ -1,4 +1,4 @@
-"""``dempster report``: a page from a partition or a model and its table."""
+"""``dempster report``: write an HTML report on a partition or a model."""
 
 from __future__ import annotations
 
@@ -7,74 +7,55 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.inputs import find_rows, read_rows, read_subject
+from dempster.apps.cli.shared.errors import Command, WrongUse
+from dempster.apps.cli.shared.loading import load_result, read_rows, select_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options, truth_option
-from dempster.apps.cli.shared.output import (
-    PAGE,
-    Screen,
-    beside,
-    check_extension,
-    check_outputs,
-    check_own_file,
-    partition_document,
-    write_files,
-)
+from dempster.apps.cli.shared.output import EXTENSIONS, PAGE, Outputs, Screen, default_path, partition_document
 from dempster.apps.cli.shared.param_types import PATH
 
 
-@click.command(cls=Command, short_help="A page for people who must act on the result.")
+@click.command(
+    cls=Command,
+    short_help="Write an HTML report on a result.",
+    examples=(
+        "dempster report flowers.dempster flowers.csv",
+        "dempster report flowers.partition.csv flowers.csv -o flowers.html --truth species",
+    ),
+)
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH, required=False)
-@output_option("[default: SUBJECT.html]")
-@click.option("--title", metavar="TEXT", help="Heading of the page.")
+@output_option("HTML file to write. [default: SUBJECT.html]")
+@click.option("--title", metavar="TEXT", help="Title of the report.")
 @truth_option
 @reading_options
 @screen_options
 def report(subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any) -> None:
-    """Write one HTML page that says what the clusters are, what is doubtful and why, and how far to trust it.
+    """Write an HTML report: description of the clusters, doubtful objects, and reliability of the result.
 
-    SUBJECT is a partition, or a model of "dempster cluster --save-model"; TABLE is what was clustered. The page needs
-    no network and can be sent by mail.
-
-    \b
-    dempster report flowers.dempster flowers.csv
-    dempster report flowers.partition.csv flowers.csv -o flowers.html --truth species
+    SUBJECT is a partition, or a model of "dempster cluster --save-model". TABLE is the table that was clustered. The
+    report is one file without links to the network.
     """
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
 
-    target = output or check_own_file(_default_page(subject), PAGE)
-    check_extension("--output", target, (".html", ".htm"))
     for name in ("truth", "index", "header", "delimiter", "decimal"):
         if options[name] is not None and table is None:
-            raise WrongUse(f"--{name} needs the TABLE as well")
-    check_outputs([target], [subject, *([table] if table is not None else [])])
-    found = read_subject(subject)
-    if found.partition is None:
-        raise UserError(f"{subject} holds a classifier; dempster report is for clusters")
-    with screen.working("writing the page"):
+            raise WrongUse(f"--{name} needs the argument TABLE")
+    outputs = Outputs([subject, table])
+    # flowers.html is the default for flowers.dempster and for flowers.partition.csv.
+    stem = subject.with_name(subject.stem.removesuffix(".partition") + subject.suffix)
+    outputs.add("report", output or default_path(stem, ".html", PAGE), EXTENSIONS["--report"])
+    result = load_result(subject)
+    partition = result.partition
+    with screen.progress("writing the report"):
         from dempster.apps.report import make_report
 
-        more: dict[str, Any] = {}
-        rows = None
+        labels, rows = None, None
         if table is not None:
-            rows = find_rows(read_rows(table, options, found.recipe), found.partition, table)
+            rows = select_rows(read_rows(table, options, result.recipe), partition, table)
             if options["truth"] is not None:
-                more["y"] = find_labels("truth", options["truth"], rows)
-        if found.recipe:
-            more["recipe"] = Recipe.from_toml(found.recipe)
-        page = make_report(found.model or found.partition, rows, title=options["title"], **more)
-        write_files({target: page.save})
-    screen.wrote([target])
-    screen.document("report", partition=partition_document(found.partition), files={"report": str(target)})
-
-
-def _default_page(subject: Path) -> Path:
-    """Return ``flowers.html`` beside ``flowers.dempster`` and ``flowers.partition.csv``."""
-    page = beside(subject, ".html")
-    return (
-        page.with_name(page.name.removesuffix(".partition.html") + ".html")
-        if page.stem.endswith(".partition")
-        else page
-    )
+                labels = find_labels("truth", options["truth"], rows)
+        recipe = Recipe.from_toml(result.recipe) if result.recipe else None
+        page = make_report(result.saved_model or partition, rows, y=labels, recipe=recipe, title=options["title"])
+        outputs.write({"report": page.save})
+    screen.finish("report", outputs, partition=partition_document(partition))

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError
+from dempster.apps.cli.shared.errors import Command, UserError
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 
-@click.command(short_help="Explore a table in the browser.")
+@click.command(
+    cls=Command,
+    short_help="Explore a table in the browser.",
+    examples=(
+        "dempster studio flowers.csv",
+        "dempster studio --port 8080 --no-browser",
+    ),
+)
 @click.argument("file", type=PATH, required=False)
-@click.option("--port", type=WholeNumber(0, 65535), metavar="N", help="[default: one that is free]")
+@click.option("--port", type=WholeNumber(0, 65535), metavar="N", help="Port to listen on. [default: a free port]")
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on. This one is reached from this machine only.",
+    help="Address to listen on. The default accepts connections from this computer only.",
 )
-@click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page.")
+@click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page in the browser.")
 def studio(file: Path | None, port: int | None, host: str, browser: bool) -> None:
-    """Start the studio, with FILE if one is named, and print the address of its page.
-
-    \b
-    dempster studio flowers.csv
-    dempster studio --port 8080 --no-browser
-    """
+    """Start the studio, optionally with the table FILE, and print the address of its page."""
     from dempster.apps.studio import serve
 
     if file is not None and not file.is_file():
-        raise UserError(f"{file}: there is no such file")
-    _hang_up_as_terminated()
+        raise UserError(f"{file}: no such file")
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and callable(signal.getsignal(hangup)):  # nohup makes the program ignore the signal
+        # The server removes its files on SIGTERM but not on SIGHUP, which a closed terminal sends.
+        signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
     serve(file, port=port, host=host, open_browser=browser)
-
-
-def _hang_up_as_terminated() -> None:
-    """A terminal that is closed ends the server in the way it knows, files removed; `nohup` keeps it running."""
-    number = getattr(signal, "SIGHUP", None)
-    if number is not None and callable(signal.getsignal(number)):  # heeded, as by the program
-        signal.signal(number, _terminate)
-
-
-def _terminate(*_: Any) -> None:
-    signal.raise_signal(signal.SIGTERM)

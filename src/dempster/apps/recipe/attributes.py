@@ -1,4 +1,4 @@
-"""From a table nobody prepared to what is clustered: which columns and rows, in which units; new rows likewise."""
+"""Select and standardise the columns and rows of a table for clustering, and new rows in the same way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
-from dempster._validation import as_reals, check_flags, hashable, listed, read_fields
 from dempster.io.numbers import find_nonnumeric_cell
 
 if TYPE_CHECKING:
@@ -23,23 +22,24 @@ if TYPE_CHECKING:
 MISSING = ("refuse", "drop", "partial")
 Note = Callable[[str], None]
 
-_ALL = "all"  # instead of names of categories: every column of text
+_ALL = "all"  # as the only name in ``categories``: every column of text
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
-_MAX_DATE_CELLS = 1000  # cells of a column of text that are tried as dates
+_MAX_DATE_CELLS = 1000  # cells of a column that are parsed to detect dates
 _MAX_NAMED_COLUMNS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How a table became what was clustered, so that new rows are treated alike.
+    """Columns and standardisation of the training table, to prepare new rows in the same way.
 
     Attributes
     ----------
     numbers, categories : list of str
-        Columns, in the order in which they are clustered: numbers first.
+        Names of the numeric columns and of the categories, in the order of clustering: numbers first.
     center, scale : arrays
-        What is subtracted from the numbers and by what they are divided; zeros and ones if they are not standardised.
+        Mean and standard deviation of the numeric columns; zeros and ones if they are not standardised.
     missing : {"refuse", "drop", "partial"}
+        What to do with rows that have missing values, as in `choose_attributes`.
 
     Examples
     --------
@@ -62,51 +62,52 @@ class Preparation:
     def __post_init__(self) -> None:
         for name in ("numbers", "categories"):
             object.__setattr__(self, name, list(rule.names(getattr(self, name), name, "names of columns")))
-        read_fields(self, center="d", scale="d")
+        rule.read_fields(self, center="d", scale="d")
         if len(self.center) not in (0, len(self.numbers)):
-            message = f"center and scale must hold a value for each of the {len(self.numbers)} numbers"
-            raise InvalidParameterError("center", message=message)
+            raise InvalidParameterError("center", must=f"have one value for each of the {len(self.numbers)} numbers")
         rule.check_choice(self.missing, "missing", MISSING)
 
     @property
     def columns(self) -> list[str]:
-        """All columns."""
+        """Names of all columns."""
         return [*self.numbers, *self.categories]
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the numbers are standardised."""
+        """Whether the numeric columns are standardised."""
         return bool(np.any(self.center != 0) or np.any(self.scale != 1))
 
     def transform(self, table: pd.DataFrame, note: Note | None = None) -> pd.DataFrame:
-        """New rows as the method knows them.
+        """Prepare new rows for the estimator.
 
         Parameters
         ----------
         table : DataFrame
-            With the columns of the training run, in any order; others are ignored.
+            Table with the columns of the training run in any order; other columns are ignored.
         note : function, optional
-            Is told in words which rows are left out.
+            Called with a text for each kind of rows that are left out.
+
+        Returns
+        -------
+        DataFrame
         """
         check_table(table)
         rule.check(note, "note", rule.told)
         self.check_columns(table)
-        chosen = _choose_columns(table[self.columns], self.columns, (), self.categories)
-        rows = _convert_columns(table, chosen.numbers, chosen.categories)
+        selection = _select_columns(table[self.columns], self.columns, (), self.categories)
+        rows = _convert_columns(table, selection.numbers, selection.categories)
         return self.apply(rows.iloc[_select_rows(rows, self.missing, note)])
 
     def check_columns(self, table: pd.DataFrame) -> None:
-        """Refuse a table that lacks a column of the training run."""
+        """Raise an error if a table lacks a column of the training run."""
         lacking = [name for name in self.columns if name not in table.columns]
         if lacking:
-            raise InvalidParameterError(
-                "table",
-                message=f"the table lacks {'columns' if len(lacking) > 1 else 'column'} {quote_names(lacking)}, by "
-                f"which the model was made; it has {quote_names(table.columns, 20)}",
-            )
+            columns = f"{'columns' if len(lacking) > 1 else 'column'} {quote_names(lacking)}"
+            message = f"the table lacks the {columns} of the training run; it has {quote_names(table.columns, 20)}"
+            raise InvalidParameterError("table", message=message)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Standardise rows that were checked."""
+        """Standardise rows that are valid."""
         check_table(rows, "rows")
         if not self.is_scaled:
             return rows
@@ -117,26 +118,26 @@ class Preparation:
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
 
     def to_original_units(self, points: np.ndarray) -> np.ndarray:
-        """Points among the standardised numbers in the units of the table."""
-        return as_reals(points, "points") * self.scale + self.center
+        """Convert points in the standardised numeric columns to the units of the table."""
+        return rule.as_reals(points, "points") * self.scale + self.center
 
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
-    """What `choose_attributes` chose.
+    """Result of `choose_attributes`.
 
     Attributes
     ----------
     table : DataFrame
-        The chosen rows and columns, in the units of the file, with the names of the rows.
+        Selected rows and columns in their original units.
     values : DataFrame
-        The same as it is clustered.
+        The same rows and columns, standardised, for the estimator.
     preparation : Preparation
-        How one became the other.
+        Transformation from ``table`` to ``values``.
     rows : (n,) int array
-        Positions of the chosen rows in the table that was given.
+        Positions of the selected rows in the original table.
     notes : list of str
-        What was left out, in plain words.
+        Columns and rows that were left out, as text.
     """
 
     table: pd.DataFrame
@@ -147,12 +148,12 @@ class Attributes:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the numbers are standardised."""
+        """Whether the numeric columns are standardised."""
         return self.preparation.is_scaled
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that are clustered."""
+        """Names of the selected columns."""
         return self.preparation.columns
 
 
@@ -166,35 +167,35 @@ def choose_attributes(
     scale: bool = True,
     missing: str = "refuse",
 ) -> Attributes:
-    """Columns and rows to cluster, ready for an estimator.
+    """Select the columns and rows of a table for clustering, and standardise them.
 
     Parameters
     ----------
     table : DataFrame
-        As `dempster.io.read_table` reads it.
+        Table as returned by `dempster.io.read_table`.
     columns : sequence of str, optional
-        The columns to take. By default all numeric ones, but for those that number the rows or repeat another one.
+        Columns to use. The default is all numeric columns except those that number the rows or repeat another one.
     exclude : sequence of str, optional
-        Columns not to take.
+        Columns to ignore.
     categories : sequence of str, optional
-        Columns to take as categories; ``["all"]`` means all columns of text. Numbers are then left as they are, for
-        Gower's dissimilarity.
+        Columns to use as categories; ``["all"]`` selects all columns of text. Numeric columns are then not
+        standardised, as Gower's dissimilarity scales them.
     numbers : bool, default=True
-        False: only categories, whole numbers among them.
+        If False, use categories only; integers are categories.
     scale : bool, default=True
-        Standardise the numbers; columns that do not vary are left out.
+        Standardise the numeric columns, and leave out constant ones.
     missing : {"refuse", "drop", "partial"}, default="refuse"
-        What to do with rows in which cells are missing: refuse the table, leave them out, or keep them (an estimator
-        must then be able to compare them).
+        What to do with rows that have missing values: raise an error, drop them, or keep them for an estimator that
+        accepts missing values.
 
     Returns
     -------
-    Attributes
+    selection : Attributes
 
     Raises
     ------
     ValueError
-        There is nothing to cluster, cells are missing or infinite: the message says what to do.
+        If no column or row is left, or if values are missing or infinite.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def choose_attributes(
     >>> table = pd.DataFrame({"name": ["a", "b", "c"], "height": [1.0, 2.0, 3.0], "width": [5, 5, 5]})
     >>> attributes = choose_attributes(table)
     >>> attributes.notes
-    ['left out the column name (text, 3 different values)', 'left out as constant: width']
+    ['left out the column name (text, 3 different values)', 'left out constant columns: width']
     >>> attributes.values.round(2).to_dict("list")
     {'height': [-1.22, 0.0, 1.22]}
     >>> attributes.preparation.transform(pd.DataFrame({"height": [2.0]})).to_dict("list")
@@ -214,46 +215,45 @@ def choose_attributes(
     check_table(table)
     if len(table) == 0:
         raise InvalidParameterError("table", message="the table has no rows")
-    twice = table.columns[table.columns.duplicated()]
-    if len(twice):
-        message = f"the table has two columns of the name {quote_names(twice[:1])}: rename one of them"
+    duplicates = table.columns[table.columns.duplicated()]
+    if len(duplicates):
+        message = f"the table has several columns named {quote_names(duplicates[:1])}; rename them"
         raise InvalidParameterError("table", message=message)
     notes: list[str] = []
-    chosen = _choose_columns(table, columns, exclude, categories, numbers=numbers)
-    if chosen.left_out:
-        several = "columns" if len(chosen.left_out) > 1 else "column"
-        notes.append(f"left out the {several} {join_some(chosen.reasons(), _MAX_NAMED_COLUMNS)}")
-    for name in chosen.categories:
+    selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
+    if selection.left_out:
+        plural = "s" if len(selection.left_out) > 1 else ""
+        notes.append(f"left out the column{plural} {join_some(selection.reasons(), _MAX_NAMED_COLUMNS)}")
+    for name in selection.categories:
         kind, reason = _describe(table[name]) if table[name].dtype.kind in "OTU" else ("", "")
         if kind == "like numbers":
-            notes.append(f"taken as categories: {name} {reason}")
-    converted = _convert_columns(table, chosen.numbers, chosen.categories)
-    kept_rows = _select_rows(converted, missing, notes.append)
-    rows = converted if len(kept_rows) == len(converted) else converted.iloc[kept_rows]
-    is_scaled = scale and not chosen.categories
-    if is_scaled:
+            notes.append(f"used as categories: {name} {reason}")
+    converted = _convert_columns(table, selection.numbers, selection.categories)
+    positions = _select_rows(converted, missing, notes.append)
+    rows = converted if len(positions) == len(converted) else converted.iloc[positions]
+    names, center, spread = selection.numbers, np.zeros(len(selection.numbers)), np.ones(len(selection.numbers))
+    if scale and not selection.categories:
         rows = _drop_constant_columns(rows, notes.append)
-    kept = list(rows.columns[: len(rows.columns) - len(chosen.categories)])
-    center, spread = _moments(rows) if is_scaled else (np.zeros(len(kept)), np.ones(len(kept)))
-    preparation = Preparation(kept, chosen.categories, center, spread, missing)
-    return Attributes(rows, preparation.apply(rows), preparation, kept_rows, notes)
+        names = list(rows.columns)
+        center, spread = _compute_moments(rows)
+    preparation = Preparation(names, selection.categories, center, spread, missing)
+    return Attributes(rows, preparation.apply(rows), preparation, positions, notes)
 
 
 def check_table(table: Any, name: str = "table") -> None:
-    """Check that an argument is a pandas DataFrame."""
+    """Raise an error unless an argument is a pandas DataFrame."""
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):
-        message = f"{name} must be a DataFrame of pandas, got {type(table).__name__}"
-        raise InvalidParameterError(name, message=message)
+        raise InvalidParameterError(name, message=f"{name} must be a pandas DataFrame, got {type(table).__name__}")
 
 
 # ---- columns --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _ChosenColumns:
-    """Names of columns to cluster by, and (name, kind, reason) of those left out (see `_describe`)."""
+class _Selection:
+    """Names of the selected columns, and (name, kind, reason) of the others (see `_describe`)."""
 
     numbers: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
@@ -263,84 +263,78 @@ class _ChosenColumns:
         return [f"{name} {reason}" for name, _, reason in self.left_out]
 
 
-def _choose_columns(
+def _select_columns(
     table: pd.DataFrame,
     columns: Sequence[str],
     exclude: Sequence[str],
     categories: Sequence[str],
     *,
     numbers: bool = True,
-) -> _ChosenColumns:
-    """Take the columns that are named, or all that tell the rows apart.
+) -> _Selection:
+    """Select the named columns or, if none are named, all informative ones.
 
     Text, dates, columns that number the rows, empty and repeated columns are left out unless they are named. If
-    ``numbers`` is False, whole numbers are categories and other numbers are left out.
+    ``numbers`` is False, integers are categories and other numbers are left out.
     """
     columns, exclude = _list_names(columns, "columns"), _list_names(exclude, "exclude")
     categories = _list_names(categories, "categories")
-    check_flags(numbers=numbers)
-    every_text = categories == [_ALL] and _ALL not in table.columns
-    named = {"columns": columns, "exclude": exclude} | ({} if every_text else {"categories": categories})
-    for argument, names in named.items():
-        unknown = [name for name in names if not hashable.test(name) or name not in table]
+    rule.check_flags(numbers=numbers)
+    all_text = categories == [_ALL] and _ALL not in table.columns
+    arguments = {"columns": columns, "exclude": exclude} | ({} if all_text else {"categories": categories})
+    for argument, names in arguments.items():
+        unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
         if unknown:
-            there = quote_names(table.columns, 20)
-            message = f"{argument}: there is no column {quote_names(unknown)}; there are {there}"
+            available = quote_names(table.columns, 20)
+            message = f"{argument}: there is no column {quote_names(unknown)}; the columns are {available}"
             raise InvalidParameterError(argument, message=message)
     both = [name for name in categories if name in exclude]
     if both:
-        message = f"categories: {quote_names(both)} is excluded too; take it out of one of the two"
+        message = f"categories: {quote_names(both)} is also in exclude; remove it from one of them"
         raise InvalidParameterError("categories", message=message)
-    wanted = list(dict.fromkeys(columns))
-    # columns named as categories join those that are named
-    wanted += [name for name in categories if not every_text and wanted and name not in wanted]
-    found = _ChosenColumns()
-    positions = {name: position for position, name in enumerate(table.columns)}
-    for name in [name for name in (wanted or table.columns) if name not in exclude]:
+    wanted = list(dict.fromkeys([*columns, *categories])) if columns and not all_text else list(dict.fromkeys(columns))
+    selection = _Selection()
+    for position, name in enumerate(wanted or table.columns):
+        if name in exclude:
+            continue
         column = table[name]
-        kind, reason = _find_useless(column, positions[name]) if not wanted else _find_empty(column)
+        kind, reason = _find_empty(column) if wanted else _find_uninformative(column, position)
         if kind:
-            found.left_out.append((name, kind, reason))
-        elif name in categories or (every_text and _is_text(column)) or (not numbers and _is_category(column)):
-            found.categories.append(name)
-        elif not numbers:
-            is_number = column.dtype.kind == "f"
-            why = ("numbers", "(measurements, not categories)") if is_number else _describe(column)
-            found.left_out.append((name, *why))
-        elif column.dtype.kind in "iuf" or (column.dtype.kind == "b" and bool(wanted)):
-            found.numbers.append(name)
+            selection.left_out.append((name, kind, reason))
+        elif name in categories or (all_text and _is_text(column)) or (not numbers and _is_category(column)):
+            selection.categories.append(name)
+        elif numbers and (column.dtype.kind in "iuf" or (column.dtype.kind == "b" and wanted)):
+            selection.numbers.append(name)
+        elif not numbers and column.dtype.kind == "f":
+            selection.left_out.append((name, "numbers", "(measurements, not categories)"))
         else:
-            found.left_out.append((name, *_describe(column)))
-    if found.left_out and wanted:
-        name, _, reason = found.left_out[0]
-        raise InvalidParameterError("columns", message=f"columns: '{name}' is not a column of numbers {reason}")
+            selection.left_out.append((name, *_describe(column)))
+    if selection.left_out and wanted:
+        name, _, reason = selection.left_out[0]
+        raise InvalidParameterError("columns", message=f"columns: column '{name}' is not numeric {reason}")
     if not wanted:
-        _drop_repeated(table, found)
-    if not found.numbers and not found.categories:
-        _refuse_without_columns(found, exclude)
-    return found
-
-
-def _refuse_without_columns(found: _ChosenColumns, exclude: list[str]) -> None:
-    message = "the table has no numeric column to cluster by; left out: "
-    message += ", ".join(found.reasons()[:8]) or quote_names(exclude)
-    if all(kind not in ("text", "like numbers") for _, kind, _ in found.left_out):
-        raise InvalidParameterError("table", message=message)
-    message += "; take words as categories with categories=['all']"
-    raise InvalidParameterError("table", message=message, settings={"categories": ["all"]})
+        _drop_repeated(table, selection)
+    if not selection.numbers and not selection.categories:
+        message = "the table has no numeric column to cluster; left out: "
+        message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
+        settings = {}
+        if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
+            message += "; use text as categories with categories=['all']"
+            settings = {"categories": ["all"]}
+        raise InvalidParameterError("table", message=message, settings=settings)
+    return selection
 
 
 def _list_names(names: Sequence[str], argument: str) -> list[str]:
     if isinstance(names, str):
-        message = f"{argument} must hold names of columns, got the one name {names!r}: write [{names!r}]"
+        message = f"{argument} must be a list of names of columns, got {names!r}; write [{names!r}]"
         raise InvalidParameterError(argument, message=message)
-    return listed(names, argument, "names of columns")
+    return rule.listed(names, argument, "names of columns")
 
 
 def _is_category(column: pd.Series) -> bool:
-    """Whether a column is words or whole numbers, which may be floats where cells are missing."""
-    is_whole = column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()))
-    return is_whole or _is_text(column)
+    """Return whether a column contains text or integers (floats if values are missing)."""
+    is_integer = column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()))
+    return is_integer or _is_text(column)
 
 
 def _is_text(column: pd.Series) -> bool:
@@ -348,13 +342,13 @@ def _is_text(column: pd.Series) -> bool:
 
 
 def _find_empty(column: pd.Series) -> tuple[str, str]:
-    if column.dtype.kind == "O" and not column.map(hashable.test).all():
+    if column.dtype.kind == "O" and not column.map(rule.hashable.test).all():
         return "lists", "(lists, not single values)"
     return ("", "") if column.notna().any() else ("empty", "(empty)")
 
 
-def _find_useless(column: pd.Series, position: int) -> tuple[str, str]:
-    """Kind and reason of a column that says nothing of what the rows are like; empty if it does say something."""
+def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
+    """Return the kind of a column that does not describe the rows and the reason, empty texts for other columns."""
     kind, reason = _find_empty(column)
     if kind or not column.is_unique:
         return kind, reason
@@ -374,7 +368,7 @@ def _find_useless(column: pd.Series, position: int) -> tuple[str, str]:
 
 
 def _describe(column: pd.Series) -> tuple[str, str]:
-    """Return what a column that is not numeric holds, and how to say so."""
+    """Return the kind of a column that is not numeric, and its description."""
     import pandas as pd
 
     if _are_dates(column):
@@ -411,23 +405,23 @@ def _are_dates(column: pd.Series) -> bool:
         return any(pd.to_datetime(cells, errors="coerce", dayfirst=first).notna().all() for first in (False, True))
 
 
-def _drop_repeated(table: pd.DataFrame, found: _ChosenColumns) -> None:
-    """Leave out columns with the cells of an earlier one, which would count twice."""
+def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
+    """Leave out columns that are equal to an earlier one and would count twice."""
     import pandas as pd
 
     first: dict[int, str] = {}
-    for names in (found.numbers, found.categories):
+    for names in (selection.numbers, selection.categories):
         for name in list(names):
             key = hash(pd.util.hash_pandas_object(table[name], index=False).to_numpy().tobytes())
             if key in first and table[name].equals(table[first[key]]):
                 names.remove(name)
-                found.left_out.append((name, "repeated", f"(the same as '{first[key]}')"))
+                selection.left_out.append((name, "repeated", f"(the same as '{first[key]}')"))
             else:
                 first.setdefault(key, name)
 
 
 def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[str]) -> pd.DataFrame:
-    """Numbers as floats, NaN where a cell is missing, and categories as text."""
+    """Convert numbers to floats with NaN for missing values, and categories to text."""
     import pandas as pd
 
     cells: dict[str, Any] = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
@@ -441,77 +435,75 @@ def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[s
 
 
 def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndarray:
-    """Positions of the rows to take, by what is missing in them; infinite values are refused."""
-    absent = rows.isna().to_numpy()
+    """Return the positions of the rows to use; infinite values raise an error."""
+    is_missing = rows.isna().to_numpy()
     kept = np.arange(len(rows))
-    if absent.any():
+    if is_missing.any():
         select = _select_not_empty if missing == "partial" else _select_complete
-        mask, remarks = select(rows, absent, missing)
+        mask, texts = select(rows, is_missing, missing)
         kept = np.flatnonzero(mask)
-        if note is not None:
-            for remark in remarks:
-                note(remark)
+        for text in texts if note is not None else ():
+            note(text)
     infinite = {name: np.isinf(rows[name].to_numpy()[kept]) for name in rows.columns if rows[name].dtype.kind == "f"}
-    where = [name for name, cells in infinite.items() if cells.any()]
-    if where:
-        bad, names = int(np.any([infinite[name] for name in where], axis=0).sum()), ",".join(where)
+    columns = [name for name, cells in infinite.items() if cells.any()]
+    if columns:
+        count, names = int(np.any([infinite[name] for name in columns], axis=0).sum()), ",".join(columns)
         raise InvalidParameterError(
             "table",
-            message=f"{format_count(bad, 'row')} of {len(kept):,} with infinite values (in {quote_names(where)}); "
-            f"correct them, or leave the columns out with exclude={names!r}",
+            message=f"{format_count(count, 'row')} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
+            f"correct them, or ignore the columns with exclude={names!r}",
             settings={"exclude": names},
         )
     return kept
 
 
-def _select_not_empty(rows: pd.DataFrame, absent: np.ndarray, _: str) -> tuple[np.ndarray, list[str]]:
-    empty = np.asarray(absent.all(axis=1))
-    remarks = []
-    if empty.any():
-        remarks.append(f"left out {format_count(int(empty.sum()), 'row')} of {len(rows):,} without any value")
-    incomplete = int(absent[~empty].any(axis=1).sum())
+def _select_not_empty(rows: pd.DataFrame, is_missing: np.ndarray, _: str) -> tuple[np.ndarray, list[str]]:
+    is_empty = np.asarray(is_missing.all(axis=1))
+    texts = []
+    if is_empty.any():
+        texts.append(f"left out {format_count(int(is_empty.sum()), 'row')} of {len(rows):,} without any value")
+    incomplete = int(is_missing[~is_empty].any(axis=1).sum())
     if incomplete:
-        total = int((~empty).sum())
-        remarks.append(f"{format_count(incomplete, 'row')} of {total:,} compared by the values that are there")
-    return ~empty, remarks
+        total = int((~is_empty).sum())
+        texts.append(f"{format_count(incomplete, 'row')} of {total:,} compared by the values that are present")
+    return ~is_empty, texts
 
 
-def _select_complete(rows: pd.DataFrame, absent: np.ndarray, missing: str) -> tuple[np.ndarray, list[str]]:
-    bad = np.asarray(absent.any(axis=1))
-    where = list(rows.columns[np.asarray(absent.any(axis=0))])
-    what = f"{format_count(int(bad.sum()), 'row')} of {len(rows):,} with missing values (in {quote_names(where)})"
+def _select_complete(rows: pd.DataFrame, is_missing: np.ndarray, missing: str) -> tuple[np.ndarray, list[str]]:
+    is_incomplete = np.asarray(is_missing.any(axis=1))
+    columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
+    count = f"{format_count(int(is_incomplete.sum()), 'row')} of {len(rows):,}"
+    text = f"{count} with missing values (in {quote_names(columns)})"
     if missing == "refuse":
-        names = ",".join(where)
+        names = ",".join(columns)
         raise InvalidParameterError(
             "table",
-            message=f"{what}; compare the rows by the values that are there with missing='partial', leave those rows "
-            f"out with missing='drop', or the columns with exclude={names!r}",
+            message=f"{text}; compare rows by the values that are present with missing='partial', drop the rows with "
+            f"missing='drop', or ignore the columns with exclude={names!r}",
             settings={"missing": ("partial", "drop"), "exclude": names},
         )
-    if bad.all():
-        message = f"{what}; missing='drop' would leave none"
+    if is_incomplete.all():
+        message = f"{text}; missing='drop' would leave no row"
         raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
-    return ~bad, [f"left out {what}"]
+    return ~is_incomplete, [f"left out {text}"]
 
 
 def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
     values = numbers.to_numpy()
     varies = np.asarray(np.nanmax(values, axis=0) > np.nanmin(values, axis=0))
     if not varies.any():
-        raise InvalidInputError("all the columns are constant: there is nothing to cluster")
+        raise InvalidInputError("all columns are constant")
     if not varies.all():
-        note(f"left out as constant: {', '.join(numbers.columns[~varies])}")
+        note(f"left out constant columns: {', '.join(numbers.columns[~varies])}")
     return numbers.loc[:, varies]
 
 
-def _moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of the values that are there."""
-    values = np.asfortranarray(numbers.to_numpy())  # sums along contiguous columns lose fewer digits
+def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and standard deviation of the values that are present."""
+    values = np.asfortranarray(numbers.to_numpy())  # NumPy sums contiguous columns pairwise, with smaller errors.
     with np.errstate(over="ignore", invalid="ignore"):
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     for name, spread in zip(numbers.columns, scale, strict=True):
         if not (np.isfinite(spread) and spread > 0):
-            raise InvalidInputError(
-                f"the values of column '{name}' are too large or too close to each other to be scaled"
-            )
+            raise InvalidInputError(f"column '{name}' cannot be standardised: its values are too large or too close")
     return center, scale

@@ -1,4 +1,4 @@
-"""Export a recipe as a line of the shell, as Python code and as TOML."""
+"""Export a recipe as a shell command, as Python code and as TOML."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from dempster._errors import InvalidInputError
 from dempster.registry import find_method
 
-_WIDTH = 100
+_MAX_LINE_CHARACTERS = 100
 
 
-def as_command(recipe: Any) -> str:
-    """The command, with the options that are not left at their defaults."""
+def to_command(recipe: Any) -> str:
+    """Return the command with the options that differ from their defaults."""
     words = ["dempster", "cluster", *(f"./{file}" if file.startswith("-") else file for file in recipe.files)]
     if recipe.kind == "dissimilarities":
         words.append("--dissimilarities")
@@ -25,7 +25,7 @@ def as_command(recipe: Any) -> str:
         words += ["--method", recipe.method]
     for name in ("columns", "exclude", "categories"):
         if getattr(recipe, name):
-            words += [f"--{name}", ",".join(map(_cell, getattr(recipe, name)))]
+            words += [f"--{name}", ",".join(map(_quote_name, getattr(recipe, name)))]
     for name in ("index", "delimiter", "decimal", "constraints", "labels", "truth"):
         if getattr(recipe, name) is not None:
             words += [f"--{name}", getattr(recipe, name)]
@@ -38,166 +38,174 @@ def as_command(recipe: Any) -> str:
     if recipe.seed:
         words += ["--seed", str(recipe.seed)]
     for name, value in recipe.parameters.items():
-        words += _as_option(name, value)
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool) or value is None:
+            text = str(value).lower()
+        else:
+            text = json.dumps(list(value)) if isinstance(value, list | tuple) else str(value)
+        # A negative number after a blank would be parsed as another option.
+        words += [f"{option}={text}"] if text.startswith("-") else [option, text]
     return shlex.join(words)
 
 
-def _as_option(name: str, value: Any) -> list[str]:
-    """A parameter as the words of an option; a negative number needs the sign that it is a value."""
-    if isinstance(value, bool) or value is None:
-        text = str(value).lower()
-    else:
-        text = json.dumps(list(value)) if isinstance(value, list | tuple) else str(value)
-    option = f"--{name.replace('_', '-')}"
-    return [f"{option}={text}"] if text.startswith("-") else [option, text]
-
-
-def _cell(name: str) -> str:
-    """A name of a column among others: quotation marks protect commas."""
+def _quote_name(name: str) -> str:
+    """Quote the name of a column if it contains characters that separate names."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') or name != name.strip() else name
 
 
-def as_code(recipe: Any) -> str:
-    """Python code with public names of the library."""
-    kind = find_method(recipe.method).class_name
-    imports = {"dempster.cluster": {kind}}
+# ---- Python code ----------------------------------------------------------------------------------------------------
 
-    def use(module: str, name: str) -> str:
-        imports.setdefault(module, set()).add(name)
-        return name
 
-    lines: list[str] = []
-    data, index = _reading(recipe, lines, use)
+def to_code(recipe: Any) -> str:
+    """Return Python code that uses public names of the library only."""
+    code = _Code()
+    if recipe.kind == "image":
+        code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
+        data = "image"
+    elif recipe.kind == "dissimilarities":
+        code.use("dempster.io", "read_dissimilarities")
+        calls = [_format_call("read_dissimilarities", {"": f} | recipe.reading_options()) for f in recipe.files]
+        several = "[\n" + "".join(f"    {call},\n" for call in calls) + "]"
+        code.lines.append(f"dissimilarities = {several if len(calls) > 1 else calls[0]}")
+        data = "dissimilarities"
+    else:
+        if len(recipe.files) > 1:
+            code.call(
+                "table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | recipe.reading_options()
+            )
+        else:
+            code.call("table", "dempster.io", "read_table", {"": recipe.files[0]} | recipe.reading_options())
+        options = {"": _Variable("table")} | recipe.choosing_options()
+        code.call("attributes", "dempster.apps.recipe", "choose_attributes", options)
+        data = "attributes.values"
     settings = dict(recipe.settings())
     if len(recipe.files) > 1 and recipe.kind == "table":
-        lines.append('views = [table.attrs["views"][name] for name in attributes.columns]')
-        settings["views"] = _Name("views")
-    learned = _known(recipe, lines, use, index)
-    lines.append(_call(f"model = {kind}", settings, tail=f".fit({', '.join([data, *learned])})"))
-    lines += ["partition = model.credal_partition_", "print(partition.summary())"]
-    head = [
-        f"from {module} import {', '.join(sorted(names, key=str.lower))}" for module, names in sorted(imports.items())
-    ]
-    return "\n".join([*head, "", *lines])
+        code.lines.append('views = [table.attrs["views"][name] for name in attributes.columns]')
+        settings["views"] = _Variable("views")
+    arguments = ", ".join([data, *_read_supervision(recipe, code)])
+    class_name = find_method(recipe.method).class_name
+    code.use("dempster.cluster", class_name)
+    code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
+    code.lines += ["partition = model.credal_partition_", "print(partition.summary())"]
+    return code.to_text()
 
 
-class _Name:
-    """A variable of the code."""
-
-    def __init__(self, name: str):
-        self.name = name
+class _Variable(str):
+    """Name of a variable in the code, as opposed to a text."""
 
 
-def _reading(recipe: Any, lines: list[str], use: Any) -> tuple[str, str]:
-    """Lines that read and prepare; what is fitted, and where the names of the objects are."""
-    if recipe.kind == "image":
-        lines.append(_call(f"image = {use('dempster.apps.recipe', 'read_image')}", {"": recipe.files[0]}))
-        return "image", ""
-    if recipe.kind == "dissimilarities":
-        read = use("dempster.io", "read_dissimilarities")
-        calls = [_call(read, {"": file} | recipe.reading_options()) for file in recipe.files]
-        if len(calls) > 1:
-            lines.append("dissimilarities = [\n" + "".join(f"    {call},\n" for call in calls) + "]")
-        else:
-            lines.append(f"dissimilarities = {calls[0]}")
-        # a sparse matrix bears no names: what is known is told by positions
-        named = not recipe.files[0].lower().endswith((".mtx", ".npz"))
-        return "dissimilarities", "dissimilarities.index" if named else "None"
-    if len(recipe.files) > 1:
-        read = use("dempster.apps.recipe", "read_views")
-        lines.append(_call(f"table = {read}", {"": list(recipe.files)} | recipe.reading_options()))
-    else:
-        read = use("dempster.io", "read_table")
-        lines.append(_call(f"table = {read}", {"": recipe.files[0]} | recipe.reading_options()))
-    choose = use("dempster.apps.recipe", "choose_attributes")
-    lines.append(_call(f"attributes = {choose}", {"": _Name("table")} | recipe.choosing_options()))
-    return "attributes.values", "table.index"
+class _Code:
+    """Lines of code and the names that they import."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._imports: dict[str, set[str]] = {}
+
+    def use(self, module: str, name: str) -> str:
+        """Import a name and return it."""
+        self._imports.setdefault(module, set()).add(name)
+        return name
+
+    def call(self, variable: str, module: str, name: str, arguments: dict[str, Any]) -> None:
+        """Append a line that assigns the result of a function to a variable."""
+        self.lines.append(_format_call(f"{variable} = {self.use(module, name)}", arguments))
+
+    def to_text(self) -> str:
+        modules = sorted(self._imports.items())
+        head = [f"from {module} import {', '.join(sorted(names, key=str.lower))}" for module, names in modules]
+        return "\n".join([*head, "", *self.lines])
 
 
-def _known(recipe: Any, lines: list[str], use: Any, index: str) -> list[str]:
-    """Lines that read what is known, and the arguments of `fit` that hand it over."""
-    rows = "[attributes.rows]" if recipe.kind == "table" else ""
-    found = []
+def _read_supervision(recipe: Any, code: _Code) -> list[str]:
+    """Append lines that read labels and constraints, and return the arguments of `fit` that pass them."""
+    is_table = recipe.kind == "table"
+    rows = "[attributes.rows]" if is_table else ""
+    arguments, has_constraints = [], recipe.constraints is not None
     if recipe.labels is not None:
-        read, codes = use("dempster.apps.recipe", "read_labels"), use("dempster.apps.recipe", "encode_labels")
-        table = "table" if recipe.kind == "table" else "dissimilarities"
-        lines.append(f"y, names = {codes}({read}({_shown(recipe.labels)}, {table}))")
+        read, encode = (code.use("dempster.apps.recipe", name) for name in ("read_labels", "encode_labels"))
+        table = "table" if is_table else "dissimilarities"
+        code.lines.append(f"y, names = {encode}({read}({_format_value(recipe.labels)}, {table}))")
         if recipe.learns_labels:
-            found.append(f"y{rows}")
+            arguments.append(f"y{rows}")
         else:
-            turned = use("dempster.apps.recipe", "constraints_from_labels")
+            convert = code.use("dempster.apps.recipe", "constraints_from_labels")
             seed = f", random_state={recipe.seed}" if recipe.seed else ""
-            lines.append(f"constraints = {turned}(y{rows}{seed})")
+            code.lines.append(f"constraints = {convert}(y{rows}{seed})")
+            has_constraints = True
     if recipe.constraints is not None:
-        read = use("dempster.constraints", "read_constraints")
+        read = code.use("dempster.constraints", "read_constraints")
+        index = "table.index" if is_table else "dissimilarities.index"
+        if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz")):
+            index = "None"  # Objects of a sparse matrix have no names, only positions.
         also = "constraints | " if recipe.labels is not None and not recipe.learns_labels else ""
-        lines.append(f"constraints = {also}{read}({_shown(recipe.constraints)}, {index}){rows}")
-    if any(line.startswith("constraints =") for line in lines):
-        found.append("constraints=constraints")
-    return found
+        code.lines.append(f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}")
+    return [*arguments, "constraints=constraints"] if has_constraints else arguments
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, _Name):
-        return value.name
+def _format_value(value: Any) -> str:
+    if isinstance(value, _Variable):
+        return str(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     return repr(value)
 
 
-def _call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
-    """A call in one line or, if that were too long, with a line for each argument."""
-    parts = [_shown(value) if not key else f"{key}={_shown(value)}" for key, value in arguments.items()]
+def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
+    """Return a call in one line, or with one line for each argument if it is too long."""
+    parts = [_format_value(value) if not key else f"{key}={_format_value(value)}" for key, value in arguments.items()]
     line = f"{name}({', '.join(parts)}){tail}"
-    if len(line) <= _WIDTH:
+    if len(line) <= _MAX_LINE_CHARACTERS:
         return line
     return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){tail}"
 
 
-def as_toml(values: Mapping[str, Any]) -> str:
-    """Write plain values as TOML: a line for each; mappings become tables, after the rest."""
-    lines = [f"{_key(name)} = {_value(value)}" for name, value in values.items() if not isinstance(value, Mapping)]
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            lines += ["", f"[{_key(name)}]", *(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())]
+# ---- TOML -----------------------------------------------------------------------------------------------------------
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Write plain values as TOML, one line for each; mappings become tables after the other values."""
+    lines = [f"{_toml_key(name)} = {_toml_value(v)}" for name, v in values.items() if not isinstance(v, Mapping)]
+    for name, table in values.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{_toml_key(name)}]", *(f"{_toml_key(key)} = {_toml_value(v)}" for key, v in table.items())]
     return "\n".join(lines) + "\n"
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Read the values of a text; "none" among parameters is None, for which TOML has no word."""
+    """Parse TOML; "none" among the parameters becomes None, which TOML does not have."""
     try:
-        found = tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInputError(f"this is not TOML: {error}") from error
+        raise InvalidInputError(f"invalid TOML: {error}") from error
     except RecursionError as error:
-        raise InvalidInputError("this is not TOML of ours: its values are nested too deeply") from error
-    parameters = found.get("parameters")
+        raise InvalidInputError("invalid TOML: values are nested too deeply") from error
+    parameters = values.get("parameters")
     if isinstance(parameters, dict):
-        found["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}
-    return found
+        values["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}
+    return values
 
 
-def _key(name: str) -> str:
-    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
-    return name if plain else _text(name)
+def _toml_key(name: str) -> str:
+    is_bare = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
+    return name if is_bare else _toml_string(name)
 
 
-def _value(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if value is None:
         return '"none"'
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return repr(value)  # inf and nan are written so in TOML too
+        return repr(value)
     if isinstance(value, str):
-        return _text(value)
+        return _toml_string(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    raise InvalidInputError(f"a recipe cannot hold {value!r}")
+        return f"[{', '.join(map(_toml_value, value))}]"
+    raise InvalidInputError(f"a recipe must contain numbers, texts and lists, got {value!r}")
 
 
-def _text(text: str) -> str:
-    """JSON's strings are TOML's but for one character."""
+def _toml_string(text: str) -> str:
+    # JSON and TOML strings differ in one character only.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

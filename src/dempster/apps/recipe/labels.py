@@ -1,4 +1,4 @@
-"""Labels of some objects, from a column or from a file of their own."""
+"""Read labels of some rows from a column of the table or from another file."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
 
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = 300  # labelled objects up to which every pair of them is a constraint
-_MAX_CONSTRAINTS = 50_000  # drawn at random beyond
+_MAX_ALL_PAIRS = 300  # number of labelled objects up to which every pair of them is a constraint
+_MAX_CONSTRAINTS = 50_000  # of more objects, so many pairs are drawn at random
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 
 def is_file_name(source: str) -> bool:
-    """Whether labels come from a file, not from a column: the name ends as that of a table does."""
+    """Return whether labels come from a file, not from a column: the name has the extension of a table."""
     return Path(source).suffix.lower() in _TABLES
 
 
 def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
-    """Labels of the rows of a table.
+    """Read the labels of the rows of a table.
 
     Parameters
     ----------
     source : str or path
-        A column of the table or, if the name ends as that of a table does (``.csv``), a file: a table with one column,
-        a label for each row in the same order, or with two, the names of rows and their labels. Empty cells mean that
-        the label is not known.
+        Name of a column, or a file with the extension of a table, such as ``.csv``. The file has one column, the
+        labels of all rows in their order, or two columns, names of rows and labels. Empty cells are unknown labels.
     table : DataFrame
 
     Returns
     -------
     Series
-        With the index of the table; missing where nothing is known.
+        Labels with the index of the table; unknown labels are missing values.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
 
 
 def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
-    """Read labels as `read_labels` does, for an argument that the caller has under another name."""
+    """Read labels like `read_labels`; ``name`` is the argument in error messages."""
     import pandas as pd
 
     check_table(table)
@@ -71,89 +70,93 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
     check_labels(name, source, table)
     if not is_file_name(os.fspath(source)):
         return _restore_integers(table[os.fspath(source)])
-    found = read_quietly(as_file(path), header=_has_header(path, table))
-    if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
-        found = _with_empty_lines(path, found, len(table))
-        if len(found) != len(table):
+    content = read_quietly(as_file(path), header=_has_header(path, table))
+    if content.shape[1] == 1 and isinstance(content.index, pd.RangeIndex):
+        content = _restore_empty_lines(path, content, len(table))
+        if len(content) != len(table):
             raise InvalidInputError(
-                f"{path.name} must have a label for each of the {format_count(len(table), 'row')}, got {len(found):,}; "
-                "or two columns, names of rows and labels"
+                f"{path.name} must have one label for each of the {format_count(len(table), 'row')}, got "
+                f"{len(content):,}; or two columns, names of rows and labels"
             )
-        return _restore_integers(pd.Series(found.iloc[:, 0].to_numpy(), index=table.index))
-    names = list(map(str, found.index))
-    if found.shape[1] == 2:
-        names = read_names(path, found, [0])[0]
-    elif found.shape[1] != 1:
+        return _restore_integers(pd.Series(content.iloc[:, 0].to_numpy(), index=table.index))
+    if content.shape[1] not in (1, 2):
         raise InvalidInputError(
-            f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}"
+            f"{path.name} must have one column of labels, or two columns, names and labels; got {content.shape[1]}"
         )
-    by_name = dict(zip(names, _restore_integers(found.iloc[:, -1]), strict=True))
+    names = read_names(path, content, [0])[0] if content.shape[1] == 2 else list(map(str, content.index))
+    by_name = dict(zip(names, _restore_integers(content.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
-        often = Counter(names).most_common(1)[0][0]
-        raise InvalidInputError(f"{path.name} must name each row once, got {often!r} several times")
-    strange = set(by_name) - set(map(str, table.index))
-    if strange:
-        raise InvalidInputError(f"{path.name}: there is no row {min(strange)!r} in the table")
+        name, _ = Counter(names).most_common(1)[0]
+        raise InvalidInputError(f"{path.name} must name each row once, got {name!r} several times")
+    unknown = set(by_name) - set(map(str, table.index))
+    if unknown:
+        raise InvalidInputError(f"{path.name}: the table has no row {min(unknown)!r}")
     cells = [by_name.get(str(name)) for name in table.index]
     return pd.Series(cells, index=table.index, dtype=object)
 
 
 def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
-    """Whether the first line of a file is a header: not if it is a row that is named as the table's are, or a label
-    without which there are too few, and that occurs below; None if the file shows it otherwise."""
+    """Return whether the first line of a file of labels is a header, None if the reader has to detect it.
+
+    It is not a header if it names a row of the table, or if it is a label that occurs again and without which there
+    would be fewer labels than rows.
+    """
     try:
-        found = read_quietly(path, header=False)
+        content = read_quietly(path, header=False)
     except ValueError:
-        return None  # the reader will say what is wrong with it
-    if found.attrs.get("header") is None or not len(found) or found.shape[1] > 2:
+        return None  # The caller reads the file again and raises the error.
+    if content.attrs.get("header") is None or not len(content) or content.shape[1] > 2:
         return None
-    rows = [list(map(str, row)) for row in found.itertuples(index=False)]
-    if found.shape[1] == 2 and rows[0][0] in set(map(str, table.index)):
+    rows = [list(map(str, row)) for row in content.itertuples(index=False)]
+    if content.shape[1] == 2 and rows[0][0] in set(map(str, table.index)):
         return False
-    again = rows[0][-1] in {row[-1] for row in rows[1:]}
-    if again and found.shape[1] == 1 and len(rows) == len(table):
+    is_repeated = rows[0][-1] in {row[-1] for row in rows[1:]}
+    if is_repeated and content.shape[1] == 1 and len(rows) == len(table):
         return False
-    return True if again and not any(map(looks_like_number, rows[0])) else None
+    return True if is_repeated and not any(map(looks_like_number, rows[0])) else None
 
 
-def _with_empty_lines(path: Path, found: pd.DataFrame, n_rows: int) -> pd.DataFrame:
-    """Labels in a single column, with those that are empty lines in the file, if they are as many as the rows then."""
-    if len(found) >= n_rows or "header" not in found.attrs or path.suffix.lower() == ".xlsx":
-        return found
+def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.DataFrame:
+    """Insert a missing label for each empty line of the file if this gives one label for each row."""
+    if len(labels) >= n_rows or "header" not in labels.attrs or path.suffix.lower() == ".xlsx":
+        return labels
     with open_text(path) as file:
-        lines = file.read().strip("\r\n").splitlines()[int(found.attrs["header"]) :]
-    filled = [place for place, line in enumerate(lines) if line.strip()]
-    if len(lines) != n_rows or len(filled) != len(found):
-        return found
-    return found.set_axis(filled).reindex(range(n_rows))
+        lines = file.read().strip("\r\n").splitlines()[int(labels.attrs["header"]) :]
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    if len(lines) != n_rows or len(filled) != len(labels):
+        return labels
+    return labels.set_axis(filled).reindex(range(n_rows))
 
 
 def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> None:
-    """Refuse labels of a column that the table does not have."""
+    """Raise an error if labels are to come from a column that the table does not have."""
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
-        there = (
-            f"there are {quote_names(table.columns, 20)}"
-            if len(table.columns)
-            else "labels need a file of their own here"
-        )
-        raise InvalidParameterError(name, message=f"{name}: there is no column {column!r}; {there}")
+        advice = f"the columns are {quote_names(table.columns, 20)}" if len(table.columns) else "use a file of labels"
+        raise InvalidParameterError(name, message=f"{name}: there is no column {column!r}; {advice}")
 
 
 def _restore_integers(labels: pd.Series) -> pd.Series:
-    """Whole numbers that became 1.0, 2.0 beside empty cells are 1, 2 again."""
+    """Convert integers that became floats, because labels are missing, back to integers."""
     if labels.dtype.kind != "f" or not labels.isna().any() or not (labels.dropna() % 1 == 0).all():
         return labels
     return labels.astype("Int64").astype(object).where(labels.notna(), None)
 
 
 def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
-    """Labels as 0, 1, ... (-1 where nothing is known), and what these stand for.
+    """Encode labels as integers.
 
     Parameters
     ----------
     labels : pandas Series
-        Anything that can be sorted; missing where nothing is known.
+        Labels that can be sorted; unknown labels are missing values.
+
+    Returns
+    -------
+    codes : (n,) int array
+        0, 1, ..., and -1 for unknown labels.
+    names : list
+        Label of each code.
 
     Examples
     --------
@@ -165,21 +168,26 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     import pandas as pd
 
     if not isinstance(labels, pd.Series):
-        message = f"labels must be a Series of pandas, got {type(labels).__name__}"
-        raise InvalidParameterError("labels", message=message)
+        raise InvalidParameterError("labels", message=f"labels must be a pandas Series, got {type(labels).__name__}")
     with reading_labels(labels, "labels"):
         codes, names = pd.factorize(labels, sort=True)
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 
 
 def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
-    """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
+    """Return the constraints on pairs of labelled objects.
+
+    All pairs are used if at most 300 objects are labelled, otherwise at most 50,000 pairs drawn at random.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        -1 where nothing is known.
+        Labels, with -1 for unknown labels.
     random_state : int, RandomState, Generator or None, default=0
+
+    Returns
+    -------
+    Constraints
 
     Examples
     --------
@@ -187,7 +195,7 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     >>> constraints_from_labels([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
-    from dempster.constraints import Constraints  # with scipy, which help and completion do without
+    from dempster.constraints import Constraints  # imports SciPy, which help and completion do not need
 
     labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
     if labelled <= _MAX_ALL_PAIRS:

@@ -1,4 +1,4 @@
-"""What a recipe reads and leaves: prepared data, the outcome of a run, a model with the preparation of its table."""
+"""Prepared data of a recipe, its result, and models with the preparation of their table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster.apps.recipe.attributes import Attributes, Preparation
 from dempster.persistence.schema import Schema, register
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """What a run leaves behind for later ones, written and read by `dempster.persistence`.
+    """A fitted estimator with the preparation of its table; `dempster.persistence` saves and loads it.
 
     Attributes
     ----------
     estimator : fitted clusterer or classifier
     preparation : Preparation or None
-        Columns, standardisation and what to do with missing cells; None for dissimilarities and images.
+        Columns, standardisation and treatment of missing values; None for dissimilarities and images.
     recipe : str
-        How it was made, as TOML; empty for a classifier.
+        Recipe of the run as TOML; empty for a classifier.
 
     Examples
     --------
@@ -51,31 +51,34 @@ class TableModel:
 
     def __post_init__(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise InvalidInputError(f"estimator must be a clusterer or classifier, got {rule.shown(self.estimator)}")
+            raise InvalidParameterError("estimator", "a clusterer or classifier", self.estimator)
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
 
     def predict_mass(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
-        """Masses of new rows.
+        """Predict the masses of new rows.
 
         Parameters
         ----------
         table : DataFrame
-            With the columns of the training run; for dissimilarities, those of each new object to the old ones.
+            Table with the columns of the training run, or dissimilarities of each new object to the training objects.
         missing : {"refuse", "drop", "partial"}, optional
-            What to do with rows in which cells are missing; as in the training run by default.
+            What to do with rows that have missing values; the default is as in the training run.
         note : function, optional
-            Is told in words which rows are left out.
-        """
-        return self.estimator.predict_mass(self.prepared(table, missing=missing, note=note))
+            Called with a text for each kind of rows that are left out.
 
-    def prepared(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
-        """New rows as the estimator takes them."""
+        Returns
+        -------
+        CredalPartition or MassFunctions
+        """
+        return self.estimator.predict_mass(self.prepare(table, missing=missing, note=note))
+
+    def prepare(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
+        """Prepare new rows for the estimator; parameters as in `predict_mass`."""
         if self.preparation is None:
             return table
         preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
-        found: pd.DataFrame = preparation.transform(table, note)
-        return found
+        return preparation.transform(table, note)
 
 
 register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))
@@ -83,21 +86,21 @@ register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """What a recipe reads, ready for the estimator.
+    r"""Input data of a recipe, ready for the estimator.
 
     Attributes
     ----------
     X : table, matrix or image
-        What is clustered.
+        Data for `fit`.
     table : DataFrame or None
-        As it was read; None for dissimilarities and images.
+        Table as read from the file; None for dissimilarities and images.
     attributes : Attributes or None
-        The columns and rows that are clustered; None for dissimilarities and images.
+        Selected columns and rows; None for dissimilarities and images.
     y : array or None
-        Known labels of the clustered rows as 0, 1, ..., -1 where nothing is known.
+        Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels.
     constraints : Constraints or None
     truth : Series or None
-        Labels to compare with.
+        Labels to compare the result with.
     notes : list of str
 
     Examples
@@ -107,7 +110,7 @@ class PreparedTable:
     >>> from dempster.apps.recipe import Recipe, prepare
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "flowers.csv")
-    ...     _ = file.write_text("length,color\\n1.0,red\\n1.2,red\\n8.0,blue\\n8.3,blue\\n")
+    ...     _ = file.write_text("length,color\n1.0,red\n1.2,red\n8.0,blue\n8.3,blue\n")
     ...     prepared = prepare(Recipe(str(file), truth="color"))
     >>> prepared.X.round(1).to_dict("list"), prepared.truth.tolist()
     ({'length': [-1.0, -1.0, 1.0, 1.0]}, ['red', 'red', 'blue', 'blue'])
@@ -124,16 +127,16 @@ class PreparedTable:
 
 @dataclass(frozen=True, eq=False)
 class RecipeResult:
-    """What a recipe gave.
+    r"""Result of a recipe.
 
     Attributes
     ----------
     recipe : Recipe
     estimator : fitted estimator
     prepared : PreparedTable
-        What was read and clustered, with all notes on the way.
+        Input data and all notes.
     seconds : float
-        How long the fit took.
+        Duration of the fit.
 
     Examples
     --------
@@ -142,11 +145,11 @@ class RecipeResult:
     >>> from dempster.apps.recipe import Recipe
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "flowers.csv")
-    ...     _ = file.write_text("length\\n1.0\\n1.1\\n1.2\\n8.0\\n8.1\\n8.3\\n")
-    ...     outcome = Recipe(str(file), method="ecm", clusters=2, seed=0).run()
-    >>> outcome.partition.n_clusters, outcome.table.shape, outcome.attributes.columns
+    ...     _ = file.write_text("length\n1.0\n1.1\n1.2\n8.0\n8.1\n8.3\n")
+    ...     result = Recipe(str(file), method="ecm", clusters=2, seed=0).run()
+    >>> result.partition.n_clusters, result.table.shape, result.attributes.columns
     (2, (6, 1), ['length'])
-    >>> outcome.model.preparation.center.round(2).tolist()
+    >>> result.model.preparation.center.round(2).tolist()
     [4.62]
     """
 
@@ -157,55 +160,51 @@ class RecipeResult:
 
     @property
     def partition(self) -> CredalPartition:
-        """The credal partition."""
+        """Credal partition."""
         return self.estimator.credal_partition_
 
     @property
     def table(self) -> pd.DataFrame | None:
-        """The table as it was read, all rows and columns; None for dissimilarities and images."""
+        """Table with all rows and columns; None for dissimilarities and images."""
         return self.prepared.table
 
     @property
     def attributes(self) -> Attributes | None:
-        """The columns and rows that were clustered; None for dissimilarities and images."""
+        """Selected columns and rows; None for dissimilarities and images."""
         return self.prepared.attributes
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, standardised or found on the way, in plain words."""
+        """Notes on the input data, such as columns that were left out."""
         return self.prepared.notes
 
     @property
     def truth(self) -> pd.Series | None:
-        """Labels to compare with, of the clustered rows."""
+        """Labels of the clustered rows to compare the result with."""
         return self.prepared.truth
 
     @property
     def choices(self) -> dict[str, str]:
-        """What "auto" stood for, by parameter, in words with the reason."""
+        """Values that replaced "auto", with the reason, by parameter."""
         return dict(self.partition.metadata.get("choices", {}))
 
     @cached_property
     def model(self) -> TableModel:
-        """The estimator with what was done to the table before: what `dempster.persistence.save` takes."""
+        """Estimator with the preparation of the table, for `dempster.persistence.save`."""
         preparation = None if self.attributes is None else self.attributes.preparation
         return TableModel(self.estimator, preparation, self.recipe.to_toml())
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 @dataclass(frozen=True)
 class Units:
-    """Units of standardized columns: ``own = shift + factor * scaled``, by the names of the columns."""
+    """Original units of standardised columns: ``value = shift + factor * standardised``, by column."""
 
     shift: dict[str, float]
     factor: dict[str, float]
 
     @classmethod
-    def of(cls, preparation: Preparation) -> Units:
-        """Return the units of the columns that a preparation standardizes."""
+    def from_preparation(cls, preparation: Preparation) -> Units:
+        """Return the units of the columns that a preparation standardises."""
         if not preparation.is_scaled:
             return cls({}, {})
         names = preparation.numbers
@@ -214,27 +213,31 @@ class Units:
             dict(zip(names, map(float, preparation.scale), strict=True)),
         )
 
-    def own(self, name: str, value: Any) -> Any:
-        """Convert a value of a standardized column to its own unit; return anything else unchanged."""
+    def convert(self, name: str, value: Any) -> Any:
+        """Convert a value of a standardised column to its original unit; return anything else unchanged."""
         if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
             return value
         return self.shift[name] + self.factor[name] * value
 
-    def of_explanation(self, found: ObjectExplanation) -> ObjectExplanation:
-        """Convert the values of attributes in an explanation to their own units; pulls stay as they are."""
-        if found.by != "attributes" or not self.shift:
-            return found
+    def convert_explanation(self, explanation: ObjectExplanation) -> ObjectExplanation:
+        """Convert the values in an explanation to their original units; contributions do not change."""
+        if explanation.by != "attributes" or not self.shift:
+            return explanation
 
-        def row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(self.own(name, cell) for name, cell in zip(names, cells, strict=True))
+        def convert_row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(self.convert(name, cell) for name, cell in zip(names, cells, strict=True))
 
-        names = found.attributes
+        names, values, typical = explanation.attributes, explanation.values, explanation.typical
         return replace(
-            found,
-            values=None if found.values is None else row(names, found.values),
-            typical=None if found.typical is None else tuple(row(names, cells) for cells in found.typical),
+            explanation,
+            values=None if values is None else convert_row(names, values),
+            typical=None if typical is None else tuple(convert_row(names, cells) for cells in typical),
             changes=tuple(
-                replace(one, before=row(one.attributes, one.before), after=row(one.attributes, one.after))
-                for one in found.changes
+                replace(
+                    change,
+                    before=convert_row(change.attributes, change.before),
+                    after=convert_row(change.attributes, change.after),
+                )
+                for change in explanation.changes
             ),
         )

@@ -1,4 +1,4 @@
-"""One run of a clustering method, described: what is read, how it is prepared, by which method it is clustered."""
+"""Describe a run of a clustering method: the input files, their preparation, and the method."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.recipe.attributes import MISSING
-from dempster.apps.recipe.export import as_code, as_command, as_toml, parse_toml
+from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
 from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
 from dempster.registry import MethodInfo, find_method, method_names, methods_that, methods_with
@@ -27,40 +27,40 @@ _NOT_FOR: dict[str, tuple[str, ...]] = {
     "dissimilarities": _COLUMNS,
     "image": ("index", "header", "delimiter", "decimal", *_COLUMNS, "labels", "truth", "constraints"),
 }
-_NO_TABLE = {"dissimilarities": "the files hold dissimilarities", "image": "the file is an image"}
-# parameters of estimators that a recipe has under names of its own
-OWN_NAMES = {"n_clusters": "clusters", "random_state": "seed", "missing": "missing", "verbose": "progress"}
+_NO_TABLE = {"dissimilarities": "the files contain dissimilarities", "image": "the file is an image"}
+# Parameters of estimators that have other names in a recipe.
+_RESERVED = {"n_clusters": "clusters", "random_state": "seed", "missing": "missing", "verbose": "progress"}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One run of a clustering method: it can be run, written to a file, and told as a command or as code.
+    """Description of a run of a clustering method, which can be run, saved, and exported as a command or as code.
 
     Parameters
     ----------
     files : str, path or sequence of them
-        What is read. Several tables or matrices of the same objects are views, for the method "wmvec".
+        Input files. Several tables or matrices of the same objects are views, for the method "wmvec".
     kind : {"table", "dissimilarities", "image"}, default="table"
-        What the files hold; an image if the method is "secm".
+        Content of the files; always an image if the method is "secm".
     header, delimiter, decimal, index : optional
-        How a text file is read, as in `dempster.io.read_table` (``index`` is the column that names the rows).
+        Format of a text file, as in `dempster.io.read_table` (``index`` is the column with the names of the rows).
     columns, exclude, categories, scale, missing
-        Which attributes are clustered, as in `choose_attributes`. Labels and truth are never among them.
+        Selection of the columns and rows, as in `choose_attributes`. Columns of labels and truth are always excluded.
     method : str, default="evclus"
         One of `method_names`.
     clusters : int or "auto", default="auto"
-        How many clusters.
+        Number of clusters.
     seed : int, default=0
-        The same recipe and seed give the same masses, bit for bit.
+        Seed of the random numbers. The same recipe and seed give exactly the same masses.
     parameters : mapping, optional
-        Further parameters of the method, by name (see `method_parameters`).
+        Other parameters of the method, by name (see `method_parameters`).
     constraints : str, optional
-        A file of pairs that are known (see `dempster.constraints.read_constraints`).
+        File of pairs of objects (see `dempster.constraints.read_constraints`).
     labels : str, optional
-        Known labels of some rows, from which the method learns: a column of the table or, if the name ends as that of
-        a table does (``.csv``), a file (see `read_labels`).
+        Known labels of some rows, which the method uses: a column of the table, or a file with the extension of a
+        table, such as ``.csv`` (see `read_labels`).
     truth : str, optional
-        Labels with which the result is to be compared, given alike. The method does not see them.
+        Labels to compare the result with, in the same form. The method does not use them.
 
     Examples
     --------
@@ -102,18 +102,19 @@ class Recipe:
     truth: str | None = None
 
     def __post_init__(self) -> None:
-        given = [self.files] if isinstance(self.files, str | os.PathLike) else rule.listed(self.files, "files", "paths")
-        files = tuple(os.fspath(as_path(file, "files")) for file in given)
+        files = [self.files] if isinstance(self.files, str | os.PathLike) else rule.listed(self.files, "files", "paths")
         if not files:
-            raise InvalidParameterError("files", message="files must name what is to be read, got none")
-        rule.check(self.parameters, "parameters", rule.kind(Mapping, words="values by the names of parameters"))
-        self._set(files=files, parameters=dict(self.parameters))
-        for name in ("columns", "exclude", "categories"):
-            self._set(**{name: rule.names(getattr(self, name), name, "names of columns")})
+            raise InvalidParameterError("files", must="name at least one file")
+        rule.check(self.parameters, "parameters", rule.kind(Mapping, words="a mapping of parameters"))
+        self._set("files", tuple(os.fspath(as_path(file, "files")) for file in files))
+        self._set("parameters", dict(self.parameters))
+        for name in _COLUMNS:
+            self._set(name, rule.names(getattr(self, name), name, "names of columns"))
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
-                self._set(**{name: os.fspath(getattr(self, name))})  # a column may be called "km/", which no path is
+                # The text itself is kept: the path of the column "km/" would be "km".
+                self._set(name, os.fspath(getattr(self, name)))
         for name in ("delimiter", "decimal", "index"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
         rule.check(self.header, "header", rule.choice(None) | rule.flag)
@@ -124,54 +125,51 @@ class Recipe:
         rule.check_flags(scale=self.scale)
         self._check_method()
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     def _check_method(self) -> None:
         rule.check_choice(self.method, "method", method_names())
         for name in self.parameters:
             self._check_parameter(name)
         if self._can("images") and self.kind != "dissimilarities":
-            self._set(kind="image")
+            self._set("kind", "image")
         elif self.kind == "image":
-            self._refuse("kind", f"an image needs method='secm', got {rule.shown(self.method)}", method="secm")
+            self._reject("kind", f"an image needs method='secm', got {rule.shown(self.method)}", method="secm")
         if len(self.files) > 1 and not self._can("views"):
-            text = f"several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
-            self._refuse("files", text, method="wmvec")
-        self._check_kind()
-        if self.kind == "dissimilarities" and not self._can("dissimilarities"):
-            others = ", ".join(methods_that("dissimilarities"))
-            self._refuse("kind", f"method {self.method} cannot work with dissimilarities; take {others}")
-        if self.categories and not self._can("mixed") and not self._can("categories"):
-            others = ", ".join([*methods_that("mixed"), *methods_that("categories")])
-            self._refuse("categories", f"method {self.method} works with numbers only; take {others}")
-        if self.constraints is not None and not self._can("constraints"):
-            others = ", ".join(methods_that("constraints"))
-            self._refuse("constraints", f"method {self.method} does not learn from them; take {others}")
-        if self.labels is not None and not self.learns_labels and not self._can("constraints"):
-            others = ", ".join(dict.fromkeys([*methods_that("labels"), *methods_that("constraints")]))
-            self._refuse("labels", f"method {self.method} does not learn from them; take {others}")
+            reason = f"several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
+            self._reject("files", reason, method="wmvec")
+        for name in _NOT_FOR[self.kind]:
+            if getattr(self, name) not in (None, ()):
+                self._reject(name, f"{_NO_TABLE[self.kind]}, so {name} cannot be set")
+        if self.kind == "dissimilarities":
+            if self.parameters.get("metric", "precomputed") != "precomputed":
+                self._reject("metric", f"{_NO_TABLE[self.kind]}, so metric cannot be set")
+            self._check_capability("kind", "cannot use dissimilarities", "dissimilarities")
+        if self.categories:
+            self._check_capability("categories", "needs numeric columns", "mixed", "categories")
+        if self.constraints is not None:
+            self._check_capability("constraints", "cannot use constraints", "constraints")
+        if self.labels is not None:
+            self._check_capability("labels", "cannot use labels", "labels", "constraints")
         self.settings()
+
+    def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
+        """Raise an error for a field unless the method has one of the capabilities."""
+        if not any(map(self._can, capabilities)):
+            others = ", ".join(dict.fromkeys(other for one in capabilities for other in methods_that(one)))
+            self._reject(name, f"method {self.method} {reason}; use one of {others}")
 
     def _check_parameter(self, name: str) -> None:
         if self._info.parameter(name) is None:
             others = methods_with(name)
-            elsewhere = f" ({', '.join(others)} do)" if others else ""
-            known = ", ".join(one.name for one in self._info.parameters)
-            self._refuse(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
-        if name in OWN_NAMES:
-            self._refuse("parameters", f"{name} is set by {OWN_NAMES[name]}")
+            elsewhere = f" ({', '.join(others)} have it)" if others else ""
+            known = ", ".join(parameter.name for parameter in self._info.parameters)
+            self._reject(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
+        if name in _RESERVED:
+            self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
 
-    def _check_kind(self) -> None:
-        """Refuse options that concern a table if there is none, instead of ignoring them."""
-        for name in _NOT_FOR[self.kind]:
-            if getattr(self, name) not in (None, ()):
-                self._refuse(name, f"{_NO_TABLE[self.kind]}, so that {name} cannot be chosen")
-        if self.kind == "dissimilarities" and self.parameters.get("metric", "precomputed") != "precomputed":
-            self._refuse("metric", f"{_NO_TABLE[self.kind]}, so that metric must be left out")
-
-    def _refuse(self, name: str, reason: str, **settings: Any) -> NoReturn:
+    def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
         raise InvalidParameterError(name, message=f"{name}: {reason}", settings=settings)
 
     @property
@@ -181,73 +179,71 @@ class Recipe:
     def _can(self, capability: str) -> bool:
         return capability in self._info.capabilities
 
-    # ---- what follows from it ---------------------------------------------------------------------------------------
-
     @property
     def learns_labels(self) -> bool:
-        """Whether the method takes labels as such; others take them as constraints."""
+        """Whether the method uses labels directly; other methods convert them to constraints."""
         return self._can("labels")
 
     def settings(self) -> dict[str, Any]:
-        """The parameters of the estimator that are not left at their defaults, by name."""
-        found: dict[str, Any] = {}
+        """Return the parameters of the estimator that the recipe sets."""
+        settings: dict[str, Any] = {}
         if self._info.parameter("n_clusters"):
-            found["n_clusters"] = self.clusters
+            settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            reason = f"method {self.method} finds the number of clusters itself, take clusters='auto'"
-            self._refuse("clusters", reason, clusters="auto")
+            reason = f"method {self.method} selects the number of clusters itself; use clusters='auto'"
+            self._reject("clusters", reason, clusters="auto")
         if self._info.parameter("random_state"):
-            found["random_state"] = self.seed
+            settings["random_state"] = self.seed
         if self.kind == "dissimilarities":
-            found["metric"] = "precomputed"
+            settings["metric"] = "precomputed"
         elif self.categories and not self._can("categories"):
-            found["metric"] = "gower"
+            settings["metric"] = "gower"
         if self.missing == "partial":
             missing = self._info.parameter("missing")
             if missing is not None:
-                found["missing"] = "partial" if "partial" in missing.words else "category"
-            elif found.get("metric") != "gower":
+                settings["missing"] = "partial" if "partial" in missing.words else "category"
+            elif settings.get("metric") != "gower":
                 others = ", ".join(methods_that("missing"))
-                reason = f"method {self.method} needs all values; take missing='drop', or one of the methods {others}"
-                self._refuse("missing", reason, missing="drop")
-        return found | dict(self.parameters)
+                reason = f"method {self.method} needs complete rows; use missing='drop', or one of the methods {others}"
+                self._reject("missing", reason, missing="drop")
+        return settings | dict(self.parameters)
 
     def estimator(self) -> Any:
-        """The estimator, not fitted."""
+        """Return the unfitted estimator."""
         return self._info.load()(**self.settings())
 
     def reading_options(self) -> dict[str, Any]:
-        """Arguments of `dempster.io.read_table` that are set."""
-        given = {"index_col": self.index, "header": self.header, "delimiter": self.delimiter, "decimal": self.decimal}
-        return {name: value for name, value in given.items() if value is not None}
+        """Return the arguments of `dempster.io.read_table` that the recipe sets."""
+        options = {"index_col": self.index, "header": self.header, "delimiter": self.delimiter, "decimal": self.decimal}
+        return {name: value for name, value in options.items() if value is not None}
 
     def choosing_options(self) -> dict[str, Any]:
-        """Arguments of `choose_attributes` that are not left at their defaults."""
-        told = [name for name in (self.labels, self.truth) if name is not None and not is_file_name(name)]
-        given: dict[str, Any] = {
+        """Return the arguments of `choose_attributes` that differ from their defaults."""
+        labels = [name for name in (self.labels, self.truth) if name is not None and not is_file_name(name)]
+        options: dict[str, Any] = {
             "columns": list(self.columns),
-            "exclude": [*self.exclude, *(name for name in dict.fromkeys(told) if name not in self.exclude)],
+            "exclude": [*self.exclude, *(name for name in dict.fromkeys(labels) if name not in self.exclude)],
             "categories": list(self.categories),
         }
-        given = {name: value for name, value in given.items() if value}
+        options = {name: value for name, value in options.items() if value}
         if self._can("categories"):
-            given["numbers"] = False
+            options["numbers"] = False
         if not self.scale:
-            given["scale"] = False
-        return given | ({} if self.missing == "refuse" else {"missing": self.missing})
-
-    # ---- what is done with it ---------------------------------------------------------------------------------------
+            options["scale"] = False
+        if self.missing != "refuse":
+            options["missing"] = self.missing
+        return options
 
     def run(self, progress: bool | Listener = False, note: Callable[[str], None] | None = None) -> RecipeResult:
-        """Read, prepare and cluster.
+        """Read and prepare the data, and cluster them.
 
         Parameters
         ----------
         progress : bool or function, default=False
-            True shows progress bars. A function is called with the name of the work, how many units are done, how many
-            there are (None if nobody knows), what a unit is, and a word on the state.
+            True shows progress bars. A function is called with the name of the task, the number of finished units,
+            the total number (None if unknown), the name of a unit, and a text on the state.
         note : function, optional
-            Is told in plain words, at once, what is found and done on the way; the outcome keeps all of it.
+            Called with each note on the data, such as columns that are left out; the result keeps all notes.
 
         Returns
         -------
@@ -258,40 +254,37 @@ class Recipe:
         return run(self, progress, note)
 
     def to_command(self) -> str:
-        """The line to type in a shell that does exactly this."""
-        return as_command(self)
+        """Return the shell command of this run."""
+        return to_command(self)
 
     def to_code(self) -> str:
-        """Python code that does exactly this."""
-        return as_code(self)
+        """Return Python code of this run."""
+        return to_code(self)
 
     def to_toml(self) -> str:
-        """The recipe as text for a file; `from_toml` reads it."""
-        return as_toml(self.to_dict())
+        """Return the recipe as TOML; `from_toml` parses it."""
+        return to_toml(self.to_dict())
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
-        """Read a recipe from the text of a file; keys that are not known are refused."""
+        """Return a recipe from TOML; unknown keys raise an error."""
         return cls.from_dict(parse_toml(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is not left at its default, as plain values."""
-        found = {}
+        """Return the values that differ from their defaults."""
+        values = {}
         for one in fields(self):
             value = getattr(self, one.name)
             default = {} if one.name == "parameters" else one.default
             if value != default:
-                found[one.name] = list(value) if isinstance(value, tuple) else value
-        return found
+                values[one.name] = list(value) if isinstance(value, tuple) else value
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """A recipe of plain values; names that are not known are refused."""
+        """Return a recipe from plain values; unknown names raise an error."""
         known = [one.name for one in fields(cls)]
-        strange = [name for name in values if name not in known]
-        if strange:
-            raise InvalidInputError(f"a recipe has no {strange[0]!r}; it has {', '.join(known)}")
-        if not isinstance(values.get("parameters", {}), Mapping):
-            message = f"parameters must be given by name, got {values['parameters']!r}"
-            raise InvalidParameterError("parameters", message=message)
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise InvalidInputError(f"a recipe has no field {unknown[0]!r}; it has {', '.join(known)}")
         return cls(**values)

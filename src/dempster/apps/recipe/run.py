@@ -1,4 +1,4 @@
-"""Run a recipe: read, prepare, cluster."""
+"""Run a recipe: read, prepare and cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, heard_by
 from dempster._text import format_count
-from dempster._validation import listed
 from dempster.apps.recipe.attributes import choose_attributes
 from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
 from dempster.apps.recipe.model import PreparedTable, RecipeResult
@@ -33,19 +32,19 @@ Note = Callable[[str], None]
 
 
 def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.DataFrame:
-    """Several tables that describe the same objects, side by side.
+    r"""Read several tables of the same objects and join their columns.
 
     Parameters
     ----------
     files : sequence of paths
-        Tables with the same rows, by their names if they have some, else in the same order.
+        Tables with the same rows, matched by name if rows have names, otherwise by position.
     **options
-        Of `dempster.io.read_table`.
+        Arguments of `dempster.io.read_table`.
 
     Returns
     -------
     DataFrame
-        Columns are called ``file:column``; ``attrs["views"]`` tells the file of each.
+        Columns are named ``file:column``; ``attrs["views"]`` maps each column to its file.
 
     Examples
     --------
@@ -54,7 +53,7 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     >>> from dempster.apps.recipe import read_views
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("shape", "color"):
-    ...         _ = Path(folder, f"{name}.csv").write_text("a,b\\n1,2\\n3,4\\n")
+    ...         _ = Path(folder, f"{name}.csv").write_text("a,b\n1,2\n3,4\n")
     ...     read_views([Path(folder) / "shape.csv", Path(folder) / "color.csv"]).columns.tolist()
     ['shape:a', 'shape:b', 'color:a', 'color:b']
     """
@@ -62,14 +61,14 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
 
     tables: list[pd.DataFrame] = []
     views: dict[str, str] = {}
-    paths = [as_path(file, "files") for file in listed(files, "files", "paths of tables")]
+    paths = [as_path(file, "files") for file in rule.listed(files, "files", "paths of tables")]
     if not paths:
-        raise InvalidParameterError("files", message="files must hold at least one path, got none")
+        raise InvalidParameterError("files", must="contain at least one path")
     for file in paths:
         table = read_table(file, **options)
         name = file.name.split(".")[0]
         if name in views.values():
-            message = f"two files are called {name!r}: rename one, as views are known by the names of their files"
+            message = f"files must have different names, which are the names of the views, got {name!r} twice"
             raise InvalidParameterError("files", message=message)
         table.columns = [f"{name}:{column}" for column in table.columns]
         views |= dict.fromkeys(table.columns, name)
@@ -79,7 +78,7 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         if len(table) != len(first) or set(table.index) != set(first.index):
             raise InvalidInputError(f"{path.name} must have the same rows as {paths[0].name}")
         if list(table.index) != list(first.index) and not table.index.is_unique:
-            raise InvalidInputError(f"{path.name} has rows of the same name, which cannot be found in {paths[0].name}")
+            raise InvalidInputError(f"{path.name}: names of rows must be unique to match those of {paths[0].name}")
     ordered = [table.reindex(first.index) if table.index.is_unique else table for table in tables]
     joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
@@ -87,11 +86,15 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
 
 
 def read_image(path: str | os.PathLike[str]) -> np.ndarray:
-    """An image as (height, width, channels) floats: a picture, or an array in a ``.npy`` file.
+    """Read an image from a picture or from an array in a ``.npy`` file.
 
     Parameters
     ----------
     path : str or path
+
+    Returns
+    -------
+    (height, width, channels) float array
 
     Examples
     --------
@@ -106,9 +109,8 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     """
     path = as_file(path)
     if path.suffix.lower() not in IMAGE_KINDS:
-        raise InvalidInputError(
-            f"{path.name}: an image must be one of {', '.join(IMAGE_KINDS)}, got {path.suffix or 'none'}"
-        )
+        extensions = ", ".join(IMAGE_KINDS)
+        raise InvalidInputError(f"{path.name}: the extension must be one of {extensions}, got {path.suffix or 'none'}")
     try:
         if path.suffix.lower() == ".npy":
             image = np.load(path, allow_pickle=False)
@@ -119,28 +121,22 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     except (ValueError, EOFError, OSError, SyntaxError) as error:
         raise InvalidInputError(f"cannot read {path.name} as an image: {' '.join(str(error).split())}") from error
     if not isinstance(image, np.ndarray) or image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
-        raise InvalidInputError(f"{path.name} must hold an array of numbers with two to four dimensions")
+        raise InvalidInputError(f"{path.name} must contain an array of numbers with two to four dimensions")
     return (image[..., None] if image.ndim == 2 else image).astype(float)
 
 
-def notes_of_reading(table: pd.DataFrame, *, header: bool | None = None) -> list[str]:
-    """What the reader of a table found out by itself, in words."""
+def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list[str]:
+    """Return notes on the properties of a file that the reader detected."""
     notes = []
     if table.attrs.get("header") is False and header is None:
-        notes.append(f"the file has no header line: its columns are called {table.columns[0]}, ...")
+        notes.append(f"the file has no header line; its columns are named {table.columns[0]}, ...")
     if "encoding" in table.attrs:
-        notes.append(f"the file is not UTF-8: it was read as {table.attrs['encoding']}")
+        notes.append(f"the file is not UTF-8; it was read as {table.attrs['encoding']}")
     if table.attrs.get("unnamed_index"):
-        notes.append("the first column has no heading: it is taken as the names of the rows")
+        notes.append("the first column has no heading; it is used as the names of the rows")
     for name, what in table.attrs.get("converted", {}).items():
         notes.append(f"read '{name}' as numbers: {what}")
     return notes
-
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dempster.constraints import Constraints
 
 
 def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = None) -> RecipeResult:
@@ -153,117 +149,106 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
         estimator.set_params(views=[views[name] for name in prepared.attributes.columns])
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=1)
-    learned: dict[str, Any] = {}
+    supervision: dict[str, Any] = {}
     if prepared.y is not None and recipe.learns_labels:
-        learned["y"] = prepared.y
+        supervision["y"] = prepared.y
     if prepared.constraints is not None:
-        learned["constraints"] = prepared.constraints
+        supervision["constraints"] = prepared.constraints
     started = time.perf_counter()
     with heard_by(progress if callable(progress) else None):
-        estimator.fit(prepared.X, **learned)
+        estimator.fit(prepared.X, **supervision)
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
     return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started)
 
 
 def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
-    """Read and prepare what a recipe names, without clustering it.
+    """Read and prepare the data of a recipe without clustering them.
 
     Parameters
     ----------
     recipe : Recipe
     note : function, optional
-        Is told in plain words what is found and done on the way.
+        Called with each note on the data, such as columns that are left out.
+
+    Returns
+    -------
+    PreparedTable
     """
     if not isinstance(recipe, Recipe):
         raise InvalidParameterError("recipe", message=f"recipe must be a Recipe, got {type(recipe).__name__}")
     rule.check(note, "note", rule.told)
     notes: list[str] = []
 
-    def tell(text: str) -> None:
+    def add_note(text: str) -> None:
         notes.append(text)
         if note is not None:
             note(text)
 
     if recipe.kind == "image":
         X = read_image(recipe.files[0])
-        _check_enough(recipe, int(np.prod(X.shape[:-1])), "pixels")
+        _check_clusters(recipe, int(np.prod(X.shape[:-1])), "pixels")
         return PreparedTable(X, notes=notes)
     if recipe.kind == "dissimilarities":
-        return _prepare_matrix(recipe, notes)
-    several = len(recipe.files) > 1
+        return _prepare_dissimilarities(recipe, add_note, notes)
     options = recipe.reading_options()
-    table = read_views(recipe.files, **options) if several else read_quietly(as_file(recipe.files[0]), **options)
-    for text in notes_of_reading(table, header=recipe.header):
-        tell(text)
+    if len(recipe.files) > 1:
+        table = read_views(recipe.files, **options)
+    else:
+        table = read_quietly(as_file(recipe.files[0]), **options)
+    for text in describe_reading(table, header=recipe.header):
+        add_note(text)
     for name, source in (("labels", recipe.labels), ("truth", recipe.truth)):
         if source is not None:
             check_labels(name, source, table)
     attributes = choose_attributes(table, **recipe.choosing_options())
     for text in attributes.notes:
-        tell(text)
-    _check_enough(recipe, len(attributes.table), "rows")
+        add_note(text)
+    _check_clusters(recipe, len(attributes.table), "rows")
     if attributes.is_scaled:
         notes.append("the columns were standardised: mean 0, standard deviation 1")
-    y, constraints = _read_knowledge(recipe, table, table.index, tell)
-    rows = attributes.rows
-    truth = None if recipe.truth is None else find_labels("truth", recipe.truth, table).iloc[rows]
-    return PreparedTable(
-        attributes.values,
-        table,
-        attributes,
-        None if y is None else y[rows],
-        _join_constraints(recipe, None if y is None else y[rows], None if constraints is None else constraints[rows]),
-        truth,
-        notes,
-    )
+    y, constraints, truth = _read_supervision(recipe, table, attributes.rows, add_note)
+    return PreparedTable(attributes.values, table, attributes, y, constraints, truth, notes)
 
 
-def _prepare_matrix(recipe: Recipe, notes: list[str]) -> PreparedTable:
-    matrices = [read_dissimilarities(file, **recipe.reading_options()) for file in recipe.files]
-    D = matrices[0]
-    _check_enough(recipe, D.shape[0], "objects")
-    if recipe.truth is None and recipe.labels is None and recipe.constraints is None:
-        return PreparedTable(matrices if len(matrices) > 1 else D, notes=notes)
+def _prepare_dissimilarities(recipe: Recipe, add_note: Note, notes: list[str]) -> PreparedTable:
     import pandas as pd
 
-    index = getattr(D, "index", pd.RangeIndex(D.shape[0]))
-    frame = pd.DataFrame(index=index)
-    y, constraints = _read_knowledge(recipe, frame, index, notes.append)
-    truth = None if recipe.truth is None else find_labels("truth", recipe.truth, frame)
-    X = matrices if len(matrices) > 1 else D
-    return PreparedTable(X, None, None, y, _join_constraints(recipe, y, constraints), truth, notes)
+    matrices = [read_dissimilarities(file, **recipe.reading_options()) for file in recipe.files]
+    D = matrices[0]
+    _check_clusters(recipe, D.shape[0], "objects")
+    frame = pd.DataFrame(index=getattr(D, "index", pd.RangeIndex(D.shape[0])))
+    y, constraints, truth = _read_supervision(recipe, frame, np.arange(len(frame)), add_note)
+    return PreparedTable(matrices if len(matrices) > 1 else D, None, None, y, constraints, truth, notes)
 
 
-def _read_knowledge(
-    recipe: Recipe, table: pd.DataFrame, index: Any, tell: Note
-) -> tuple[np.ndarray | None, Constraints | None]:
-    """Labels and constraints, of all rows."""
-    from dempster.constraints import read_constraints  # with scipy, which help and completion do without
-
-    y, constraints = None, None
+def _read_supervision(
+    recipe: Recipe, table: pd.DataFrame, rows: np.ndarray, add_note: Note
+) -> tuple[np.ndarray | None, Constraints | None, pd.Series | None]:
+    """Read labels, constraints and true labels of some rows; labels become constraints if the method needs these."""
+    y, constraints, truth = None, None, None
     if recipe.labels is not None:
-        y, names = encode_labels(find_labels("labels", recipe.labels, table))
-        labelled = format_count(int((y >= 0).sum()), "row")
-        tell(f"{labelled} of {len(y):,} with a known label, {format_count(len(names), 'label')}")
+        codes, names = encode_labels(find_labels("labels", recipe.labels, table))
+        labelled = format_count(int((codes >= 0).sum()), "row")
+        add_note(f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}")
+        y = codes[rows]
     if recipe.constraints is not None:
-        constraints = read_constraints(recipe.constraints, index)
-        tell(
-            f"{format_count(len(constraints.must_link), 'pair')} known to be together, "
-            f"{format_count(len(constraints.cannot_link), 'pair')} known to be apart"
+        from dempster.constraints import read_constraints  # imports SciPy, which help and completion do not need
+
+        constraints = read_constraints(recipe.constraints, table.index)
+        add_note(
+            f"{format_count(len(constraints.must_link), 'pair')} known to be in the same cluster, "
+            f"{format_count(len(constraints.cannot_link), 'pair')} in different clusters"
         )
-    return y, constraints
+        constraints = constraints[rows]
+    if recipe.truth is not None:
+        truth = find_labels("truth", recipe.truth, table).iloc[rows]
+    if y is not None and not recipe.learns_labels:
+        from_labels = constraints_from_labels(y, recipe.seed)
+        constraints = from_labels if constraints is None else from_labels | constraints
+    return y, constraints, truth
 
 
-def _join_constraints(recipe: Recipe, y: np.ndarray | None, constraints: Constraints | None) -> Constraints | None:
-    """Constraints of the clustered rows: of the file, and of the labels where these are not taken as such."""
-    if y is None or recipe.learns_labels:
-        return constraints
-    of_labels = constraints_from_labels(y, recipe.seed)
-    return of_labels if constraints is None else of_labels | constraints
-
-
-def _check_enough(recipe: Recipe, n: int, what: str) -> None:
+def _check_clusters(recipe: Recipe, n: int, unit: str) -> None:
     if recipe.clusters != "auto" and int(recipe.clusters) > n:
-        message = f"clusters={recipe.clusters} is more than there are {what}, {n:,}"
-        raise InvalidParameterError("clusters", message=message)
+        raise InvalidParameterError("clusters", f"at most the number of {unit}, {n:,}", recipe.clusters)

@@ -213,7 +213,7 @@ class _Explainer:
         try:
             explanation, names = self._explain(position, changes)
             if self._units is not None:
-                explanation = self._units.of_explanation(explanation)
+                explanation = self._units.convert_explanation(explanation)
             return _use_names(explanation, names).to_text().splitlines()[1:]  # the table shows the set
         except (ValueError, TypeError, NotImplementedError) as error:
             self.error = str(error)

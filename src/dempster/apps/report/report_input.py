@@ -150,7 +150,7 @@ def resolve_report_input(
         if recipe is None and model.recipe:
             recipe = Recipe.from_toml(model.recipe)
         if table is not None and model.preparation is not None:
-            X = model.prepared(table, note=notes.append)
+            X = model.prepare(table, note=notes.append)
             if attributes is None:
                 attributes = table
                 if len(X) < len(table):

@@ -152,7 +152,7 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
         compared = np.union1d(sample, [position])
     with run.lock:
         explanation = explain_object(run.estimator, run.values.iloc[compared], _reference(run, compared, position))
-    explanation = Units.of(run.preparation).of_explanation(explanation)
+    explanation = Units.from_preparation(run.preparation).convert_explanation(explanation)
     partition = run.partition
     masses = partition.masses[position]
     order = [int(j) for j in np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS] if masses[j] >= MIN_SHOWN_MASS]

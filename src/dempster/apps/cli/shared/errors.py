@@ -1,9 +1,9 @@
-"""Report every failure in one line on stderr, with an exit code that says whose fault it is.
+"""Print every error as one line on stderr and exit with a code for its cause.
 
-0: done; 1: the data or the files are at fault; 2: the command was used in a wrong way; 70: a defect of dempster; 130:
-interrupted; 143, 129: terminated by another program, or with its terminal. The type of an exception decides: input
-errors of the library are 1, or 2 if they name an option that was given. The traceback is shown only when the
-environment variable DEMPSTER_DEBUG is set.
+Exit codes are 0 for success, 1 for invalid data or files, 2 for a wrong command line, 70 for a defect of dempster, 130
+for an interrupt, and 143 (129) for termination by another program (or by closing the terminal). The type of the
+exception selects the code: an input error of the library gives 1, or 2 if it names an option on the command line. The
+traceback is printed only if the environment variable DEMPSTER_DEBUG is set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
@@ -32,32 +32,32 @@ EXIT_DATA, EXIT_USE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 70, 130
 EXIT_SIGNAL = 128  # plus the number of the signal
 MAX_LINE_CHARACTERS = 2000
 
-# arguments of the library that the program has under other names
+# Arguments of the library that have other names on the command line.
 _ALIASES = {"n_clusters": "clusters", "index_col": "index", "random_state": "seed", "kind": "dissimilarities"}
 
 
 class UserError(Exception):
-    """An error in the data or the files; the message is the line that is shown."""
+    """Invalid data or files; the message is printed as it is."""
 
     code = EXIT_DATA
 
 
 class WrongUse(UserError):
-    """A command line that cannot be followed."""
+    """Invalid command line."""
 
     code = EXIT_USE
 
 
 class Interrupted(Exception):
-    """Ctrl-C, as a class that click does not handle in its own way."""
+    """Interrupt by Ctrl-C, in a class that click does not handle."""
 
 
 class Terminated(SystemExit):
-    """Termination by another program or with the terminal; temporary files are removed first."""
+    """Termination by a signal; as an exception it lets temporary files be removed first."""
 
 
 def install_signal_handlers() -> None:
-    """Exit in an orderly way on SIGTERM and SIGHUP; signals that are ignored stay ignored."""
+    """Raise `Terminated` on SIGTERM and SIGHUP; ignored signals stay ignored."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -69,12 +69,12 @@ def _terminate(number: int, _: Any) -> NoReturn:
 
 
 class Program(click.Group):
-    """A group of commands, each imported when it is called, whose failures are one line each.
+    """A group of commands that are imported when they are called.
 
     Parameters
     ----------
     lazy : dict
-        A line about each command, which is the function of the same name in the module of the same name.
+        One-line description of each command, which is a function in the module of the same name.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
@@ -90,7 +90,7 @@ class Program(click.Group):
         return getattr(import_module(f"dempster.apps.cli.{cmd_name}"), cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in the order in which they are needed, without importing any."""
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
 
@@ -110,17 +110,16 @@ class Program(click.Group):
             raise Interrupted from error
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
-        """Run and exit."""
-        extra["standalone_mode"] = False  # click would show errors in its own way
+        """Run a command and exit with its exit code."""
+        extra["standalone_mode"] = False  # click must not print errors itself
         try:
             code = super().main(args, prog_name, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            # the reader of the output has seen enough, as in `dempster ... | head`
-            code = EXIT_DATA
+            code = EXIT_DATA  # The reader closed the pipe, as in `dempster ... | head`.
         except (Exception, KeyboardInterrupt, Terminated) as error:
             code, line = describe_exception(error)
-            with suppress(OSError):  # the terminal may be gone, the disk full
+            with suppress(OSError):  # The terminal may be closed, or the disk full.
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
@@ -129,11 +128,28 @@ class Program(click.Group):
 
 
 class Command(click.Command):
-    """A command that shows warnings in a line each, and input errors in terms of its options."""
+    """A command that prints warnings as one line each and translates input errors to its options.
+
+    Parameters
+    ----------
+    examples : sequence of str
+        Command lines that the help shows.
+    """
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any):
+        super().__init__(*args, **options)
+        self.examples = examples
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with readable_warnings():
+            with print_warnings():
                 return super().invoke(ctx)
         except InvalidInputError as error:
             raise translate_error(error, ctx, self.get_params(ctx)) from error
@@ -142,56 +158,55 @@ class Command(click.Command):
 
 
 def translate_error(error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]) -> UserError:
-    """Return an error of the library as one about the options of a command.
+    """Translate an error of the library to the options of a command.
 
-    It is wrong use if the error names an option that was given, or FILE; otherwise the data are at fault. Messages
-    begin with the name of the argument, and hold settings as Python writes them (``missing='drop'``): both are shown
-    as they are typed.
+    The result is `WrongUse` if ``error.name`` is FILE or an option on the command line, otherwise `UserError`. In the
+    message, the name of the argument and the settings that it proposes (``missing='drop'``) become options.
     """
-    known = {
-        (one.name or "").removeprefix("set_"): one
-        for one in parameters
-        if isinstance(one, click.Option) or one.name == "files"
+    options = {
+        (parameter.name or "").removeprefix("set_"): parameter
+        for parameter in parameters
+        if isinstance(parameter, click.Option) or parameter.name == "files"
     }
-    known |= {alias: known[name] for alias, name in _ALIASES.items() if name in known}
+    options |= {alias: options[name] for alias, name in _ALIASES.items() if name in options}
     text, name = str(error), getattr(error, "name", "")
-    at_fault = known.get(name)
+    at_fault = options.get(name)
     is_wrong_use = at_fault is not None and _is_given(at_fault, name, ctx)
     if at_fault is not None:
         rest = text.removeprefix(name)
         if rest != text and rest[:1] in (" ", ":", "="):
-            text = _option(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
+            text = _option_name(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
         elif is_wrong_use:
-            text = f"{_option(at_fault)}: {text}"
+            text = f"{_option_name(at_fault)}: {text}"
     for setting, values in getattr(error, "settings", {}).items():
         for value in values if isinstance(values, tuple) else (values,):
-            if setting in known:
-                text = text.replace(f"{setting}={value!r}", _type_setting(known[setting], value))
+            if setting in options:
+                text = text.replace(f"{setting}={value!r}", _type_setting(options[setting], value))
     return (WrongUse if is_wrong_use else UserError)(text)
 
 
 def _is_given(parameter: click.Parameter, name: str, ctx: click.Context) -> bool:
-    """Whether a parameter is on the command line, as an option or by -p."""
-    by_name = [one.partition("=")[0].strip().replace("-", "_") for one in ctx.params.get("settings", ())]
-    return name in by_name or ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    """Return whether a parameter is on the command line, as an option or with -p."""
+    names = [setting.partition("=")[0].strip().replace("-", "_") for setting in ctx.params.get("settings", ())]
+    return name in names or ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
 
 
-def _option(parameter: click.Parameter) -> str:
+def _option_name(parameter: click.Parameter) -> str:
     if not isinstance(parameter, click.Option):
         return "FILE"
-    return "-c" if parameter.name == "clusters" else next(one for one in parameter.opts if one.startswith("--"))
+    return "-c" if parameter.name == "clusters" else next(name for name in parameter.opts if name.startswith("--"))
 
 
 def _type_setting(parameter: click.Parameter, value: Any) -> str:
-    """A setting as it is typed: ``--missing drop``, ``--no-header``."""
+    """Return a setting as it is typed: ``--missing drop``, ``--no-header``."""
     if isinstance(parameter, click.Option) and parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return f"{_option(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
+    return f"{_option_name(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
 
 
 def _discard_output() -> None:
-    """Keep Python from writing again, at its end, to an output that is closed or full."""
+    """Flush the output streams, and redirect a closed or full one so that Python does not fail at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -200,7 +215,7 @@ def _discard_output() -> None:
 
 
 def describe_exception(error: BaseException) -> tuple[int, str]:
-    """Return the exit code and the line for an exception."""
+    """Return the exit code and the message for an exception."""
     match error:
         case Interrupted() | click.Abort() | KeyboardInterrupt():
             return EXIT_INTERRUPTED, "interrupted"
@@ -221,7 +236,7 @@ def describe_exception(error: BaseException) -> tuple[int, str]:
         case OSError():
             code, text = EXIT_DATA, _describe_system_error(error)
         case _:
-            text = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
+            text = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)"
             code = EXIT_INTERNAL
     line = " ".join(text.split())
     return code, line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]} ..."
@@ -232,13 +247,13 @@ def _describe_system_error(error: OSError) -> str:
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
     if error.errno == errno.ENOENT:
-        return "the folder in which this was started is not there any more"
-    return f"the output cannot be written: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
+        return "the current folder no longer exists"
+    return f"cannot write the output: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 
 @contextmanager
-def readable_warnings() -> Iterator[None]:
-    """Show warnings of the library as one line each, and each only once."""
+def print_warnings() -> Iterator[None]:
+    """Print each different warning of the library once, as one line."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -248,7 +263,7 @@ def readable_warnings() -> Iterator[None]:
             click.echo(f"dempster: warning: {printable(line)}", err=True)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # remarks for programmers
+        warnings.simplefilter("ignore")  # Other categories concern programmers.
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield

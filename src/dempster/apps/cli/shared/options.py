@@ -1,4 +1,4 @@
-"""Options that several commands share, those of the methods, and the recipe that they make."""
+"""Options that several commands share, options of the methods, and conversion of options to a recipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dempster.apps.cli.shared.param_types import (
     FileName,
     MethodName,
     NumberOrAuto,
-    Value,
+    ParameterValue,
     WholeNumber,
 )
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe
 
 
-# parameters of methods that have options of their own
-_OWN = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
+# Parameters of methods that the program sets with other options.
+_RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
 _FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
 _FILES = ("constraints", "labels", "truth")
 _LISTS = ("columns", "exclude", "categories")
-_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one of several names, separated by commas
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
 _DEFAULT_METHODS = {"cluster": "evclus", "classify": "eknn"}
 MAX_SEED = 2**31 - 1
 
@@ -62,46 +62,52 @@ def _with_screen(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def output_option(help: str) -> Decorator:
-    """``--output``: where the result goes."""
+    """Return the option ``--output``."""
     return click.option("-o", "--output", type=PATH, metavar="PATH", help=help)
 
 
-def plot_option(help: str = "Draw it: .png, .svg or .pdf.") -> Decorator:
-    """``--plot``: a picture to draw."""
+def plot_option(help: str = "Write a plot: .png, .svg or .pdf.") -> Decorator:
+    """Return the option ``--plot``."""
     return click.option("--plot", type=PATH, metavar="PATH", help=help)
 
 
-# --json and --quiet, which the command receives as ``screen``
+# --json and --quiet; the command receives a `Screen` in the argument ``screen``.
 screen_options = _combine(
-    click.option("--json", "as_json", is_flag=True, help="Show one JSON document instead, for programs."),
-    click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors."),
     _with_screen,
 )
 
 reading_options = _combine(
-    click.option("--index", type=ColumnNames(), metavar="COLUMN", help="The column that names the rows."),
-    click.option("--header/--no-header", default=None, help="Whether a text file names its columns. [default: look]"),
-    click.option("--delimiter", metavar="CHARACTER", help="What separates the columns of a text file. [default: look]"),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: look]"),
+    click.option("--index", type=ColumnNames(), metavar="COLUMN", help="Column with the names of the rows."),
+    click.option("--header/--no-header", default=None, help="Whether a text file has a header line. [default: detect]"),
+    click.option("--delimiter", metavar="CHARACTER", help="Column separator of a text file. [default: detect]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: detect]"),
 )
 
 column_options = _combine(
-    click.option("--columns", multiple=True, type=ColumnNames(), metavar="A,B,...", help="The columns to use."),
-    click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns not to use."),
+    click.option(
+        "--columns",
+        multiple=True,
+        type=ColumnNames(),
+        metavar="A,B,...",
+        help="Columns to use. [default: all numeric columns]",
+    ),
+    click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns to ignore."),
 )
 
 scale_option = click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
 seed_option = click.option(
-    "--seed", type=WholeNumber(0, MAX_SEED), default=0, show_default=True, help="Same seed, same result."
+    "--seed", type=WholeNumber(0, MAX_SEED), default=0, show_default=True, help="Seed of the random numbers."
 )
 settings_option = click.option(
-    "-p", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5."
+    "-p", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the method, such as delta=5."
 )
 truth_option = click.option(
-    "--truth", metavar="COLUMN|PATH", help="Known classes to compare with; not used to cluster."
+    "--truth", metavar="COLUMN|PATH", help="True classes to compare the result with; not used for clustering."
 )
 save_model_option = click.option(
-    "--save-model", type=PATH, metavar="PATH", help="Keep the model for dempster predict: .dempster."
+    "--save-model", type=PATH, metavar="PATH", help="Save the model for dempster predict: .dempster."
 )
 
 recipe_options = _combine(
@@ -113,10 +119,14 @@ recipe_options = _combine(
         default="auto",
         show_default=True,
         metavar="N",
-        help="Number of clusters; auto finds it and says why.",
+        help="Number of clusters; auto selects it and prints the reason.",
     ),
     click.option(
-        "--method", type=MethodName("cluster"), default="evclus", show_default=True, help="How to cluster; see below."
+        "--method",
+        type=MethodName("cluster"),
+        default="evclus",
+        show_default=True,
+        help="Clustering method; see below.",
     ),
     column_options,
     click.option(
@@ -124,27 +134,32 @@ recipe_options = _combine(
         multiple=True,
         type=ColumnNames(),
         metavar="A,B,...",
-        help='Columns of words to use as well; "all" takes all of them.',
+        help='Columns of text to use as categories; "all" selects every column of text.',
     ),
-    click.option("--dissimilarities", is_flag=True, help="FILE is a square matrix of dissimilarities."),
+    click.option("--dissimilarities", is_flag=True, help="FILE contains a square matrix of dissimilarities."),
     reading_options,
     click.option(
         "--missing",
         type=click.Choice(["refuse", "drop", "partial"]),
         default="refuse",
         show_default=True,
-        help="Rows with empty cells: refuse the table, leave them out, or compare by what is there (more doubt).",
+        help="Missing values: raise an error, drop the rows, or compare rows by the values that are present.",
     ),
     scale_option,
     seed_option,
     click.option(
-        "--constraints", type=FileName(), metavar="PATH", help="Pairs of rows known to be together or apart: a,b,same."
+        "--constraints",
+        type=FileName(),
+        metavar="PATH",
+        help="File of pairs of rows in the same or in different clusters: a,b,same.",
     ),
-    click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, to learn from."),
+    click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, used for clustering."),
     truth_option,
     settings_option,
-    click.option("--config", type=PATH, metavar="PATH", help="Take the run from a TOML file; other options override."),
-    click.option("--save-config", type=PATH, metavar="PATH", help="Write the run to a TOML file, to repeat it."),
+    click.option(
+        "--config", type=PATH, metavar="PATH", help="Read the options from a TOML file; other options override it."
+    ),
+    click.option("--save-config", type=PATH, metavar="PATH", help="Write the options to a TOML file."),
 )
 
 
@@ -152,7 +167,7 @@ recipe_options = _combine(
 
 
 class RecipeCommand(Command):
-    """A command with the parameters of the chosen method as options."""
+    """A command that has the parameters of the selected method as options."""
 
     package = "cluster"
 
@@ -163,27 +178,27 @@ class RecipeCommand(Command):
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
             others = registry.methods_with(name, self.package)
-            if not others or name in _OWN:
+            if not others or name in _RESERVED:
                 raise
             raise click.UsageError(
                 f"method {ctx.meta['method']} has no option {error.option_name}; {', '.join(others)} "
-                f"{'has' if len(others) == 1 else 'have'} it (choose by --method)",
+                f"{'has' if len(others) == 1 else 'have'} it (see --method)",
                 ctx,
             ) from error
 
     def _find_method(self, args: Sequence[str]) -> str:
-        """Find the method on the command line or in the configuration, before options are parsed."""
+        """Return the method on the command line or in the configuration file, before options are parsed."""
         method, config = None, None
-        for place, word in enumerate(args):
+        for position, word in enumerate(args):
             name, equals, value = word.partition("=")
             if name in ("--method", "--config"):
-                value = value if equals else next(iter(args[place + 1 : place + 2]), "")
+                value = value if equals else next(iter(args[position + 1 : position + 2]), "")
                 method, config = (value, config) if name == "--method" else (method, value)
         if method is None and config:
             try:
                 method = _read_config(Path(config)).get("method")
             except (OSError, UserError):
-                method = None  # the error is shown when the file is read again
+                method = None  # The same error is raised again when the command reads the file.
         method = method.lower() if isinstance(method, str) else ""
         return method if method in registry.method_names(self.package) else _DEFAULT_METHODS[self.package]
 
@@ -192,25 +207,25 @@ class RecipeCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         taken = {name for parameter in self.params for name in parameter.opts}
-        options = [_method_option(one) for one in self._info(ctx).parameters if one.name not in _OWN]
+        options = [_method_option(one) for one in self._info(ctx).parameters if one.name not in _RESERVED]
         return [*super().get_params(ctx), *(one for one in options if one.opts[0] not in taken)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of the command, then those of the method, then the methods."""
+        """Write the options of the command, the options of the method and the list of methods."""
         info = self._info(ctx)
-        own: list[tuple[str, str]] = []
-        of_method: list[tuple[str, str]] = []
+        records: list[tuple[str, str]] = []
+        method_records: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                (of_method if (parameter.name or "").startswith("set_") else own).append(record)
+                (method_records if (parameter.name or "").startswith("set_") else records).append(record)
         with formatter.section("Options"):
-            formatter.write_dl(own)
+            formatter.write_dl(records)
         with formatter.section(f"Parameters of --method {info.name}"):
             formatter.write_text(info.summary)
             formatter.write_paragraph()
-            formatter.write_dl(of_method)
-        with formatter.section("Methods, each with parameters of its own (--method NAME --help)"):
+            formatter.write_dl(method_records)
+        with formatter.section("Methods (--method NAME --help shows the parameters)"):
             names = registry.method_names(self.package)
             formatter.write_dl([(name, registry.method_summary(name, self.package)) for name in names])
 
@@ -221,7 +236,7 @@ def _method_option(one: registry.Parameter) -> click.Option:
     number = {"int": "N", "float": "X"}.get(one.type.split(" ")[0].rstrip(","), "VALUE")
     return click.Option(
         [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
-        type=Value(one.words or (("true", "false") if one.is_flag else ())),
+        type=ParameterValue(one.words or (("true", "false") if one.is_flag else ())),
         metavar="|".join(one.choices) or ("true|false" if one.is_flag else number),
         help=f"{kind}{one.help} [default: {default}]",
     )
@@ -234,7 +249,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     try:
         return parse_toml(as_file(path).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise UserError(f"--config {path}: this is not UTF-8 text") from error
+        raise UserError(f"--config {path}: the file is not UTF-8 text") from error
     except InvalidInputError as error:
         raise UserError(f"--config {path}: {error}") from error
 
@@ -243,28 +258,28 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas and blanks."""
+    """Split the values of ``--columns a,b --columns '"c,d"'`` into names; quotes protect commas and blanks."""
     parts = [part for value in values for part in _NAME.finditer(value)]
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     found = [name for name in names if name]
     if values and not found:
-        raise WrongUse(f"--{option} needs the name of a column, got none")
+        raise WrongUse(f"--{option} must name at least one column")
     return found
 
 
-def parameters_from(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
-    """Parameters of the method that are given as options or by -p, in the order of the constructor."""
+def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
+    """Return the parameters of the method that are set by options or -p, in the order of the constructor."""
     known = [one.name for one in registry.method_parameters(method, package)]
     found: dict[str, Any] = {}
     for setting in options["settings"]:
         name, equals, value = setting.partition("=")
         key = name.strip().replace("-", "_")
         if not equals or not key:
-            raise WrongUse(f"-p must look like name=value, got '{setting}'")
+            raise WrongUse(f"-p must have the form name=value, got '{setting}'")
         if key in found:
             raise WrongUse(f"-p {key} is given twice")
-        if key in _OWN:
-            raise WrongUse(f"-p {key}: use the option {_OWN[key]}")
+        if key in _RESERVED:
+            raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
         if key not in known:
             raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {', '.join(known)}")
         found[key] = registry.parse_value(value.strip())
@@ -277,8 +292,8 @@ def parameters_from(options: dict[str, Any], package: str, method: str) -> dict[
     return {key: found[key] for key in known if key in found}
 
 
-def recipe_from(ctx: click.Context, options: dict[str, Any]) -> Recipe:
-    """Make the recipe of the options, over that of --config."""
+def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
+    """Return the recipe of --config, updated with the options on the command line."""
     from dempster.apps.recipe import Recipe
 
     values: dict[str, Any] = {}
@@ -294,12 +309,12 @@ def recipe_from(ctx: click.Context, options: dict[str, Any]) -> Recipe:
     if options["files"]:
         values["files"] = list(options["files"])
     elif not values.get("files"):
-        raise WrongUse("name the FILE to cluster, or a --config that does; dempster demo needs none")
+        raise WrongUse("FILE is missing: name a table, or a --config that names one (dempster demo needs none)")
     values |= {name: options[name] for name in (*_FIELDS, *_FILES) if is_given(name)}
     values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     method = values.get("method", _DEFAULT_METHODS["cluster"])
-    before = values.get("parameters", {}) if not is_given("method") else {}
-    values["parameters"] = {**before, **parameters_from(options, "cluster", method)}
+    previous = values.get("parameters", {}) if not is_given("method") else {}
+    values["parameters"] = {**previous, **parse_parameters(options, "cluster", method)}
     return Recipe.from_dict(values)

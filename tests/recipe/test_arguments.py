@@ -1,4 +1,4 @@
-"""Recipes, what they are made of, files and data: every refusal names the argument."""
+"""Errors about arguments of recipes, readers, datasets and belief functions name the argument."""
 
 from pathlib import Path
 
@@ -34,15 +34,15 @@ PREPARATION = choose_attributes(TABLE).preparation
 
 
 class Silent:
-    """An object that cannot say what it is."""
+    """An object whose representation fails."""
 
     __hash__ = None
 
     def __repr__(self):
-        raise RuntimeError("no words")
+        raise RuntimeError("no representation")
 
 
-WITHOUT_ORDER = [pd.NA, np.ones((3, 2)), TABLE, pd.Series([1, 2]), pd.Categorical(["a"]), np.zeros(0), Silent()]
+NOT_COMPARABLE = [pd.NA, np.ones((3, 2)), TABLE, pd.Series([1, 2]), pd.Categorical(["a"]), np.zeros(0), Silent()]
 
 
 def matrix(**options):
@@ -53,7 +53,7 @@ def matrix(**options):
         Path("d.csv").unlink()
 
 
-def model_read(**options):
+def load_model(**options):
     save(ECM(2), "m.dempster")
     try:
         load("m.dempster", **options)
@@ -61,7 +61,7 @@ def model_read(**options):
         Path("m.dempster").unlink()
 
 
-def all_of(paths):
+def write_all(paths):
     with atomic_writes(paths):
         pass
 
@@ -70,7 +70,7 @@ NAMES = [3, 0.5, 1j, object(), [object()], [0.5], {"a": 1}, np.datetime64("2020"
 PATHS = [3, 0.5, object(), ["a"], b"x", "a\0b", Silent()]
 WORDS = [3, None, "magic", [], np.ones(2), Silent()]
 TABLES = [3, None, "text", np.ones((3, 2)), [[1.0]], {"a": [1]}, object()]
-REFUSALS = {
+INVALID = {
     "files": (lambda v: Recipe(v), [3, 0.5, object(), [3], [b"x"], (), {"a": 1}, Silent()]),
     "columns": (lambda v: Recipe("t.csv", columns=v), NAMES),
     "exclude": (lambda v: Recipe("t.csv", exclude=v), NAMES),
@@ -103,19 +103,19 @@ REFUSALS = {
     "y": (constraints_from_labels, [3, None, "x", [None, 1], [[1], [2, 3]], object()]),
     "files of read_views": (read_views, [3, None, (), [3], object()]),
     "path": (read_image, PATHS),
-    "delimiter of read_dissimilarities": (lambda v: matrix(delimiter=v), [3, 0.5, [","], *WITHOUT_ORDER]),
-    "decimal of read_dissimilarities": (lambda v: matrix(decimal=v), [3, ";", *WITHOUT_ORDER]),
-    "header of read_dissimilarities": (lambda v: matrix(header=v), [3, "yes", *WITHOUT_ORDER]),
-    "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *WITHOUT_ORDER]),
+    "delimiter of read_dissimilarities": (lambda v: matrix(delimiter=v), [3, 0.5, [","], *NOT_COMPARABLE]),
+    "decimal of read_dissimilarities": (lambda v: matrix(decimal=v), [3, ";", *NOT_COMPARABLE]),
+    "header of read_dissimilarities": (lambda v: matrix(header=v), [3, "yes", *NOT_COMPARABLE]),
+    "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *NOT_COMPARABLE]),
     "columns of read_table": (lambda v: read_table(__file__, columns=v), [3, np.ones((2, 2)), ["a", "a"], [["a"]]]),
-    "network": (lambda v: model_read(network=v), [3, "x", ECM(2), int, *WITHOUT_ORDER]),
-    "number": (fetch_s_set, [0, 5, "1", 1.5, True, *WITHOUT_ORDER]),
-    "attributes": (fetch_leaves, ["size", 3, *WITHOUT_ORDER]),
-    "sample": (fetch_gvhd, ["none", 3, *WITHOUT_ORDER]),
+    "network": (lambda v: load_model(network=v), [3, "x", ECM(2), int, *NOT_COMPARABLE]),
+    "number": (fetch_s_set, [0, 5, "1", 1.5, True, *NOT_COMPARABLE]),
+    "attributes": (fetch_leaves, ["size", 3, *NOT_COMPARABLE]),
+    "sample": (fetch_gvhd, ["none", 3, *NOT_COMPARABLE]),
     "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
-    "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *WITHOUT_ORDER]),
-    "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *WITHOUT_ORDER]),
-    "paths": (all_of, [3, None, 0.5, object(), "one"]),
+    "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
+    "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
+    "paths": (write_all, [3, None, 0.5, object(), "one"]),
     "path of read_constraints": (read_constraints, PATHS),
     "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),
     "index": (lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v), [3, "ab", ["a"], object()]),
@@ -125,10 +125,10 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("which", REFUSALS)
-def test_arguments_are_named(which, tmp_path, monkeypatch):
+@pytest.mark.parametrize("which", INVALID)
+def test_errors_name_the_argument(which, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    call, values = REFUSALS[which]
+    call, values = INVALID[which]
     for value in values:
         with pytest.raises((ValueError, TypeError), match=rf"\b{which.split(' ')[0]}\b"):
             call(value)

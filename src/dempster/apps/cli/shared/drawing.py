@@ -1,0 +1,96 @@
+"""Draw pictures to files with Matplotlib, without opening a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dempster.apps.cli.shared.errors import UserError
+
+if TYPE_CHECKING:
+    from dempster.apps.recipe import Attributes, RecipeResult
+
+
+def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
+    """Draw a partition over its columns, over an embedding of the dissimilarities, or as an image."""
+    if result.attributes is not None:
+        draw_attributes(result.estimator, result.attributes, path, title)
+    elif result.recipe.kind == "image":
+        _draw_image(result, path, title)
+    else:
+        _draw_dissimilarities(result, path, title)
+
+
+def draw_attributes(estimator: Any, attributes: Attributes, path: Path, title: str) -> None:
+    """Draw one or two columns in their original units, or the principal components of more columns."""
+    from dempster.plot import CredalPartitionDisplay
+
+    numbers = attributes.preparation.numbers
+    if not numbers:
+        raise UserError("--plot: the table has no numeric column to draw; remove --plot")
+    options: dict[str, Any] = {"legend": "outside", "title": title}
+    shown = attributes.values[numbers]
+    if len(numbers) <= 2:
+        shown = attributes.table[numbers]
+        centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
+        if centers.ndim == 2 and centers.shape[1] == shown.shape[1] and centers.dtype.kind == "f":
+            options["cluster_centers"] = attributes.preparation.to_original_units(centers)
+
+    def draw(ax: Any) -> None:
+        points = shown.fillna(shown.mean())
+        CredalPartitionDisplay.from_partition(estimator.credal_partition_, points, ax=ax, **options)
+
+    draw_picture(draw, path, (8, 2.6) if len(numbers) == 1 else (8, 5.2))
+
+
+def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
+    from scipy import sparse
+
+    from dempster.dissimilarity import DissimilarityPCA
+    from dempster.plot import CredalPartitionDisplay
+
+    D = result.prepared.X[0] if isinstance(result.prepared.X, list) else result.prepared.X
+    if sparse.issparse(D):
+        raise UserError("--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot")
+    points = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0).fit_transform(np.asarray(D))
+    options = {"legend": "outside", "title": title}
+    draw_picture(
+        lambda ax: CredalPartitionDisplay.from_partition(result.partition, points, ax=ax, **options), path, (8, 5.2)
+    )
+
+
+def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
+    """Color each pixel by its cluster, paler where it is less certain."""
+    from matplotlib import colormaps
+
+    shape = result.prepared.X.shape[:-1]
+    if len(shape) != 2:
+        raise UserError(f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot")
+    partition = result.partition
+    colors = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])[partition.labels]
+    certainty = partition.singleton_belief.max(axis=1)[:, None]
+
+    def draw(ax: Any) -> None:
+        ax.imshow((certainty * colors + (1 - certainty)).reshape(*shape, 3))
+        ax.set(title=title, xticks=[], yticks=[])
+
+    draw_picture(draw, path, (6, 6 * shape[0] / shape[1]))
+
+
+def draw_picture(draw: Callable[[Any], Any], path: Path, size: tuple[float, float] = (7, 4.5)) -> None:
+    """Call ``draw(ax)`` on new axes and save the figure in the format of the file's extension."""
+    from matplotlib.figure import Figure  # pyplot would open windows and keep state
+    from matplotlib.text import Text
+
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure.add_subplot())
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # A dollar sign in the name of a file or a column starts no formula.
+    # Matplotlib reports a full disk in several ways, so it writes to memory.
+    content = BytesIO()
+    figure.savefig(content, dpi=150, format=path.suffix.lower().removeprefix("."))
+    path.write_bytes(content.getvalue())

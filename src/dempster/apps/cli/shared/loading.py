@@ -1,0 +1,123 @@
+"""Load saved partitions and models, and the tables that they describe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dempster.apps.cli.shared.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dempster.apps.recipe import Recipe, TableModel
+    from dempster.partition import CredalPartition
+
+
+@dataclass(frozen=True)
+class SavedResult:
+    """A partition or a model from a file; a classifier has no partition, and a file of a partition has no model."""
+
+    path: Path
+    saved_partition: CredalPartition | None
+    saved_model: TableModel | None
+
+    @property
+    def partition(self) -> CredalPartition:
+        """The partition; a classifier raises an error."""
+        if self.saved_partition is None:
+            raise UserError(f"{self.path} contains a classifier, it must contain a partition or a clustering model")
+        return self.saved_partition
+
+    @property
+    def model(self) -> TableModel:
+        """The model; a file that contains a partition only raises an error."""
+        if self.saved_model is None:
+            raise UserError(
+                f"{self.path} contains a partition, not a model; write a model with dempster cluster --save-model"
+            )
+        return self.saved_model
+
+    @property
+    def recipe(self) -> str:
+        """The recipe of the model as TOML, empty if there is none."""
+        return "" if self.saved_model is None else self.saved_model.recipe
+
+
+def load_result(path: Path) -> SavedResult:
+    """Load a partition in any of the file formats, or a model."""
+    from dempster.apps.recipe import TableModel
+    from dempster.io import read_partition, read_r
+    from dempster.partition import CredalPartition
+    from dempster.persistence import load
+
+    suffix = path.suffix.lower()
+    if suffix != ".dempster":
+        return SavedResult(path, read_r(path) if suffix == ".rds" else read_partition(path), None)
+    content = load(path)
+    if isinstance(content, CredalPartition):
+        return SavedResult(path, content, None)
+    model = content if isinstance(content, TableModel) else TableModel(content)
+    if not hasattr(model.estimator, "predict_mass"):
+        raise UserError(f"{path} contains {type(content).__name__}, it must contain a partition or a model")
+    return SavedResult(path, getattr(model.estimator, "credal_partition_", None), model)
+
+
+def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
+    """Read a table; the index column is that of the recipe (TOML) unless ``options`` names one."""
+    from dempster.apps.recipe import Recipe
+    from dempster.io import read_table
+
+    settings = {name: options[name] for name in ("header", "delimiter", "decimal")}
+    settings["index_col"] = options["index"]
+    if options["index"] is None and recipe:
+        settings["index_col"] = Recipe.from_toml(recipe).index
+    return read_table(path, **{name: value for name, value in settings.items() if value is not None})
+
+
+def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
+    """Return the rows of a table that a partition describes, in its order."""
+    from dempster._validation import object_index
+
+    if partition.index is None:
+        if len(table) != len(partition):
+            raise UserError(f"{path} has {len(table):,} rows, but the partition has {len(partition):,} objects")
+        return table
+    names = list(partition.index)
+    if list(table.index) == names:
+        return table
+    lacking = [name for name in names if name not in table.index]
+    if lacking:
+        if len(table) == len(partition) and object_index(table) is None:
+            return table.set_axis(names)
+        raise UserError(
+            f"{path} has no row '{lacking[0]}', which the partition contains; select the column of row names with "
+            "--index"
+        )
+    if not table.index.is_unique or len(set(names)) < len(names):
+        raise UserError(f"{path}: names of rows must be unique to match the objects of the partition")
+    return table.loc[names]
+
+
+def find_object(partition: CredalPartition, name: str) -> int:
+    """Return the position of an object by its name or, if objects have no names, by its number."""
+    if partition.index is not None:
+        names = list(map(str, partition.index))
+        if names.count(name) == 1:
+            return names.index(name)
+        if name in names:
+            raise UserError(f"--object: {names.count(name)} objects are named '{name}'; names must be unique")
+        raise UserError(f"--object: there is no object '{name}'; the first are {', '.join(names[:5])}")
+    if name.isdecimal() and len(name) <= len(str(len(partition))) and int(name) < len(partition):
+        return int(name)
+    raise UserError(f"--object: there is no object '{name}'; objects are numbered from 0 to {len(partition) - 1:,}")
+
+
+def list_input_files(recipe: Recipe) -> list[Path]:
+    """Return all files that a run reads."""
+    from dempster.apps.recipe.labels import is_file_name
+
+    labels = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]
+    pairs = [] if recipe.constraints is None else [recipe.constraints]
+    return [Path(name) for name in (*recipe.files, *labels, *pairs)]
