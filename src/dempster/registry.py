@@ -1,7 +1,7 @@
-"""The methods of dempster: names, parameters and capabilities, declared once.
+"""Registry of the methods: names, parameters and capabilities.
 
-The program, recipes and the studio read this table, so that listing methods imports none of them.
-``tests/test_registry.py`` compares it with the classes.
+The program, recipes and the studio use this table, so that listing the methods imports none of them. A test compares
+the table with the classes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 from dempster._errors import InvalidParameterError
 
 CAPABILITIES = {
-    "auto": 'n_clusters="auto" chooses the number of clusters',
-    "weights": "fit takes sample_weight",
-    "constraints": "fit takes constraints",
-    "labels": "fit takes labels of some objects, y",
+    "auto": 'n_clusters="auto" selects the number of clusters',
+    "weights": "fit accepts sample_weight",
+    "constraints": "fit accepts constraints",
+    "labels": "fit accepts labels of some objects, y",
     "missing": "the parameter missing keeps incomplete rows",
-    "dissimilarities": 'metric="precomputed" takes dissimilarities',
-    "mixed": 'metric="gower" takes tables of numbers and categories',
+    "dissimilarities": 'metric="precomputed" accepts dissimilarities',
+    "mixed": 'metric="gower" accepts tables of numbers and categories',
     "categories": "X is a table of categories",
     "images": "X is an image",
     "views": "X may be several tables or matrices of the same objects",
-    "blocks": "X may come in blocks",
-    "device": "the parameter device chooses where the fit runs",
+    "blocks": "X may be read in blocks",
+    "device": "the parameter device selects the CPU or a GPU",
 }
 
 
@@ -38,16 +38,16 @@ class Parameter:
     name : str
     default : object
     type : str
-        What it may be besides one of the words, such as ``float > 0``; empty if it must be one of them.
+        Type of the value, such as ``float > 0``; empty if the value must be one of ``words``.
     words : tuple of str
-        The words it may be, such as ``("auto",)``.
+        Texts that are valid values, such as ``("auto",)``.
     help : str
-        What it means, in a sentence or two; the docstring of the class says more.
+        Short description; the docstring of the class has more.
 
     Examples
     --------
     >>> from dempster.apps.recipe import method_parameters
-    >>> metric = next(one for one in method_parameters("ecm") if one.name == "metric")
+    >>> metric = {parameter.name: parameter for parameter in method_parameters("ecm")}["metric"]
     >>> metric.default, metric.choices
     ('euclidean', ('euclidean', 'adaptive'))
     """
@@ -60,7 +60,7 @@ class Parameter:
 
     @property
     def kind(self) -> str:
-        """What it may be, such as ``float > 0 or "auto"``."""
+        """Type and words, such as ``float > 0 or "auto"``."""
         quoted = ", ".join(f'"{word}"' for word in self.words)
         quoted = f"{{{quoted}}}" if len(self.words) > 1 or not self.type else quoted
         if not self.words or not self.type:
@@ -69,38 +69,25 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words it may be; empty where it may be something else too."""
+        """All valid values if these are words only, otherwise empty."""
         return () if self.type else self.words
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false."""
+        """Whether the value is True or False."""
         return self.type == "bool" and not self.words
 
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """A method as the applications offer it.
+    """A clustering or classification method."""
 
-    Attributes
-    ----------
-    name : str
-        As it is typed: ``ecm``.
-    package : {"cluster", "classify"}
-    class_name : str
-    summary : str
-    capabilities : tuple of str
-        Keys of `CAPABILITIES`.
-    parameters : tuple of Parameter
-        In the order of the constructor.
-    """
-
-    name: str
-    package: str
+    name: str  # as typed in the program: "ecm"
+    package: str  # "cluster" or "classify"
     class_name: str
     summary: str
-    capabilities: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    capabilities: tuple[str, ...]  # keys of CAPABILITIES
+    parameters: tuple[Parameter, ...]  # in the order of the constructor
 
     def load(self) -> Any:
         """Import the class."""
@@ -108,11 +95,11 @@ class MethodInfo:
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of this name, or None."""
-        return next((one for one in self.parameters if one.name == name), None)
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
 def method_names(package: str = "cluster") -> list[str]:
-    """Names of the methods of ``dempster.cluster`` (or "classify") as they are typed: ``ecm`` for the class `ECM`.
+    """Return the names of the methods of a package, such as ``ecm`` for the class `ECM`.
 
     Parameters
     ----------
@@ -128,7 +115,7 @@ def method_names(package: str = "cluster") -> list[str]:
 
 
 def method_summary(name: str, package: str = "cluster") -> str:
-    """What a method does, in a sentence.
+    """Return a one-sentence description of a method.
 
     Parameters
     ----------
@@ -146,7 +133,7 @@ def method_summary(name: str, package: str = "cluster") -> str:
 
 
 def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, ...]:
-    """The parameters of a method, in the order of its constructor.
+    """Return the parameters of a method, in the order of its constructor.
 
     Parameters
     ----------
@@ -167,25 +154,25 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
 
 
 def find_method(name: str, package: str = "cluster") -> MethodInfo:
-    """Return what is declared of a method."""
-    known = _methods(package)
-    if not isinstance(name, str) or name not in known:
-        raise InvalidParameterError("name", f"one of {', '.join(map(repr, known))}", name)
-    return known[name]
+    """Return the entry of a method."""
+    methods = _methods(package)
+    if not isinstance(name, str) or name not in methods:
+        raise InvalidParameterError("name", f"one of {', '.join(map(repr, methods))}", name)
+    return methods[name]
 
 
 def methods_that(capability: str) -> list[str]:
-    """Names of the clustering methods with a capability."""
-    return [one.name for one in _CLUSTER if capability in one.capabilities]
+    """Return the names of the clustering methods that have a capability."""
+    return [method.name for method in _CLUSTER if capability in method.capabilities]
 
 
 def methods_with(parameter: str, package: str = "cluster") -> list[str]:
-    """Names of the methods that have a parameter."""
-    return [one.name for one in _methods(package).values() if one.parameter(parameter)]
+    """Return the names of the methods that have a parameter."""
+    return [method.name for method in _methods(package).values() if method.parameter(parameter)]
 
 
 def parse_value(text: str) -> Any:
-    """Convert the text of a parameter: ``5``, ``0.5``, ``true``, ``none``, ``[10, 10]``, or any other text as it is."""
+    """Parse a value: ``5``, ``0.5``, ``true``, ``none``, ``[10, 10]``; return any other text unchanged."""
     for convert in (int, float):
         try:
             return convert(text)
@@ -210,41 +197,41 @@ def _methods(package: str) -> dict[str, MethodInfo]:
 
 # ---- the table ------------------------------------------------------------------------------------------------------
 
-# type, words and meaning of parameters that several methods share
+# Type, words and help of parameters that several methods share.
 # fmt: off
 _SHARED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "alpha": ("float >= 0", (), "Penalty of large sets: larger values give smaller sets."),
     "beta": ("float > 1", ("auto",),
-        'Fuzziness: towards 1 the masses become certain. "auto" depends on the number of attributes.'),
-    "checkpoint": ("path", (), "For X in blocks: a file from which a fit that was killed goes on, to the same result."),
-    "cv": ("int", (), "Parts of the cross-validation."),
+        'Fuzziness; masses become crisp near 1. "auto" depends on the number of attributes.'),
+    "checkpoint": ("path", (), "For X in blocks: file from which an interrupted fit is resumed, with the same result."),
+    "cv": ("int", (), "Number of folds of the cross-validation."),
     "delta": ("float > 0", ("auto",),
-        'Distance to the empty set: smaller values give more outliers. "auto" finds it from the data.'),
-    "device": ("str", (), 'Where sums over all objects are taken; "cuda" is a GPU.'),
+        'Distance to the empty set: smaller values give more outliers. "auto" estimates it.'),
+    "device": ("str", (), 'Device that computes sums over all objects; "cuda" is a GPU.'),
     "focal_sets": ("FocalSets", ("auto", "simple", "pairs", "full", "selected"),
-        "Which sets of clusters may carry mass."),
+        "Sets of clusters that may have mass."),
     "init": ("BeliefPeaks, array of centers or CredalPartition", ("k-means++", "random", "belief-peaks"),
-        "How to start; a start without chance is used once."),
-    "max_iter": ("int", (), "Most iterations."),
+        "Initialization; one without random numbers is run once."),
+    "max_iter": ("int", (), "Maximum number of iterations."),
     "metric": ("a metric of scikit-learn or a function of two rows", ("euclidean", "gower", "precomputed"),
-        '"gower" compares numbers, categories and missing cells; "precomputed": X holds dissimilarities.'),
-    "missing": ("", ("refuse", "partial"), '"partial" compares objects by the attributes that are there.'),
+        '"gower" accepts numbers, categories and missing values; "precomputed": X contains dissimilarities.'),
+    "missing": ("", ("refuse", "partial"), '"partial" compares objects by the attributes that are present.'),
     "mixing": ("float in [0, 1] or None", (),
-        "Share of the mass of the whole frame in the outputs: 1 compares plausibilities with the labels, 0 beliefs."),
-    "n_candidates": ("int or None", ("auto",), "How many objects may represent a cluster; None: all."),
-    "n_clusters": ("int", ("auto",), '"auto" chooses the number for which most speaks.'),
-    "n_init": ("int", (), "Starts; the best objective is kept."),
-    "n_jobs": ("int or None", (), "Threads; -1 uses all processors."),
+        "Share of the mass of the whole frame in the outputs: 1 gives plausibilities, 0 gives beliefs."),
+    "n_candidates": ("int or None", ("auto",), "Number of objects that may represent a cluster; None: all."),
+    "n_clusters": ("int", ("auto",), 'Number of clusters; "auto" selects it by several criteria.'),
+    "n_init": ("int", (), "Number of starts; the result with the best objective is kept."),
+    "n_jobs": ("int or None", (), "Number of threads; -1 uses all processors."),
     "n_neighbor_clusters": ("int", (),
-        'For focal_sets="selected": pairs of clusters, each among this many nearest ones of the other.'),
-    "n_prototypes": ("int", ("auto",), 'Prototypes in all; "auto": five for each class.'),
-    "optimize_prototypes": ("bool", (), "Whether the prototypes move, or stay where k-means put them."),
-    "random_state": ("int or None", (), "The same seed gives the same result, bit for bit."),
+        'For focal_sets="selected": number of nearest clusters with which a cluster forms pairs.'),
+    "n_prototypes": ("int", ("auto",), 'Total number of prototypes; "auto": five for each class.'),
+    "optimize_prototypes": ("bool", (), "Optimize the prototypes, or keep those of k-means."),
+    "random_state": ("int or None", (), "Seed; the same seed gives exactly the same result."),
     "regularization": ("float >= 0, sequence of float", ("cv",),
-        'Strength of the regularization; a sequence or "cv": chosen by cross-validation.'),
+        'Strength of the regularization; a sequence or "cv": selected by cross-validation.'),
     "symmetrize": ("bool", (),
-        "Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it."),
-    "tol": ("float", (), "Relative change of the objective that ends the iterations."),
+        "Replace an asymmetric matrix by the mean of itself and its transpose, instead of raising an error."),
+    "tol": ("float", (), "Relative change of the objective at which the iterations stop."),
     "verbose": ("int", (), "1 shows a progress bar."),
     "xi": ("float >= 0", (), "Weight of the constraints."),
 }
@@ -256,19 +243,19 @@ def _shared(**defaults: Any) -> list[Parameter]:
 
 
 def _fuzziness(default: float) -> Parameter:
-    return Parameter("beta", default, "float > 1", (), "Fuzziness: towards 1 the masses become certain.")
+    return Parameter("beta", default, "float > 1", (), "Fuzziness; masses become crisp near 1.")
 
 
 _ADAPTIVE_METRIC = Parameter(
-    "metric", "euclidean", "", ("euclidean", "adaptive"), '"adaptive": clusters may be elongated, each in its own way.'
+    "metric", "euclidean", "", ("euclidean", "adaptive"), '"adaptive" learns a metric for each cluster.'
 )
-_INIT_MEDOIDS = Parameter(
-    "init",
-    "medoids",
-    "BeliefPeaks, array of positions or CredalPartition",
-    ("medoids", "random", "belief-peaks"),
-    _SHARED["init"][2],
-)
+
+
+def _init(default: str, type: str, *others: str) -> Parameter:
+    return Parameter("init", default, type, (default, *others), _SHARED["init"][2])
+
+
+_INIT_MEDOIDS = _init("medoids", "BeliefPeaks, array of positions or CredalPartition", "random", "belief-peaks")
 
 
 def _clusterer(
@@ -284,32 +271,32 @@ def _classifier(name: str, class_name: str, summary: str, *parameters: Parameter
 # fmt: off
 _CLUSTER = (
     _clusterer("bootclus", "BootClus",
-        "Calibrated evidential clustering: how sure a Gaussian mixture is that two objects belong together.",
+        "Calibrated evidential clustering: bootstrap confidence intervals of a Gaussian mixture.",
         ("auto", "blocks"),
-        Parameter("n_clusters", 2, "int or None", ("auto",), '"auto" chooses the number for which most speaks.'),
+        Parameter("n_clusters", 2, "int or None", ("auto",), _SHARED["n_clusters"][2]),
         *_shared(focal_sets="auto"),
         Parameter("mixture", None, "None, a name such as VEV, or ParsimoniousGaussianMixture", (),
-            "Covariance model; None chooses among all fourteen by BIC."),
-        Parameter("confidence", 0.9, "float in (0, 1)", (), "Level of the intervals."),
-        Parameter("n_bootstraps", 500, "int", (), "Samples drawn with replacement."),
+            "Covariance model; None selects one of fourteen by BIC."),
+        Parameter("confidence", 0.9, "float in (0, 1)", (), "Confidence level of the intervals."),
+        Parameter("n_bootstraps", 500, "int", (), "Number of bootstrap samples."),
         Parameter("n_partners", "auto", "int", ("all", "auto"),
-            'Reference objects with which each object is compared, or "all"; "auto": all up to 2,000 objects.'),
+            'Number of objects with which each object is compared, or "all"; "auto": all up to 2,000 objects.'),
         *_shared(max_iter=1000),
-        Parameter("tol", 1e-06, "float", (), "Smoothed relative change of the objective that ends the sweeps."),
+        Parameter("tol", 1e-06, "float", (), "Smoothed relative change of the objective at which the sweeps stop."),
         *_shared(n_neighbor_clusters=2),
-        Parameter("warm_start", False, "bool", (), "Fit again to the same data with the mixtures of the call before."),
+        Parameter("warm_start", False, "bool", (), "Reuse the mixtures of the previous fit to the same data."),
         *_shared(random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("bpec", "BPEC",
-        "Belief-peak evidential clustering: BeliefPeaks finds the centers, and they stay where they are.",
+        "Belief-peak evidential clustering: ECM with the fixed centers of BeliefPeaks.",
         ("auto", "missing", "blocks"),
-        Parameter("n_clusters", None, "int or None", ("auto",), '"auto" or None: as many as there are peaks.'),
+        Parameter("n_clusters", None, "int or None", ("auto",), 'Number of clusters; None: number of peaks.'),
         *_shared(focal_sets="auto"),
         _ADAPTIVE_METRIC,
         *_shared(alpha=1.0, beta="auto", delta="auto", missing="refuse"),
         Parameter("init", "belief-peaks", "BeliefPeaks or array of centers", ("belief-peaks",),
-            "The centers: found by BeliefPeaks with default parameters or with its own, or given."),
-        Parameter("max_iter", 500, "int", (), "For the adaptive metric."),
+            "Centers: from BeliefPeaks with default or given parameters, or an array."),
+        Parameter("max_iter", 500, "int", (), "Maximum number of iterations with the adaptive metric."),
         *_shared(tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("catecm", "CatECM", "Categorical evidential c-means: ECM for tables of categories.",
@@ -319,19 +306,18 @@ _CLUSTER = (
         _fuzziness(1.2),
         *_shared(delta="auto"),
         Parameter("missing", "error", "", ("error", "category"),
-            "Whether missing cells are refused, or are a category of their own."),
+            "Missing values: raise an error, or treat them as a category."),
         Parameter("handle_unknown", "error", "", ("error", "ignore"),
-            "Whether categories of new objects that fit has not seen are refused, or differ from all prototypes."),
-        Parameter("init", "k-modes++", "table of n_clusters rows or CredalPartition", ("k-modes++", "random"),
-            "How to start; a start without chance is used once."),
+            "Unknown categories of new objects: raise an error, or differ from all prototypes."),
+        _init("k-modes++", "table of n_clusters rows or CredalPartition", "random"),
         *_shared(n_init=10, max_iter=500, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("ccm", "CCM",
-        "Credal c-means: an object belongs to a set of clusters when it is near all their prototypes.",
+        "Credal c-means: an object belongs to a set of clusters if it is close to all their prototypes.",
         ("auto", "weights", "missing", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("gamma", 1.0, "float >= 0", (),
-            "Weight of the distance to the barycentre beside those to the prototypes."),
+            "Weight of the distance to the barycenter, relative to the distances to the prototypes."),
         *_shared(beta="auto", delta="auto", missing="refuse", init="k-means++", n_init=10, max_iter=500, tol=1e-06),
         *_shared(n_neighbor_clusters=1, checkpoint=None, device="cpu", random_state=None, n_jobs=-1, verbose=0),
     ),
@@ -341,14 +327,14 @@ _CLUSTER = (
         _ADAPTIVE_METRIC,
         Parameter("xi", 0.5, "float in [0, 1)", (), "Weight of the constraints."),
         Parameter("convention", "scaled", "", ("scaled", "program", "paper"),
-            'How constraints are weighed: "scaled" does not depend on the units of X, the others are as published.'),
+            'Weighting of constraints: "scaled" does not depend on the units of X, the others are as published.'),
         Parameter("empty_penalty", 0.0, "float >= 0", (),
             "Cost of a unit of mass on the empty set for each linked object, added to the objective."),
         *_shared(alpha=1.0, delta="auto", missing="refuse", init="k-means++", n_init=10, max_iter=500, tol=1e-06),
         *_shared(n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("ecm", "ECM",
-        "Evidential c-means: every set of clusters has a prototype, the barycenter of those of its clusters.",
+        "Evidential c-means: the prototype of a set of clusters is the barycenter of its clusters.",
         ("auto", "weights", "missing", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
         _ADAPTIVE_METRIC,
@@ -361,48 +347,48 @@ _CLUSTER = (
         ("auto", "weights", "missing", "dissimilarities", "mixed"),
         *_shared(n_clusters=2, focal_sets="auto", metric="euclidean", symmetrize=False),
         Parameter("power", 1.0, "float in (0, 50]", (),
-            "Dissimilarities are raised to this power first; 2 for costs like those of ECM."),
+            "Power of the dissimilarities; 2 gives costs like those of ECM."),
         *_shared(alpha=2.0),
         _fuzziness(2.0),
         *_shared(delta="auto"),
-        Parameter("gamma", 1.0, "float >= 0", (), "Weight of the medoids of the clusters beside that of the set."),
+        Parameter("gamma", 1.0, "float >= 0", (), "Weight of the medoids of clusters, relative to that of the set."),
         Parameter("eta", 1.0, "float >= 0", (),
-            "For the medoids of sets: how much being near counts beside being at the same dissimilarity."),
+            "For medoids of sets: weight of small dissimilarities, relative to equal ones."),
         *_shared(n_candidates="auto", missing="refuse"),
         _INIT_MEDOIDS,
         *_shared(n_init=10, max_iter=50),
         Parameter("tol", 1e-06, "float", (),
-            "Starts whose objectives differ by less, relatively, are tied: the first wins."),
+            "Relative difference of objectives below which the first of two starts is kept."),
         *_shared(n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("egmm", "EGMM",
-        "Evidential Gaussian mixture: a component for every set of clusters, at the barycenter of their means.",
+        "Evidential Gaussian mixture: each set of clusters has a component at the barycenter of its means.",
         ("auto", "weights", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("reg_covar", 1e-06, "float >= 0", (),
-            "Times the mean variance of the attributes, added to the diagonal of the covariance matrix."),
+            "Factor of the mean variance that is added to the diagonal of the covariance matrix."),
         *_shared(init="k-means++"),
-        Parameter("n_init", 10, "int", (), "Starts; the largest likelihood is kept."),
+        Parameter("n_init", 10, "int", (), "Number of starts; the result with the largest likelihood is kept."),
         *_shared(max_iter=500),
-        Parameter("tol", 1e-07, "float", (), "Relative change of the likelihood that ends the iterations."),
+        Parameter("tol", 1e-07, "float", (), "Relative change of the likelihood at which the iterations stop."),
         *_shared(n_neighbor_clusters=1, checkpoint=None, device="cpu", random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("eknnclus", "EKNNClus",
-        "Clustering by the evidential k-nearest-neighbor rule, which finds the number of clusters.",
+        "Clustering by the evidential k-nearest-neighbor rule, which selects the number of clusters.",
         ("dissimilarities", "mixed", "blocks"),
         *_shared(metric="euclidean", symmetrize=False),
         Parameter("n_neighbors", "auto", "int", ("auto",),
-            '"auto": 2.5 times the square root of the number of objects, at most 400.'),
+            'Number of neighbors; "auto": 2.5 times the square root of the number of objects, at most 400.'),
         Parameter("q", 0.9, "float in (0, 1]", (),
-            "Quantile of the dissimilarities to neighbors that sets the scale; larger values give fewer clusters."),
+            "Quantile of the dissimilarities to neighbors used as scale; larger values give fewer clusters."),
         Parameter("power", 2.0, "float > 0", (), "Power of the dissimilarities: 1 or 2 in the papers."),
         Parameter("graph", "union", "", ("union", "mean", "directed"),
-            'Whose evidence counts: "union" of neighbors either way, "mean" half if one way, "directed" of its own.'),
+            'Neighbor graph: "union" of both directions, "mean" of both, or "directed".'),
         Parameter("neighbors", "auto", "", ("auto", "exact", "approximate"),
-            '"approximate": nearest-neighbor descent (needs dempster[neighbors]).'),
+            'Neighbor search; "approximate": nearest-neighbor descent (needs dempster[neighbors]).'),
         Parameter("init", "auto", "int, array of labels or CredalPartition", ("auto", "distinct", "sample"),
-            '"distinct": a cluster for each object. An integer: so many clusters at random.'),
-        Parameter("n_init", 10, "int", (), "Searches with other random labels and orders of visits."),
+            'Initial labels; "distinct": one cluster for each object; an integer: number of random clusters.'),
+        Parameter("n_init", 10, "int", (), "Number of searches with different random labels and orders."),
         *_shared(max_iter=100, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("evclus", "EVCLUS",
@@ -410,113 +396,113 @@ _CLUSTER = (
         ("auto", "weights", "constraints", "missing", "dissimilarities", "mixed", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto", metric="euclidean", symmetrize=False),
         Parameter("d0", "auto", "float > 0", ("auto",),
-            "Dissimilarity at which two objects are almost surely in different clusters."),
+            "Dissimilarity above which two objects are almost surely in different clusters."),
         Parameter("d0_quantile", None, "float in (0, 1] or None", (),
-            "Quantile of the dissimilarities to take instead of d0."),
+            "Quantile of the dissimilarities to use as d0."),
         *_shared(xi=0.5),
         Parameter("convention", "program", "", ("program", "paper"),
-            "Weight of the constraints as in the published program or, a quarter of it, as in the paper."),
+            "Weight of the constraints as in the published program, or a quarter of it as in the paper."),
         Parameter("sampling", "auto", "", ("auto", "all", "random", "landmarks"),
-            '"auto": all pairs up to 1,000 objects, landmarks beyond.'),
-        Parameter("n_partners", 100, "int", (), 'Random partners of each object for sampling="random".'),
-        Parameter("n_landmarks", "auto", "int", ("auto",), '"auto": 600, or 30 per cluster if that is more.'),
+            'Pairs to compare; "auto": all pairs up to 1,000 objects, landmarks for more.'),
+        Parameter("n_partners", 100, "int", (), 'Number of random partners of each object for sampling="random".'),
+        Parameter("n_landmarks", "auto", "int", ("auto",),
+            'Number of landmarks; "auto": 600, or 30 per cluster if that is more.'),
         *_shared(missing="refuse"),
-        Parameter("init", "medoids", "BeliefPeaks, CredalPartition or array of masses",
-            ("medoids", "random", "belief-peaks"), "How to start; a start without chance is used once."),
+        _init("medoids", "BeliefPeaks, CredalPartition or array of masses", "random", "belief-peaks"),
         *_shared(n_init=5, max_iter=1000),
-        Parameter("tol", 1e-07, "float", (), "Smoothed relative change of the objective that ends the descent."),
+        Parameter("tol", 1e-07, "float", (), "Smoothed relative change of the objective at which the descent stops."),
         *_shared(n_neighbor_clusters=1),
-        Parameter("device", "cpu", "str", (), 'Where objects are compared with landmarks; "cuda" is a GPU.'),
+        Parameter("device", "cpu", "str", (), 'Device that compares objects with landmarks; "cuda" is a GPU.'),
         *_shared(random_state=None, n_jobs=-1, verbose=0),
     ),
-    _clusterer("mecm", "MECM", "Median evidential c-means: prototypes are objects, and any dissimilarities d will do.",
+    _clusterer("mecm", "MECM",
+        "Median evidential c-means: prototypes are objects, and dissimilarities may be arbitrary.",
         ("auto", "weights", "missing", "dissimilarities", "mixed"),
         *_shared(n_clusters=2, focal_sets="auto", metric="euclidean", symmetrize=False, alpha=1.0),
         _fuzziness(2.0),
         *_shared(delta="auto"),
         Parameter("gamma", 0.5, "float >= 0", (), "Weight of the mean over the medoids of a set."),
-        Parameter("eta", 1.0, "float > 0", (), "Larger values make sets cheaper for objects that are not halfway."),
+        Parameter("eta", 1.0, "float > 0", (),
+            "Larger values reduce the cost of sets for objects with unequal dissimilarities."),
         *_shared(n_candidates="auto", missing="refuse"),
         _INIT_MEDOIDS,
         *_shared(n_init=10, max_iter=100, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("nnevclus", "NNEVCLUS",
-        "Neural-network evidential clustering: EVCLUS whose masses are the outputs of a network.",
+        "Neural-network evidential clustering: a neural network computes the masses of EVCLUS.",
         ("auto", "labels", "constraints", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("metric", "euclidean", "a metric of scikit-learn, a function or a transformer", ("euclidean",),
-            "Dissimilarities of the rows of X; a transformer is fitted to the constraints or labels."),
+            "Metric of the rows of X; a transformer is fitted to the constraints or labels."),
         Parameter("d0", None, "float > 0 or None", (),
-            "Dissimilarity at which two objects are almost surely in different clusters."),
+            "Dissimilarity above which two objects are almost surely in different clusters."),
         Parameter("d0_quantile", "auto", "float in (0, 1]", ("auto",),
-            "If d0 is not given: quantile of the dissimilarities."),
+            "Quantile of the dissimilarities to use as d0 if d0 is None."),
         *_shared(xi=0.5),
         Parameter("nu", 0.5, "float in [0, 1]", (), "Weight of the labels."),
         Parameter("regularization", 0.0, "float >= 0", (), "Weight of the squared network weights."),
         Parameter("convention", "program", "", ("program", "paper"),
-            "What xi and the outlier detector mean, in the published program or in the paper."),
+            "Meaning of xi and the outlier detector: as in the published program or in the paper."),
         Parameter("network", "auto", "int, sequence of int or torch.nn.Module", ("auto",),
-            'Sizes of rectified linear hidden layers; "auto": one of 3 units for each focal set (at least 20).'),
+            'Sizes of hidden layers (ReLU); "auto": one layer of 3 units for each focal set (at least 20).'),
         Parameter("outlier_detector", None, "None or an object with decision_function", ("one-class-svm",),
-            "Gives mass to the empty set for objects outside the region of the data."),
+            "Detector that gives mass on the empty set to objects far from the data."),
         Parameter("n_partners", None, "int or None", (),
-            "Random partners of each object for training on whole batches; all pairs by default."),
-        Parameter("training", None, "Training or None", (), "How the network is trained."),
+            "Number of random partners of each object for full-batch training; None: all pairs."),
+        Parameter("training", None, "Training or None", (), "Settings of the training."),
         Parameter("init", "evclus", "BeliefPeaks or CredalPartition", ("evclus", "belief-peaks", "random"),
-            "The network first learns the masses of EVCLUS, the labels of belief peaks, or a given partition."),
-        Parameter("n_init", 1, "int", (), "Trainings from different weights; the smallest loss is kept."),
+            "Initial target of the network: masses of EVCLUS, labels of belief peaks, or a given partition."),
+        Parameter("n_init", 1, "int", (), "Number of trainings; the result with the smallest loss is kept."),
         Parameter("max_iter", 1000, "int", (),
-            "Iterations of the whole-batch solvers; a tenth of it, epochs of mini-batches."),
-        Parameter("tol", 0.0001, "float", (), "Relative gain of the loss that ends the whole-batch solvers."),
+            "Maximum number of iterations of full-batch solvers; a tenth of it is the number of epochs."),
+        Parameter("tol", 0.0001, "float", (), "Relative decrease of the loss at which full-batch solvers stop."),
         *_shared(n_neighbor_clusters=1),
         Parameter("checkpoint", None, "path", (),
-            "A file from which a fit that was killed goes on, to the same result."),
-        Parameter("device", "cpu", "str", (), 'Where the network lives; "cuda" is a GPU.'),
+            "File from which an interrupted fit is resumed, with the same result."),
+        Parameter("device", "cpu", "str", (), 'Device of the network; "cuda" is a GPU.'),
         *_shared(random_state=None, n_jobs=-1, verbose=0),
     ),
-    _clusterer("recm", "RECM", "Relational evidential c-means: ECM for objects known by their dissimilarities only.",
+    _clusterer("recm", "RECM", "Relational evidential c-means: ECM for dissimilarity data.",
         ("auto", "weights", "missing", "dissimilarities", "mixed"),
         *_shared(n_clusters=2, focal_sets="auto", metric="euclidean", symmetrize=False),
-        Parameter("square", "auto", "bool", ("auto",), "Whether to square the dissimilarities first."),
+        Parameter("square", "auto", "bool", ("auto",), "Whether to square the dissimilarities."),
         *_shared(alpha=1.0),
         _fuzziness(1.5),
         *_shared(delta="auto"),
         Parameter("correction", "auto", "", ("auto", "shift", "clip"),
-            "What to do if the dissimilarities are not Euclidean."),
+            "Correction of dissimilarities that are not Euclidean."),
         *_shared(missing="refuse"),
-        Parameter("init", "k-means++", "BeliefPeaks, array or CredalPartition", ("k-means++", "random", "belief-peaks"),
-            "How to start; a start without chance is used once."),
+        _init("k-means++", "BeliefPeaks, array or CredalPartition", "random", "belief-peaks"),
         *_shared(n_init=10, max_iter=500, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("secm", "SECM",
-        "Spatial evidential c-means: ECM for the pixels of an image, which heed their neighbors.",
+        "Spatial evidential c-means: ECM for images, with smoothing over neighboring pixels.",
         ("auto", "weights", "images"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("smoothing", 0.5, "float in [0, 1)", (),
-            "Share of the neighbors in the cost of a pixel. With 0 the method is ECM."),
+            "Weight of the neighbors in the cost of a pixel; 0 gives ECM."),
         Parameter("radius", 1, "int", (),
-            "Neighbors are the pixels up to so many steps away along every axis: 8 in an image for 1."),
+            "Radius of the neighborhood in pixels along every axis; 1 gives 8 neighbors in an image."),
         Parameter("weighting", "uniform", "", ("uniform", "distance"),
-            '"distance": the weight of a neighbor decays exponentially with its distance.'),
+            'Weights of neighbors; "distance": exponential decay with the distance.'),
         Parameter("spacing", None, "sequence of floats or None", (),
-            'Distance of neighboring pixels along each axis, for weighting="distance" (voxels need not be cubes).'),
+            'Distance of neighboring pixels along each axis, for weighting="distance".'),
         Parameter("channel_axis", -1, "int or None", (),
-            "Axis of the channels. None: all axes are axes of the image, which has one channel."),
+            "Axis of the channels; None for an image without channels."),
         *_shared(alpha=1.0, beta="auto", delta="auto"),
-        Parameter("init", "k-means++", "array of centers or CredalPartition", ("k-means++", "random"),
-            "How to start; a start without chance is used once."),
+        _init("k-means++", "array of centers or CredalPartition", "random"),
         *_shared(n_init=10, max_iter=500, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("wecmdd", "WECMdd",
-        "Evidential c-medoids with weighted medoids (wECMdd): every object represents every cluster, more or less.",
+        "Evidential c-medoids with weighted medoids (wECMdd): every object represents every cluster with a weight.",
         ("auto", "weights", "missing", "dissimilarities", "mixed"),
         *_shared(n_clusters=2, focal_sets="auto", metric="euclidean", symmetrize=False),
-        Parameter("power", 2.0, "float in (0, 50]", (), "Dissimilarities are raised to this power first."),
+        Parameter("power", 2.0, "float in (0, 50]", (), "Power of the dissimilarities."),
         *_shared(alpha=2.0),
         _fuzziness(2.0),
         *_shared(delta="auto"),
         Parameter("psi", 1.2, "float in (1, 50]", (),
-            "Larger values spread the weights of a cluster over more objects, values near 1 give one medoid."),
+            "Larger values distribute the weights of a cluster over more objects; values near 1 give one medoid."),
         Parameter("concentration", 5.0, "float > 0", (),
             "Larger values concentrate the weights of a set on the objects that its clusters share."),
         *_shared(n_candidates="auto", missing="refuse"),
@@ -524,69 +510,68 @@ _CLUSTER = (
         *_shared(n_init=10, max_iter=200, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
     _clusterer("wmvec", "WMVEC",
-        "Weighted multi-view evidential clustering: ECM for objects that several tables, or matrices, describe.",
+        "Weighted multi-view evidential clustering: ECM for several tables or matrices of the same objects.",
         ("auto", "weights", "dissimilarities", "views"),
         *_shared(n_clusters=2, focal_sets="auto"),
         Parameter("metric", "euclidean", "", ("euclidean", "precomputed"),
-            '"precomputed": every view is a square matrix of dissimilarities.'),
+            '"precomputed": each view is a square matrix of dissimilarities.'),
         *_shared(symmetrize=False),
         Parameter("views", None, "None or array-like of shape (n_features,)", ("attributes",),
-            'How the columns of one table make views: an array names the view of each, "attributes": each is one.'),
+            'Views of the columns of one table: an array of one view per column; "attributes": each column is one.'),
         Parameter("view_weights", "auto", "array-like of shape (n_views,)", ("auto", "equal"),
-            '"auto": learned. Given weights stay; they are divided by their sum.'),
+            'Weights of the views; "auto" learns them. Given weights are divided by their sum.'),
         Parameter("evenness", 0.4, "float from 0.01 to 1000", (),
-            "Larger values draw the weights together, smaller ones give all weight to one view."),
+            "Larger values make the weights more equal; small values give all weight to one view."),
         *_shared(alpha=1.0, beta="auto", delta="auto"),
-        Parameter("init", "k-means++", "BeliefPeaks, prototypes, positions or CredalPartition",
-            ("k-means++", "random", "belief-peaks"), "How to start; a start without chance is used once."),
+        _init("k-means++", "BeliefPeaks, prototypes, positions or CredalPartition", "random", "belief-peaks"),
         *_shared(n_init=10, max_iter=500, tol=1e-06, n_neighbor_clusters=1, random_state=None, n_jobs=-1, verbose=0),
     ),
 )
 _CLASSIFY = (
     _classifier("eknn", "EKNNClassifier",
-        "Evidential K nearest neighbor rule: each neighbor is a piece of evidence that fades with distance.",
+        "Evidential K nearest neighbor rule: each neighbor is a piece of evidence that decreases with distance.",
         Parameter("n_neighbors", 5, "int or sequence of int", ("auto",),
-            '"auto" or a sequence: the number with the smallest leave-one-out error.'),
+            'Number of neighbors; "auto" or a sequence: selected by the leave-one-out error.'),
         Parameter("metric", "euclidean", "a metric of scikit-learn or a function of two rows",
-            ("euclidean", "precomputed"), '"precomputed": X holds distances to the training objects.'),
+            ("euclidean", "precomputed"), '"precomputed": X contains distances to the training objects.'),
         Parameter("metric_params", None, "dict or None", (), "Parameters of the metric."),
-        Parameter("reliability", 0.95, "float in (0, 1)", (), "Mass that a neighbor at distance 0 gives to its class."),
+        Parameter("reliability", 0.95, "float in (0, 1)", (), "Mass on the class of a neighbor at distance 0."),
         Parameter("gamma", None, "float, array of shape (n_classes,) or None", (),
-            "Scales, if they are not to be learned."),
+            "Scales; None: learned."),
         *_shared(mixing=None),
-        Parameter("optimize", True, "bool", (), "Whether to learn gamma or to stay with the first ones."),
+        Parameter("optimize", True, "bool", (), "Whether to learn gamma or to keep the initial scales."),
         Parameter("solver", "lbfgs", "", ("lbfgs", "adaptive-steps"),
-            '"adaptive-steps": the method of the paper, slower.'),
+            '"adaptive-steps": the slower method of the paper.'),
         Parameter("algorithm", "auto", "", ("auto", "ball_tree", "kd_tree", "brute"),
-            "How neighbors are searched for."),
+            "Algorithm of the neighbor search."),
         Parameter("init", "mean-distance", "", ("mean-distance", "evclass"),
-            "First scales: by the mean distance within a class, or as in the R package evclass."),
+            "Initial scales: by the mean distance within a class, or as in the R package evclass."),
         *_shared(max_iter=300),
-        Parameter("tol", 1e-06, "float", (), "Gain in cost that ends the learning."),
+        Parameter("tol", 1e-06, "float", (), "Decrease of the cost at which the optimization stops."),
         *_shared(n_jobs=-1),
     ),
     _classifier("neural-network", "EvidentialNeuralNetworkClassifier",
-        "Evidential neural network: a few prototypes, each a piece of evidence that fades with distance.",
+        "Evidential neural network: each prototype is a piece of evidence that decreases with distance.",
         *_shared(n_prototypes="auto", regularization=0.0, mixing=1.0, optimize_prototypes=True, cv=5),
         Parameter("init", "auto", "", ("auto", "classes", "all"),
-            "First prototypes: k-means within each class, or of all objects."),
+            "Initial prototypes: k-means within each class, or on all objects."),
         *_shared(n_init=10, max_iter=1000),
-        Parameter("tol", 1e-06, "float", (), "Decrease of the cost that ends them."),
+        Parameter("tol", 1e-06, "float", (), "Decrease of the cost at which the optimization stops."),
         *_shared(random_state=None, n_jobs=-1),
     ),
     _classifier("rbf", "EvidentialRBFClassifier",
-        "Radial basis function network with a softmax output, read as weights of evidence.",
+        "Radial basis function network whose softmax outputs are interpreted as weights of evidence.",
         *_shared(n_prototypes="auto"),
         Parameter("focal_sets", "auto", "", ("auto", "full", "simple"),
             'Sets of classes: all, or the single classes and the whole frame. "auto": "full" up to twelve classes.'),
         *_shared(regularization=0.001, optimize_prototypes=True, cv=5, n_init=5, max_iter=1000),
-        Parameter("tol", 1e-05, "float", (), "Gain that ends them."),
+        Parameter("tol", 1e-05, "float", (), "Decrease of the loss at which the optimization stops."),
         *_shared(random_state=None, n_jobs=-1),
     ),
 )
 # fmt: on
 
 _PACKAGES = {
-    "cluster": {one.name: one for one in _CLUSTER},
-    "classify": {one.name: one for one in _CLASSIFY},
+    "cluster": {method.name: method for method in _CLUSTER},
+    "classify": {method.name: method for method in _CLASSIFY},
 }

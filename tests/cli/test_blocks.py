@@ -36,23 +36,23 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("name", ["in", "one.parquet"])
-def test_a_folder_of_masses(folder, name):
+def test_folder_of_masses(folder, name):
     done = run(folder / name, "-o", folder / "out", "--exclude", "n", "-v")
     assert done.exit_code == 0, done.output
     assert "ECM, 3 clusters: 600 objects, 2 attributes (standardised)" in done.output
-    assert "left out what is not numeric: name" in done.output
-    assert "left out as constant: same" in done.output
+    assert "left out columns that are not numeric: name" in done.output
+    assert "left out constant columns: same" in done.output
     assert "a pass over X begins, for moments" in done.output
-    assert re.search(r"passes over 600 rows, [\d,]+ rows a second, [\d,]+ MB at most", done.output)
+    assert re.search(r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB", done.output)
     (path,) = (folder / "out").iterdir()
     found = read_partition(path)
     expected = ECM(3, random_state=0).fit(StandardScaler().fit_transform(NUMBERS)).credal_partition_
     np.testing.assert_allclose(found.masses, expected.masses, atol=1e-6)
 
 
-def test_a_model_of_blocks_is_kept_for_new_rows(folder):
-    kept = "--save-model", folder / "m.dempster", "--save-config", folder / "r.toml"
-    done = run(folder / "in", "-o", folder / "out", "--exclude", "n", *kept)
+def test_save_model_and_config(folder):
+    outputs = "--save-model", folder / "m.dempster", "--save-config", folder / "r.toml"
+    done = run(folder / "in", "-o", folder / "out", "--exclude", "n", *outputs)
     assert done.exit_code == 0, done.output
     model, written = load(folder / "m.dempster"), read_partition(next((folder / "out").iterdir()))
     np.testing.assert_array_equal(model.predict_mass(TABLE).masses, written.masses)
@@ -64,34 +64,30 @@ def test_a_model_of_blocks_is_kept_for_new_rows(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--plot", "a.png"], "--plot is not for tables that are read in blocks"),
+        (["--plot", "a.png"], "--plot cannot be used with a table that is read in blocks"),
         (["--save-model", "m.txt"], "--save-model: the extension must be .dempster"),
         (["--columns", "z"], "no column 'z'"),
-        (["--columns", "name"], "'name' is not a column of numbers"),
-        (["--columns", "same"], "all the columns are constant"),
+        (["--columns", "name"], "--columns: column 'name' is not numeric"),
+        (["--columns", "same"], "all columns are constant"),
         (["--columns", "a", "--exclude", "a"], "no numeric column"),
     ],
 )
-def test_what_is_refused_leaves_nothing(folder, arguments, words):
+def test_errors_leave_no_folder(folder, arguments, words):
     done = run(folder / "in", "-o", folder / "out", *arguments)
     assert isinstance(done.exception, UserError)
     assert words in str(done.exception)
     assert not (folder / "out").exists()
 
 
-def test_a_folder_that_is_not_empty(folder):
-    done = run(folder / "one.parquet", "-o", folder / "in")
-    assert "must be new or empty" in str(done.exception)
-
-
-def test_a_missing_value_names_its_block(folder):
+def test_folder_with_files_or_missing_values(folder):
+    assert "must be new or empty" in str(run(folder / "one.parquet", "-o", folder / "in").exception)
     TABLE.assign(a=np.nan).to_parquet(folder / "in" / "2.parquet")
     done = run(folder / "in", "-o", folder / "out", "--exclude", "n")
     assert "in column a" in str(done.exception)
     assert not list(folder.glob(".out*"))
 
 
-def test_workers_of_dask(folder, monkeypatch):
+def test_dask(folder, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(cluster_blocks, "DASK_TIMEOUT", 1)
     expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
@@ -103,7 +99,7 @@ def test_workers_of_dask(folder, monkeypatch):
     ]
     np.testing.assert_allclose(*tables, atol=1e-8)
     assert expected.exit_code == 0
-    nobody = run(folder / "in", "-o", folder / "nowhere", "--dask", "tcp://127.0.0.1:1")
-    assert "there is no cluster of Dask at tcp://127.0.0.1:1" in str(nobody.exception)
+    failed = run(folder / "in", "-o", folder / "nowhere", "--dask", "tcp://127.0.0.1:1")
+    assert "cannot connect to a Dask cluster at tcp://127.0.0.1:1" in str(failed.exception)
     one = run(folder / "one.parquet", "-o", folder / "a.csv", "--dask")
-    assert "--dask is for Parquet files that are read in blocks" in str(one.exception)
+    assert "--dask needs a Parquet FILE" in str(one.exception)

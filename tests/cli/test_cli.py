@@ -1,4 +1,4 @@
-"""The program: what a person sees, what it writes, and how it fails."""
+"""``dempster cluster`` and ``dempster demo``: output, files and errors."""
 
 import errno
 import json
@@ -26,7 +26,7 @@ EXECUTABLE = Path(sys.executable).parent / "dempster"
 
 
 def blobs(n=60, seed=0):
-    """Three groups in three attributes of different scales, an object between two of them and one far away."""
+    """Return three groups in columns of different scales, with an ambiguous object and an outlier."""
     rng = np.random.default_rng(seed)
     centers = np.array([[0, 0, 0], [8, 0, 0], [0, 8, 0]])
     X = centers[np.arange(n) % 3] + rng.normal(size=(n, 3))
@@ -46,13 +46,11 @@ def run(*arguments):
 
 
 def cluster(*arguments):
-    """A run of evidential c-means with few starts."""
     method = () if "--method" in arguments else ("--method", "ecm")
     return run("cluster", *arguments, *method, "--n-init", 2)
 
 
 def assert_one_line(result, code, *words):
-    """One line on stderr, nothing on stdout, the exit code, and no traceback."""
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     lines = result.stderr.splitlines()
@@ -63,7 +61,7 @@ def assert_one_line(result, code, *words):
         assert word in lines[0]
 
 
-def names_in(folder):
+def file_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -77,11 +75,11 @@ def test_version_and_help():
     assert "cluster" in text
     assert "demo" in text
     assert run().stdout == text
-    for command, told in COMMANDS.items():
+    for command, short_help in COMMANDS.items():
         result = run(command, "--help")
         assert result.exit_code == 0
         assert len(result.stdout.splitlines()) > 5
-        assert program.get_command(None, command).short_help == told
+        assert program.get_command(None, command).short_help == short_help
 
 
 def test_help_needs_no_heavy_imports():
@@ -95,13 +93,13 @@ def test_help_needs_no_heavy_imports():
         assert found.stdout.splitlines()[-1] == "[]", command
 
 
-def test_a_real_run_shows_progress_on_a_terminal(data):
+def test_progress_on_a_terminal(data):
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
-    command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--n-init", "300"]  # longer than people wait in silence
+    command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--n-init", "300"]  # long enough for progress to be shown
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True)
     os.close(terminal)
-    shown = _all_of(master)
+    shown = _read_terminal(master)
     assert "starts" in shown
     assert "objective" in shown
     lines = done.stdout.splitlines()
@@ -112,36 +110,34 @@ def test_a_real_run_shows_progress_on_a_terminal(data):
     assert lines[2].split() == ["certain", "possible", "typical", "object"]
     assert any(line.startswith("outliers") and "59" in line.split() for line in lines)
     assert lines[-1] == "wrote data.partition.csv"
-    assert names_in(data.parent) == ["data.csv", "data.partition.csv"]
+    assert file_names(data.parent) == ["data.csv", "data.partition.csv"]
     assert len(read_partition(data.parent / "data.partition.csv")) == 60
 
 
-def _all_of(master):
-    """What was shown on a terminal whose other end is closed."""
+def _read_terminal(master):
     chunks = []
     try:
         while chunk := os.read(master, 1 << 16):
             chunks.append(chunk)
-    except OSError:  # the way Linux says that nothing will follow
+    except OSError:  # raised by Linux at the end
         pass
     os.close(master)
     return b"".join(chunks).decode()
 
 
-def heed_interrupts():
-    """In the new process: the tests themselves may run where interrupts are ignored, which processes inherit."""
+def restore_interrupts():
+    # The tests may run where interrupts are ignored, and child processes inherit this.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_interrupt(tmp_path):
-    """Ctrl-C in the middle of the fit: one line, exit code 130, no file."""
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
     command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
     command += ["--labels", "labels.csv", "--save-model", "m.dempster", "--plot", "p.png", "--save-config", "r.toml"]
     (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_interrupts
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=restore_interrupts
     )
     try:
         first = process.stderr.readline()
@@ -153,7 +149,7 @@ def test_interrupt(tmp_path):
     assert rest == "dempster: interrupted\n"
     assert out == ""
     assert process.returncode == 130
-    assert names_in(tmp_path) == ["labels.csv", "large.npy"]
+    assert file_names(tmp_path) == ["labels.csv", "large.npy"]
 
 
 @pytest.mark.long
@@ -162,7 +158,7 @@ def test_demo_without_torch(tmp_path):
     code = "import sys; from dempster.apps.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stderr == ""
-    assert names_in(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
+    assert file_names(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
     table = pd.read_csv(tmp_path / "demo" / "example.csv")
     partition = read_partition(tmp_path / "demo" / "partition.csv")
     assert table.shape == (400, 2)
@@ -179,7 +175,7 @@ def test_demo_without_torch(tmp_path):
         assert len(content) > 10_000
 
 
-def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
+def test_commands_proposed_by_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", "--output", "deep/er").stdout
     proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  dempster ")]
@@ -193,7 +189,7 @@ def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def test_the_partition_is_that_of_the_estimator(data):
+def test_partition_equals_that_of_the_estimator(data):
     result = cluster(data, "-c", 3, "--seed", 5, "--no-scale", "-p", "delta=900", "--focal-sets", "full")
     assert result.exit_code == 0, result.output
     expected = ECM(3, delta=900, n_init=2, random_state=5, focal_sets="full").fit(blobs())
@@ -212,7 +208,7 @@ def test_columns_are_standardised(data):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"])
-def test_all_kinds_of_input_agree(tmp_path, suffix):
+def test_input_formats(tmp_path, suffix):
     table, path = blobs(), tmp_path / f"data.{suffix}"
     {
         "csv": lambda: table.to_csv(path, index=False),
@@ -226,12 +222,12 @@ def test_all_kinds_of_input_agree(tmp_path, suffix):
     assert cluster(path, "-c", 3).exit_code == 0
     scaled = (table.to_numpy() - table.to_numpy().mean(axis=0)) / table.to_numpy().std(axis=0)
     expected = ECM(3, n_init=2, random_state=0).fit(scaled).credal_partition_.masses
-    # means of columns may be summed in another order
+    # Means of columns may be summed in another order.
     np.testing.assert_allclose(read_partition(tmp_path / "data.partition.csv").masses, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "npz"])
-def test_all_kinds_of_output_agree(data, suffix):
+def test_output_formats(data, suffix):
     output = data.with_name(f"out.{suffix}")
     result = cluster(data, "-c", 3, "-o", output)
     assert result.stdout.endswith(f"wrote {output}\n")
@@ -250,7 +246,7 @@ def test_same_seed_same_file(data):
     assert contents[0] != contents[2]
 
 
-def test_the_index_is_kept(tmp_path):
+def test_index(tmp_path):
     table = blobs()
     table.insert(1, "name", [f"{i:03d}" for i in range(len(table))])
     table.to_csv(tmp_path / "data.csv", index=False)
@@ -262,7 +258,7 @@ def test_the_index_is_kept(tmp_path):
     assert index.name == "name"
 
 
-def test_a_first_column_without_heading_names_the_rows(tmp_path):
+def test_first_column_without_heading_is_the_index(tmp_path):
     blobs().set_axis([f"r{i}" for i in range(60)]).to_csv(tmp_path / "data.csv")
     result = cluster(tmp_path / "data.csv", "-c", 3)
     assert "names of the rows" in result.stderr
@@ -278,12 +274,12 @@ def test_columns_and_exclude(data):
     np.testing.assert_array_equal(read_partition(data.with_name("data.partition.csv")).masses, first.masses)
 
 
-def test_names_with_commas_are_quoted(tmp_path):
+def test_quoted_names(tmp_path):
     blobs().rename(columns={"depth": "depth, in m"}).to_csv(tmp_path / "data.csv", index=False)
     assert "2 attributes" in cluster(tmp_path / "data.csv", "-c", 2, "--exclude", '"depth, in m"').stdout
 
 
-def test_columns_that_are_left_out_are_named(tmp_path):
+def test_notes_on_ignored_columns(tmp_path):
     table = blobs().assign(species="rose", always=3.0, nothing=np.nan, flag=True)
     table["nearly"] = ["many", *map(str, range(1, 60))]
     table.to_csv(tmp_path / "data.csv", index=False)
@@ -293,7 +289,7 @@ def test_columns_that_are_left_out_are_named(tmp_path):
     assert lines == [
         "note: left out the columns species (text, 1 different value), nothing (empty), flag (true or false), "
         "nearly (1 cell of 60 not a number, such as 'many')",
-        "note: left out as constant: always",
+        "note: left out constant columns: always",
     ]
     assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""
     assert "4 attributes," in cluster(tmp_path / "data.csv", "-c", 3, "--no-scale").stdout
@@ -307,7 +303,7 @@ def test_no_header(tmp_path):
     assert "59 objects" in cluster(tmp_path / "data.csv", "-c", 3, "--header").stdout
 
 
-def test_missing_values_may_be_kept(tmp_path):
+def test_missing_partial(tmp_path):
     table = blobs()
     table.loc[[3, 7], "length"] = np.nan
     table.iloc[9] = np.nan
@@ -318,13 +314,13 @@ def test_missing_values_may_be_kept(tmp_path):
         result = cluster(tmp_path / "data.csv", *options)
         assert "59 objects" in result.stdout
         assert "left out 1 row of 60 without any value" in result.stderr
-        assert "2 rows of 59 compared by the values that are there" in result.stderr
+        assert "2 rows of 59 compared by the values that are present" in result.stderr
     read = read_partition(tmp_path / "data.partition.csv")
     assert read.index.tolist() == [i for i in range(60) if i != 9]
     assert_one_line(cluster(tmp_path / "data.csv", "-p", "missing=partial"), 2, "use the option --missing")
 
 
-def test_columns_are_standardised_by_what_is_there():
+def test_standardisation_ignores_missing_values():
     table = pd.DataFrame({"a": [1.0, 2.0, np.nan, 6.0], "b": [0.0, np.nan, 4.0, 8.0]})
     chosen = choose_attributes(table, missing="partial").values
     np.testing.assert_allclose(chosen.mean(), 0, atol=1e-12)
@@ -332,7 +328,7 @@ def test_columns_are_standardised_by_what_is_there():
     np.testing.assert_array_equal(chosen.isna(), table.isna())
 
 
-def test_drop_missing_keeps_the_others(tmp_path):
+def test_missing_drop(tmp_path):
     table = blobs()
     table.loc[[3, 7], "length"] = np.nan
     table.loc[7, "depth"] = np.nan
@@ -359,12 +355,12 @@ def test_quiet_and_verbose(data):
     ("suffix", "columns"),
     [("png", "length"), ("png", "length,width"), ("png", "length,width,depth"), ("svg", "length"), ("pdf", "length")],
 )
-def test_picture(data, suffix, columns):
+def test_plot(data, suffix, columns):
     result = cluster(data, "-c", 3, "--plot", data.with_name(f"p.{suffix}"), "--columns", columns)
     assert result.exit_code == 0, result.output
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert data.with_name(f"p.{suffix}").read_bytes().startswith(start)
-    assert names_in(data.parent) == ["data.csv", "data.partition.csv", f"p.{suffix}"]
+    assert file_names(data.parent) == ["data.csv", "data.partition.csv", f"p.{suffix}"]
 
 
 def test_warnings_are_one_line(data):
@@ -390,25 +386,25 @@ def test_parameters_reach_the_method(data):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-c", "0"], "must be a whole number of at least 1, got 0"),
-        (["-c", "x"], "must be a whole number of at least 1, got 'x'"),
-        (["-c", "2.5"], "whole number"),
-        (["-c", "61"], "-c 61 is more than there are rows, 60"),
-        (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; there are 'length'"),
+        (["-c", "0"], "must be an integer of at least 1, got 0"),
+        (["-c", "x"], "must be an integer of at least 1, got 'x'"),
+        (["-c", "2.5"], "integer"),
+        (["-c", "61"], "-c must be at most the number of rows, 60, got 61"),
+        (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; the columns are 'length'"),
         (["-c", "3", "--exclude", "height"], "--exclude: there is no column 'height'"),
         (["-c", "3", "--exclude", "length,width,depth"], "no numeric column"),
         (["-c", "3", "--index", "name"], "--index: data.csv has no column 'name'"),
-        (["-c", "3", "--seed", "-1"], "whole number of at least 0"),
+        (["-c", "3", "--seed", "-1"], "integer of at least 0"),
         (["-c", "3", "--n-jobs", "0"], "nonzero"),
         (["-c", "3", "--n-init", "0"], "at least 1"),
         (["-c", "3", "--method", "magic"], "must be one of bootclus"),
         (["-c", "3", "--focal-sets", "some"], "--focal-sets must be 'auto'"),
         (["-c", "3", "--delta", "3"], "method evclus has no option --delta; bpec"),
-        (["-c", "3", "--method", "eknnclus"], "-c: method eknnclus finds the number of clusters itself"),
-        (["-c", "3", "--method", "ecm", "--constraints", "p.csv"], "--constraints: method ecm does not learn"),
+        (["-c", "3", "--method", "eknnclus"], "-c: method eknnclus selects the number of clusters itself; use -c auto"),
+        (["-c", "3", "--method", "ecm", "--constraints", "p.csv"], "--constraints: method ecm cannot use constraints"),
         (["-c", "3", "--save-model", "m.pkl"], "--save-model: the extension must be .dempster"),
         (["-c", "3", "--config", "x.toml"], "x.toml: No such file"),
-        (["-c", "3", "-p", "delta"], "-p must look like name=value"),
+        (["-c", "3", "-p", "delta"], "-p must have the form name=value"),
         (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has n_clusters, focal_sets"),
         (["-c", "3", "-p", "random_state=1"], "use the option --seed"),
         (["-c", "3", "-p", "n_init=1", "--n-init", "2"], "n_init is given twice"),
@@ -424,14 +420,13 @@ def test_parameters_reach_the_method(data):
         (["-c", "3", "--unknown"], "no such option"),
     ],
 )
-def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
+def test_invalid_options(data, monkeypatch, arguments, words):
     monkeypatch.chdir(data.parent)
     Path("folder.csv").mkdir()
     result = run("cluster", "data.csv", *arguments)
-    # a folder that is not there is a matter of files, all else one of options
-    of_files = ("no folder", "is a folder", "No such file", "no numeric")
-    assert_one_line(result, 1 if any(told in words for told in of_files) else 2, words)
-    assert names_in(data.parent) == ["data.csv", "folder.csv"]
+    is_about_files = any(text in words for text in ("no folder", "is a folder", "No such file", "no numeric"))
+    assert_one_line(result, 1 if is_about_files else 2, words)
+    assert file_names(data.parent) == ["data.csv", "folder.csv"]
 
 
 @pytest.mark.parametrize(
@@ -444,59 +439,53 @@ def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
         ("garbage.parquet", bytes(range(256)) * 9, "cannot read garbage.parquet"),
         ("garbage.npy", bytes(range(256)) * 9, "cannot read garbage.npy"),
         ("ragged.csv", b"a,b\n1,2\n3,4,5,6\n", "cannot read ragged.csv"),
-        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column to cluster by; left out: a (text"),
+        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column to cluster; left out: a (text"),
         ("missing-values.csv", b"a,b\n1,\n2,3\n4,5\n", "1 row of 3 with missing values (in 'b')"),
         ("infinite.csv", b"a,b\n1,inf\n2,3\n4,5\n", "1 row of 3 with infinite values (in 'b')"),
         ("constant.csv", b"a,b\n1,2\n1,2\n1,2\n", "constant"),
-        ("huge.csv", b"a\n1e308\n-1e308\n1e308\n", "too large"),
+        ("huge.csv", b"a\n1e308\n-1e308\n1e308\n", "column 'a' cannot be standardised"),
         ("same.csv", b"a,b\n1,2\n1,2\n2,3\n", "different objects"),
         ("table.xlsx", b"PK", "cannot read table.xlsx"),
         ("table.ods", b"PK", "extension must be one of"),
     ],
 )
-def test_tables_that_cannot_be_clustered(tmp_path, name, content, words):
+def test_invalid_tables(tmp_path, name, content, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    before = names_in(tmp_path)
+    before = file_names(tmp_path)
     assert_one_line(cluster(tmp_path / name, "-c", 3), 2 if "different objects" in words else 1, words)
-    assert names_in(tmp_path) == before
+    assert file_names(tmp_path) == before
 
 
-def test_a_folder_is_no_table(tmp_path):
+def test_invalid_folder_rows_and_columns(tmp_path):
     assert_one_line(run("cluster", tmp_path, "-c", 3), 1, "is a folder")
-
-
-def test_all_rows_missing(tmp_path):
     (tmp_path / "data.csv").write_text("a,b\n1,\n,2\n")
-    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--missing", "drop"), 1, "would leave none")
-
-
-def test_text_asked_for_by_name(tmp_path):
+    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--missing", "drop"), 1, "would leave no row")
     blobs().assign(species="rose").to_csv(tmp_path / "data.csv", index=False)
     result = run("cluster", tmp_path / "data.csv", "-c", 2, "--columns", "length,species")
-    assert_one_line(result, 2, "--columns: 'species' is not a column of numbers")
+    assert_one_line(result, 2, "--columns: column 'species' is not numeric")
 
 
-def test_an_unwritable_folder(data, monkeypatch):
+def test_folder_is_not_writable(data, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert_one_line(cluster(data, "-c", 3), 1, "not writable")
 
 
-def test_no_permission_to_read(data, monkeypatch):
-    if os.geteuid() == 0:  # root may read everything
-        monkeypatch.setattr("dempster.io.atomic.open", _refuse, raising=False)
+def test_file_is_not_readable(data, monkeypatch):
+    if os.geteuid() == 0:  # root can read every file
+        monkeypatch.setattr("dempster.io.atomic.open", _deny, raising=False)
     else:
         data.chmod(0)
     assert_one_line(cluster(data, "-c", 3), 1, "data.csv: Permission denied")
 
 
-def _refuse(path, *args, **keywords):
+def _deny(path, *args, **keywords):
     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 @pytest.mark.parametrize("which", ["fsync", "replace"])
 @pytest.mark.parametrize("command", ["cluster", "demo"])
-def test_a_full_disk_leaves_nothing(data, monkeypatch, which, command):
+def test_full_disk_leaves_no_file(data, monkeypatch, which, command):
     def full(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -508,12 +497,12 @@ def test_a_full_disk_leaves_nothing(data, monkeypatch, which, command):
     else:
         result = run("demo", "--output", data.with_name("demo") / "deep")
     assert_one_line(result, 1, "cannot write", "No space left on device")
-    assert names_in(data.parent) == ["data.csv", "out.csv"]
+    assert file_names(data.parent) == ["data.csv", "out.csv"]
     assert data.with_name("out.csv").read_text() == "former"
 
 
 @pytest.mark.parametrize("where", ["fit", "write", "draw", "rename"])
-def test_interrupted_anywhere_nothing_is_half_written(data, monkeypatch, where):
+def test_interrupt_leaves_no_file(data, monkeypatch, where):
     def interrupt(*args, **keywords):
         raise KeyboardInterrupt
 
@@ -525,20 +514,20 @@ def test_interrupted_anywhere_nothing_is_half_written(data, monkeypatch, where):
     }[where]
     monkeypatch.setattr(name, interrupt)
     assert_one_line(cluster(data, "-c", 3, "--plot", data.with_name("p.png")), 130, "dempster: interrupted")
-    assert names_in(data.parent) == ["data.csv"]
+    assert file_names(data.parent) == ["data.csv"]
 
 
-def test_a_picture_that_fails_takes_the_partition_with_it(data, monkeypatch):
+def test_no_file_is_written_if_the_plot_fails(data, monkeypatch):
     def fail(*args, **keywords):
         raise RuntimeError("no picture\nin two lines")
 
     monkeypatch.setattr("dempster.plot.CredalPartitionDisplay.from_partition", fail)
     result = cluster(data, "-c", 3, "--plot", data.with_name("p.png"))
     assert_one_line(result, 70, "internal error, RuntimeError: no picture in two lines", "DEMPSTER_DEBUG=1")
-    assert names_in(data.parent) == ["data.csv"]
+    assert file_names(data.parent) == ["data.csv"]
 
 
-def test_the_traceback_is_shown_on_request(data, monkeypatch):
+def test_traceback_on_request(data, monkeypatch):
     monkeypatch.setenv("DEMPSTER_DEBUG", "1")
     result = run("cluster", data.with_name("missing.csv"), "-c", 3)
     assert result.exit_code == 1
@@ -551,9 +540,9 @@ def test_unknown_command_and_option():
     assert_one_line(run("--nonsense"), 2, "no such option")
 
 
-def test_demo_where_a_file_is(data):
+def test_demo_folder_is_a_file(data):
     assert_one_line(run("demo", "--output", data), 1, "is a file, it must be a folder")
-    assert names_in(data.parent) == ["data.csv"]
+    assert file_names(data.parent) == ["data.csv"]
 
 
 def test_parquet_output_without_pyarrow(data, monkeypatch):
@@ -561,7 +550,7 @@ def test_parquet_output_without_pyarrow(data, monkeypatch):
     assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 1, "dempster[parquet]")
 
 
-def test_words_for_other_exceptions():
+def test_exit_codes_of_exceptions():
     assert describe_exception(MemoryError()) == (1, "not enough memory")
     assert describe_exception(OSError("odd")) == (1, "odd")
     assert describe_exception(ZeroDivisionError("x"))[0] == 70

@@ -1,4 +1,4 @@
-"""The page on the program: its examples run, one after the other, and show what it says."""
+"""The examples on the page on the program run in order and print what the page shows."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
 
 
 def examples():
-    """Commands with the lines that are shown below them."""
+    """Return the commands with the output that the page shows."""
     found = []
     for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
         for line in block.splitlines():
@@ -27,7 +27,7 @@ def examples():
 
 
 def words(line):
-    """A line without its numbers, which differ between machines where they are times."""
+    """Return a line without numbers, because run times differ."""
     return re.sub(r"[-\d.,]+", "#", " ".join(line.split()))
 
 
@@ -40,9 +40,9 @@ def write_tables(folder):
     table.iloc[::10].drop(columns="species").to_csv(folder / "new-flowers.csv", index=False)
 
 
-def test_the_examples_run(tmp_path, monkeypatch):
+def test_examples(tmp_path, monkeypatch):
     if not PAGE.exists():
-        pytest.skip("installed without its pages")
+        pytest.skip("the pages are not installed")
     pytest.importorskip("dempster.apps.report")
     monkeypatch.chdir(tmp_path)
     write_tables(tmp_path)
@@ -53,7 +53,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
         assert [line for line in shown if words(line) not in found] == [], arguments
 
 
-def test_every_command_has_an_example_or_a_word():
+def test_page_describes_every_command():
     text = PAGE.read_text(encoding="utf-8")
     for name in COMMANDS:
         assert f"dempster {name}" in text, name

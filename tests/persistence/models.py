@@ -1,4 +1,4 @@
-"""Fitted estimators of every kind, for the tests of files: each with objects to predict."""
+"""Fitted estimators of all kinds, with objects to predict, for the tests of model files."""
 
 import inspect
 from collections.abc import Callable
@@ -34,7 +34,7 @@ DISTANCES = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
 SOME = sparse.csr_matrix(np.where(np.random.default_rng(0).random(DISTANCES.shape) < 0.6, DISTANCES, 0))
 SOME = (SOME + SOME.T) / 2
 LINKS = Constraints(must_link=[(0, 1)], cannot_link=[(0, 40)], n_objects=len(X))
-QUICK_ONES = {
+FAST_SETTINGS = {
     "NNEVCLUS": {"network": 4, "max_iter": 3, "tol": 0.0},
     "BootClus": {"n_bootstraps": 10, "mixture": "EII"},
 }
@@ -47,7 +47,7 @@ def soft_labels() -> MassFunctions:
 
 
 def own_network() -> Any:
-    """A network whose layers a file cannot hold."""
+    """Return a network whose layers cannot be saved."""
     import torch
 
     torch.manual_seed(0)
@@ -55,7 +55,7 @@ def own_network() -> Any:
 
 
 def plain_network() -> Any:
-    """A network that a file can hold: linear and rectified layers."""
+    """Return a network of linear and ReLU layers, which can be saved."""
     import torch
 
     torch.manual_seed(0)
@@ -63,14 +63,12 @@ def plain_network() -> Any:
 
 
 def network_model(network: Callable[[], Any]) -> NNEVCLUS:
-    """NN-EVCLUS with a network of the user's, one output for each of the four sets of two clusters."""
     family = FocalSets.full(2)
     return NNEVCLUS(2, focal_sets=family, network=network(), max_iter=3, tol=0.0, n_init=1, random_state=0).fit(X)
 
 
 def _clusterer(kind: Any, data: Any = TABLE, **settings: Any) -> Callable[[], tuple[Any, Any]]:
-    """A fitted clusterer, with quick settings among those it has."""
-    quick = {"n_clusters": 2, "random_state": 0, "n_init": 2, **QUICK_ONES.get(kind.__name__, {})}
+    quick = {"n_clusters": 2, "random_state": 0, "n_init": 2, **FAST_SETTINGS.get(kind.__name__, {})}
     known = inspect.signature(kind).parameters
     chosen = {name: value for name, value in quick.items() if name in known} | settings
     return lambda: (kind(**chosen).fit(data), data)

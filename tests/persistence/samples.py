@@ -1,7 +1,7 @@
-"""Files as they were written by released versions, which every later version must read with the same answers.
+"""Sample files of released versions, which every later version must load with the same predictions.
 
-``python -m tests.persistence.samples`` writes those of the present version, once, when it is released: the folders of
-earlier versions are never touched again.
+``python -m tests.persistence.samples`` writes the files of the present version when it is released. The folders of
+earlier versions never change.
 """
 
 from pathlib import Path
@@ -34,12 +34,12 @@ from dempster.metric import KPCCA, LFDA, PCCA
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.persistence import save
 
-__all__ = ["FOLDER", "answer", "objects_of"]
+__all__ = ["FOLDER", "answer", "select_data"]
 
 FOLDER = Path(__file__).parent / "samples"
 N = 10
 
-# Points in two groups, and more kinds of objects made of them, by a formula that no version of anything changes.
+# The data come from formulas, so that they do not depend on any library.
 POINTS = np.column_stack([np.arange(N) % 5 * 0.25 + 6.0 * (np.arange(N) >= 5), np.arange(N) * 5 % 7 * 0.25])
 TABLE = pd.DataFrame(POINTS, columns=["length", "width"], index=[f"object {i}" for i in range(N)])
 MIXED = TABLE.assign(color=["red", "green"] * 5)
@@ -50,24 +50,23 @@ LINKS = Constraints([(0, 1)], [(0, 9)], n_objects=N)
 DATA = {"CatECM": CATEGORIES, "SECM": IMAGE, "EVCLUS of a mixed table": MIXED}
 
 
-def objects_of(name: str) -> Any:
-    """What the estimator of a sample is asked about."""
+def select_data(name: str) -> Any:
     return DATA.get(name, TABLE)
 
 
 def answer(obj: Any, name: str) -> np.ndarray:
-    """What an object from a file says, in numbers."""
+    """Return the numbers in an object, or its predictions."""
     if isinstance(obj, MassFunctions):
         return obj.masses
     if isinstance(obj, FocalSets):
         return obj.membership
     if isinstance(obj, Constraints):
         return np.vstack([obj.must_link, obj.cannot_link])
-    for question in ("predict_mass", "predict_proba", "transform", "predict"):
-        if hasattr(obj, question):
-            found = getattr(obj, question)(objects_of(name))
-            return found.masses if isinstance(found, MassFunctions) else np.asarray(found)
-    raise TypeError(f"{name}: {type(obj).__name__} answers nothing")
+    for method in ("predict_mass", "predict_proba", "transform", "predict"):
+        if hasattr(obj, method):
+            result = getattr(obj, method)(select_data(name))
+            return result.masses if isinstance(result, MassFunctions) else np.asarray(result)
+    raise TypeError(f"{name}: {type(obj).__name__} has no predictions")
 
 
 def _objects() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""save and load: what comes back is what was written, to the bit, and nothing else is ever taken for a file."""
+"""`load` returns exactly the object that `save` wrote; other objects cannot be saved."""
 
 import json
 import pickle
@@ -32,13 +32,13 @@ def path(tmp_path):
     return tmp_path / "object.dempster"
 
 
-def there_and_back(obj, path, **options):
+def save_and_load(obj, path, **options):
     save(obj, path)
     return load(path, **options)
 
 
 def same(a, b):
-    """Whether two values are the same, down to the bits of their arrays, and of the same types."""
+    """Return whether two values have the same types and exactly the same content."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -58,40 +58,39 @@ def same(a, b):
     if isinstance(a, BaseEstimator):
         return same(a.__getstate__(), b.__getstate__())
     if isinstance(a, PointTree):
-        return same(a.points, b.points)  # what it has built, and room that it has not filled
+        return same(a.points, b.points)  # the tree is built again
     if type(a).__module__.startswith("dempster") and type(a) not in (Constraints, FocalSets):
-        fields = {name for name in vars(a) if name in vars(b)}  # cached properties may be there on one side only
+        fields = {name for name in vars(a) if name in vars(b)}  # cached properties may exist on one side only
         return all(same(vars(a)[name], vars(b)[name]) for name in fields)
     if isinstance(a, np.random.RandomState):
         return same(a.get_state(), b.get_state())
     return type(a).__module__.startswith(("torch", "sklearn.neighbors", "sklearn._")) or repr(a) == repr(b)
 
 
-def answers(model, objects):
-    """All that a fitted estimator can be asked about objects."""
-    found = []
-    for question in ("predict", "predict_mass", "predict_proba", "decide", "transform"):
-        if hasattr(model, question):
-            answer = getattr(model, question)(objects)
-            found.append(answer.masses if isinstance(answer, MassFunctions) else np.asarray(answer))
-    return found
+def predictions(model, objects):
+    results = []
+    for method in ("predict", "predict_mass", "predict_proba", "decide", "transform"):
+        if hasattr(model, method):
+            result = getattr(model, method)(objects)
+            results.append(result.masses if isinstance(result, MassFunctions) else np.asarray(result))
+    return results
 
 
-# ---- there and back -------------------------------------------------------------------------------------------------
+# ---- save and load --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY_MODEL)
-def test_every_estimator_comes_back_to_the_bit(name, path):
+def test_every_estimator(name, path):
     model, objects = EVERY_MODEL[name]()
-    again = there_and_back(model, path)
+    again = save_and_load(model, path)
     first = path.read_bytes()
     assert type(again) is type(model)
     assert set(vars(again)) == set(vars(model))
     for attribute, value in model.__getstate__().items():
         assert same(value, vars(again)[attribute]), attribute
-    wanted, found = answers(model, objects), answers(again, objects)
-    assert wanted
-    for a, b in zip(wanted, found, strict=True):
+    expected = predictions(model, objects)
+    assert expected
+    for a, b in zip(expected, predictions(again, objects), strict=True):
         assert a.dtype == b.dtype
         assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
     save(load(path), path)
@@ -104,20 +103,19 @@ PARTIAL = [s for s in SUBJECTS if "missing" in s.parameters and s.parameters["mi
 
 @pytest.mark.parametrize("subject", PARTIAL, ids=str)
 @pytest.mark.parametrize("metric", ["euclidean", "gower"])
-def test_what_missing_cells_count_for_comes_back(subject, metric, path):
-    """Models of dissimilarities keep variances of the attributes for it."""
+def test_models_with_missing_values(subject, metric, path):
     if metric == "gower" and "symmetrize" not in subject.parameters:
-        pytest.skip("it knows attributes that are numbers only")
+        pytest.skip("the estimator needs numeric attributes")
     holes = X.copy()
     holes[3, 1] = holes[40, 0] = np.nan
     changes = {"metric": metric} if "metric" in subject.parameters else {}
     model = subject.make(missing="partial", **changes).fit(holes)
-    again = there_and_back(model, path)
+    again = save_and_load(model, path)
     assert again.predict_mass(holes).masses.tobytes() == model.predict_mass(holes).masses.tobytes()
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS, NNEVCLUS])
-def test_a_model_of_blocks_comes_back_without_the_objects(kind, path):
+def test_models_of_blocks_are_saved_without_partition(kind, path):
     few = {"max_iter": 5} if kind is NNEVCLUS else {}
     model = kind(3, random_state=0, **few).fit([X[:30], X[30:]])
     save(model, path)
@@ -126,14 +124,14 @@ def test_a_model_of_blocks_comes_back_without_the_objects(kind, path):
     np.testing.assert_array_equal(loaded.predict_mass(X).masses, model.predict_mass(X).masses)
 
 
-def test_peaks_of_blocks_come_back_without_the_objects(path):
+def test_belief_peaks_of_blocks(path):
     model = BeliefPeaks(3).fit([X[:30], X[30:]])
     save(model, path)
     np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM])
-def test_a_stream_goes_on_after_loading(kind, path):
+def test_partial_fit_after_loading(kind, path):
     model = kind(3, random_state=0).partial_fit(X[::2])
     save(model, path)
     for streamed in (model, again := load(path)):
@@ -142,7 +140,7 @@ def test_a_stream_goes_on_after_loading(kind, path):
     np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
 
 
-def test_every_public_estimator_is_in_the_tables():
+def test_every_public_estimator_has_a_schema():
     from dempster import classify, cluster, metric, mixture
 
     for package in (classify, cluster, metric, mixture):
@@ -151,14 +149,14 @@ def test_every_public_estimator_is_in_the_tables():
         assert classes <= set(schemas_by_name(name))
 
 
-def test_an_estimator_that_is_not_fitted(path):
-    again = there_and_back(EVCLUS(4, metric="cosine", d0=0.8), path)
+def test_unfitted_estimator(path):
+    again = save_and_load(EVCLUS(4, metric="cosine", d0=0.8), path)
     assert again.get_params() == EVCLUS(4, metric="cosine", d0=0.8).get_params()
     assert not hasattr(again, "credal_partition_")
 
 
-def test_names_of_attributes_and_objects_are_kept(path):
-    again = there_and_back(ECM(2, n_init=1, random_state=0).fit(TABLE), path)
+def test_names_of_features_and_samples(path):
+    again = save_and_load(ECM(2, n_init=1, random_state=0).fit(TABLE), path)
     assert again.feature_names_in_.tolist() == list(TABLE.columns)
     assert list(again.credal_partition_.index) == list(TABLE.index)
     assert list(again.predict_mass(TABLE[3:5]).index) == list(TABLE.index[3:5])
@@ -166,8 +164,8 @@ def test_names_of_attributes_and_objects_are_kept(path):
         again.predict(TABLE.rename(columns={"a": "z"}))
 
 
-def test_what_is_shared_stays_shared_and_frozen(path):
-    again = there_and_back(ECM(2, n_init=1, random_state=0).fit(X), path)
+def test_shared_and_read_only_arrays(path):
+    again = save_and_load(ECM(2, n_init=1, random_state=0).fit(X), path)
     assert again.focal_sets_ is again.credal_partition_.focal_sets is again._model.family
     with pytest.raises(ValueError, match="read-only"):
         again.credal_partition_.masses[0, 0] = 1
@@ -175,14 +173,14 @@ def test_what_is_shared_stays_shared_and_frozen(path):
 
 def test_values(path):
     family = FocalSets.neighbors([[0.0], [1.0], [3.0]])
-    assert there_and_back(family, path) == family
-    known = Constraints([(0, 4)], [(1, 2), (3, 4)], n_objects=7)
-    assert there_and_back(known, path) == known
-    said = MassFunctions.from_dict([{"a": 1}, {"ab": 0.5, "c": 0.5}], frame="abc", index=["x", "y"])
-    again = there_and_back(said, path)
-    assert again.frame == said.frame
+    assert save_and_load(family, path) == family
+    constraints = Constraints([(0, 4)], [(1, 2), (3, 4)], n_objects=7)
+    assert save_and_load(constraints, path) == constraints
+    masses = MassFunctions.from_dict([{"a": 1}, {"ab": 0.5, "c": 0.5}], frame="abc", index=["x", "y"])
+    again = save_and_load(masses, path)
+    assert again.frame == masses.frame
     assert list(again.index) == ["x", "y"]
-    assert again.masses.tobytes() == said.masses.tobytes()
+    assert again.masses.tobytes() == masses.masses.tobytes()
 
 
 INDICES = {
@@ -204,11 +202,11 @@ INDICES = {
 
 
 @pytest.mark.parametrize("kind", INDICES)
-def test_names_of_objects_of_every_kind(kind, path):
+def test_indices(kind, path):
     partition = CredalPartition(
         np.eye(3), FocalSets.from_sets(3, [[0], [1], [2]]), INDICES[kind], frame=("a", 2, (3, 4))
     )
-    again = there_and_back(partition, path)
+    again = save_and_load(partition, path)
     assert same(again.index, partition.index)
     assert getattr(again.index, "dtype", None) == getattr(partition.index, "dtype", None)
     assert again.frame == partition.frame
@@ -216,28 +214,28 @@ def test_names_of_objects_of_every_kind(kind, path):
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_partitions_of_few_objects(n, path):
-    again = there_and_back(CredalPartition(np.ones((n, 1)), FocalSets.from_sets(1, [[0]])), path)
+    again = save_and_load(CredalPartition(np.ones((n, 1)), FocalSets.from_sets(1, [[0]])), path)
     assert (len(again), again.n_clusters) == (n, 1)
 
 
 def test_metadata_of_a_partition(path):
     metadata = {"a": [1, (2, None)], 3: np.float32(0.1), "nan": float("inf"), "big": 10**40, "set": {1, 2}}
-    again = there_and_back(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata), path)
+    again = save_and_load(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata), path)
     assert again.metadata == metadata
     assert type(again.metadata[3]) is np.float32
 
 
 @pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64, np.random.Philox, np.random.SFC64])
-def test_generators_go_on_where_they_were(bits, path):
+def test_random_generators(bits, path):
     rng = np.random.Generator(bits(5))
     rng.normal(size=3)
     rng.integers(5, dtype=np.int32)
-    again = there_and_back(ECM(2, random_state=rng), path).random_state
+    again = save_and_load(ECM(2, random_state=rng), path).random_state
     assert again.normal(size=4).tolist() == rng.normal(size=4).tolist()
     assert again.integers(1000, size=9, dtype=np.int32).tolist() == rng.integers(1000, size=9, dtype=np.int32).tolist()
 
 
-def test_a_file_says_what_it_is(path):
+def test_describe(path):
     save(ECM(2), path)
     found = describe(path)
     assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, dempster.__version__)
@@ -246,7 +244,7 @@ def test_a_file_says_what_it_is(path):
         assert json.loads(archive.read("dempster.json"))["written_by"] == "dempster.persistence.save"
 
 
-def test_optimized_python_reads_and_checks_files_alike(path):
+def test_optimized_python(path):
     """``python -OO`` has neither docstrings nor assertions."""
     code = """
 import sys
@@ -276,47 +274,42 @@ except ValueError as error:
     assert found == ["ECM True\nEVCLUS True\nEKNNClassifier True\nTrue\n"] * 2
 
 
-def test_pickle_and_joblib_keep_working(tmp_path):
+def test_pickle_and_joblib(tmp_path):
     joblib = pytest.importorskip("joblib")
     for name in ("ECM", "EVCLUS", "EKNNClassifier", "NNEVCLUS", "EVCLUS, mixed", "PCCA"):
         model, objects = EVERY_MODEL[name]()
         joblib.dump(model, tmp_path / "model.joblib")
         for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
-            for a, b in zip(answers(model, objects), answers(again, objects), strict=True):
+            for a, b in zip(predictions(model, objects), predictions(again, objects), strict=True):
                 assert a.tobytes() == b.tobytes()
 
 
 # ---- networks of torch ----------------------------------------------------------------------------------------------
 
 
-def test_a_network_of_ones_own_is_given_again(path):
-    pytest.importorskip("torch")
+def test_own_torch_network(path):
+    torch = pytest.importorskip("torch")
     model = network_model(own_network)
     save(model, path)
-    with pytest.raises(ValueError, match=r"network of your own \(Sequential\).*load\(path, network="):
+    with pytest.raises(ValueError, match=r"your own torch network \(Sequential\).*load\(path, network="):
         load(path)
     again = load(path, network=own_network())
     assert again.predict_mass(X).masses.tobytes() == model.predict_mass(X).masses.tobytes()
-
-
-def test_a_network_that_does_not_fit(path):
-    torch = pytest.importorskip("torch")
-    save(network_model(own_network), path)
-    with pytest.raises(ValueError, match="network must be built like the Sequential"):
+    with pytest.raises(ValueError, match="network must have the layers of the saved Sequential"):
         load(path, network=torch.nn.Linear(4, 4))
 
 
-# ---- what is refused when writing -----------------------------------------------------------------------------------
+# ---- objects that cannot be saved -----------------------------------------------------------------------------------
 
 
-def no_metric(a, b):
+def own_metric(a, b):
     return float(np.abs(a - b).sum())
 
 
 @pytest.mark.parametrize(
     ("obj", "words"),
     [
-        (EVCLUS(2, metric=no_metric), r"EVCLUS\.metric .* function or class no_metric"),
+        (EVCLUS(2, metric=own_metric), r"EVCLUS\.metric .* function or class own_metric"),
         (
             EvidenceFromClassifier(RandomForestClassifier()),
             r"EvidenceFromClassifier\.estimator .*RandomForestClassifier",
@@ -329,21 +322,21 @@ def no_metric(a, b):
         (ECM, "obj must be .* got builtins.type"),
     ],
 )
-def test_what_files_do_not_hold_is_refused_and_leaves_nothing(obj, words, path):
+def test_unsupported_objects(obj, words, path):
     with pytest.raises(TypeError, match=words) as caught:
         save(obj, path)
     assert "\n" not in str(caught.value)
     assert not list(path.parent.iterdir())
 
 
-def test_what_holds_itself(path):
+def test_object_contains_itself(path):
     loop = []
     loop.append(loop)
-    with pytest.raises(ValueError, match="holds itself"):
+    with pytest.raises(ValueError, match="contains itself"):
         save(ECM(loop), path)
 
 
-def test_a_class_of_the_users_is_not_ours(path):
+def test_subclass_of_the_user(path):
     class Mine(ECM):
         pass
 
@@ -352,15 +345,15 @@ def test_a_class_of_the_users_is_not_ours(path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".pkl", ".RDS"])
-def test_extensions_that_mean_something_else(suffix, tmp_path):
-    with pytest.raises(ValueError, match=r"take \.dempster"):
+def test_extensions_of_other_formats(suffix, tmp_path):
+    with pytest.raises(ValueError, match=r"use \.dempster"):
         save(ECM(2), tmp_path / f"model{suffix}")
 
 
-def test_a_file_is_replaced_as_a_whole(path):
+def test_failed_save_keeps_the_former_file(path):
     save(ECM(2), path)
     before = path.read_bytes()
     with pytest.raises(TypeError):
-        save(EVCLUS(2, metric=no_metric), path)
+        save(EVCLUS(2, metric=own_metric), path)
     assert path.read_bytes() == before
     assert len(list(path.parent.iterdir())) == 1

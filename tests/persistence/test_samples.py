@@ -1,4 +1,4 @@
-"""Files of every released version are read, with the answers that they gave then."""
+"""Files of every released version can be loaded and give the same predictions."""
 
 import numpy as np
 import pytest
@@ -12,25 +12,25 @@ SAMPLES = sorted(FOLDER.glob("*/*.dempster"))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.stem} of {path.parent.name}")
-def test_a_file_of_a_released_version(path):
+def test_file_of_a_released_version(path):
     with np.load(path.parent / "answers.npz") as answers:
-        wanted = answers[path.stem]
+        expected = answers[path.stem]
     assert describe(path)["library"] == path.parent.name
     obj = load(path)
     found = answer(obj, path.stem)
-    assert found.dtype == wanted.dtype
+    assert found.dtype == expected.dtype
     if isinstance(obj, CredalPartition):
-        np.testing.assert_array_equal(found, wanted)
-    elif wanted.dtype.kind == "f":
-        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)  # other machines, other linear algebra
+        np.testing.assert_array_equal(found, expected)
+    elif expected.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)  # linear algebra libraries differ
     else:
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(found, expected)
     if hasattr(obj, "credal_partition_"):
         assert obj.credal_partition_.masses.shape[0] == len(np.ravel(obj.labels_))
 
 
-def test_there_are_samples_of_this_version():
-    """Written when it is released: `python -m tests.persistence.samples`."""
+def test_samples_of_this_version():
+    """`python -m tests.persistence.samples` writes them when a version is released."""
     version = __version__.partition("+")[0]
     assert any(path.parent.name == version for path in SAMPLES) or "dev" in version
     assert len(SAMPLES) >= 25

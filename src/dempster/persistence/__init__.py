@@ -1,5 +1,5 @@
-"""Model files: estimators, partitions and mass functions, written by `save` and read by `load` without running code."""
+"""Model files: save and load estimators, partitions and mass functions without executing code."""
 
-from dempster.persistence.files import describe, load, save
+from dempster.persistence.save_load import describe, load, save
 
 __all__ = ["save", "load", "describe"]

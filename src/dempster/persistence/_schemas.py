@@ -1,4 +1,4 @@
-"""The tables of what model files may hold, a function for each package, which is imported when it is asked for."""
+"""Tables of the schemas: one function for each package, which imports it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dempster.belief import FocalSets, MassFunctions, Opinions
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, check_names, check_parts
 
-_MASS_TOLERANCE = 1e-3  # how far from one the sum of masses may be, of whatever precision
+_MASS_TOLERANCE = 1e-3  # of the sum of masses, in any precision
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------
@@ -22,9 +22,9 @@ _MASS_TOLERANCE = 1e-3  # how far from one the sum of masses may be, of whatever
 
 def _belief() -> tuple[Schema, ...]:
     return (
-        Schema.of_arguments(FocalSets, ["membership"]),
+        Schema.from_arguments(FocalSets, ["membership"]),
         _mass_schema(MassFunctions),
-        Schema.of_fields(Opinions, belief="n c", uncertainty="n", base_rate="c"),
+        Schema.from_fields(Opinions, belief="n c", uncertainty="n", base_rate="c"),
     )
 
 
@@ -36,7 +36,7 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
     names = ("masses", "focal_sets", "index", "frame", *more)
 
     def build(parts: dict[str, Any]) -> Any:
-        """Keep the very bits that were written."""
+        """Build the object with exactly the saved masses, without normalization."""
         check_names(parts, names)
         check_parts(parts, {"focal_sets": FocalSets, **more})
         masses, family, index = parts["masses"], parts["focal_sets"], parts["index"]
@@ -46,7 +46,7 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
         if masses.size and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
             raise InvalidInputError("masses must be nonnegative and sum to one")
         if index is not None and (isinstance(index, str) or len(index) != len(masses)):
-            raise InvalidInputError(f"index must hold one name for each of the {len(masses)} rows")
+            raise InvalidInputError(f"index must contain one name for each of the {len(masses)} rows")
         frame = kind(masses[:0], family, frame=parts["frame"]).frame
         metadata = {name: parts[name] for name in more}
         check_parts(metadata.get("metadata", {}), {"choices": dict})
@@ -58,7 +58,7 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
 def _constraints() -> tuple[Schema, ...]:
     from dempster.constraints.constraints import Constraints
 
-    return (Schema.of_arguments(Constraints, ["must_link", "cannot_link", "n_objects"]),)
+    return (Schema.from_arguments(Constraints, ["must_link", "cannot_link", "n_objects"]),)
 
 
 # ---- dissimilarities, metrics, mixtures -----------------------------------------------------------------------------
@@ -77,26 +77,26 @@ def _dissimilarity() -> tuple[Schema, ...]:
     def build_input(parts: dict[str, Any]) -> DissimilarityInput:
         check_names(parts, names)
         check_parts(parts, {"origin": "p?", "encoder": GowerEncoder | None})
-        made = DissimilarityInput(**{name: parts[name] for name in arguments})
-        made.origin, made.encoder = parts["origin"], parts["encoder"]
-        return made
+        obj = DissimilarityInput(**{name: parts[name] for name in arguments})
+        obj.origin, obj.encoder = parts["origin"], parts["encoder"]
+        return obj
 
     cells = {"numeric": "n p1", "codes": "n p2:int32", "positions": "n:int"}
     columns = {"is_categorical_": "p", "weights_": "p", "minimum_": "p1", "range_": "p1"}
     components = dict.fromkeys(("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components")
     attributes = {"X": "objects", **{name: name for name in ("metric", "parameters", "within")}}
     return (
-        Schema.of_fields(References, positions="r:int"),
-        Schema.of_fields(GowerData, **cells, numeric_weights="p1", code_weights="p2"),
-        Schema.of_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
-        Schema.of_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),
+        Schema.from_fields(References, positions="r:int"),
+        Schema.from_fields(GowerData, **cells, numeric_weights="p1", code_weights="p2"),
+        Schema.from_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
+        Schema.from_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),
         Schema(DissimilarityInput, lambda obj: {name: getattr(obj, name) for name in names}, build_input),
-        Schema.of_arguments(AttributeSource, attributes, optional=["within"], X="n p", within="p?"),
-        Schema.of_arguments(GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData),
-        Schema.of_arguments(MatrixSource, {"D": "matrix"}),
-        Schema.of_arguments(SparseSource, {"D": "stored"}),
-        # The tree is built again from its points, because positions in it must not be taken from a file.
-        Schema.of_arguments(PointTree, {"X": "points", "p": "p", "n_jobs": "n_jobs"}, X="n d"),
+        Schema.from_arguments(AttributeSource, attributes, optional=["within"], X="n p", within="p?"),
+        Schema.from_arguments(GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData),
+        Schema.from_arguments(MatrixSource, {"D": "matrix"}),
+        Schema.from_arguments(SparseSource, {"D": "stored"}),
+        # The tree is built again from its points, because indices in a file cannot be trusted.
+        Schema.from_arguments(PointTree, {"X": "points", "p": "p", "n_jobs": "n_jobs"}, X="n d"),
     )
 
 
@@ -106,8 +106,8 @@ def _metric() -> tuple[Schema, ...]:
     linear = {"components_": "n_components n_features"}
     kernel = {"components_": "n_components n_support", "support_vectors_": "n_support n_features"}
     return (
-        *(Schema.of_estimator(kind, **linear) for kind in (PCCA, FDA, LFDA, MMC, DMLEig)),
-        *(Schema.of_estimator(kind, **kernel, support_="n_support", gamma_=float) for kind in (KPCCA, KFDA)),
+        *(Schema.from_estimator(kind, **linear) for kind in (PCCA, FDA, LFDA, MMC, DMLEig)),
+        *(Schema.from_estimator(kind, **kernel, support_="n_support", gamma_=float) for kind in (KPCCA, KFDA)),
     )
 
 
@@ -117,8 +117,8 @@ def _mixture() -> tuple[Schema, ...]:
 
     fitted = {"weights_": "g", "means_": "g n_features", "covariances_": "g n_features n_features"}
     return (
-        Schema.of_estimator(ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters),
-        Schema.of_fields(GaussianParameters, proportions="g", means="g d", covariances="g d d", orientation="d d?"),
+        Schema.from_estimator(ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters),
+        Schema.from_fields(GaussianParameters, proportions="g", means="g d", covariances="g d d", orientation="d d?"),
     )
 
 
@@ -152,19 +152,19 @@ def _prototype_methods() -> tuple[Schema, ...]:
         _clusterer(CECM, ConstrainedModel),
         _clusterer(SECM, SpatialModel, **image),
         _clusterer(CatECM, CategoricalModel, **categories),
-        Schema.of_fields(MassStep),
-        *(Schema.of_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
-        Schema.of_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
-        Schema.of_fields(ConstrainedModel, linked_masses="q f"),
-        Schema.of_fields(OnlinePrototypes, origin="p?"),
-        Schema.of_fields(Statistics, total="g", first="p g", second="* * g"),
-        Schema.of_fields(CategoricalModel, modes="c p:int", offsets="p+1:int"),
-        Schema.of_attributes(CategoryEncoder, **encoder),
+        Schema.from_fields(MassStep),
+        *(Schema.from_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
+        Schema.from_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
+        Schema.from_fields(ConstrainedModel, linked_masses="q f"),
+        Schema.from_fields(OnlinePrototypes, origin="p?"),
+        Schema.from_fields(Statistics, total="g", first="p g", second="* * g"),
+        Schema.from_fields(CategoricalModel, modes="c p:int", offsets="p+1:int"),
+        Schema.from_attributes(CategoryEncoder, **encoder),
     )
 
 
 def _clusterer(kind: Any, model: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
-    return Schema.of_estimator(kind, check, _model=model, focal_sets_=FocalSets, **attributes)
+    return Schema.from_estimator(kind, check, _model=model, focal_sets_=FocalSets, **attributes)
 
 
 def _relational_methods() -> tuple[Schema, ...]:
@@ -184,20 +184,20 @@ def _relational_methods() -> tuple[Schema, ...]:
     peaks |= {"nearest_higher_": "n_objects:int", "peak_indices_": "n_clusters:int"}
     peaks |= {"labels_": "n_objects?", "_drawn_labels": "n_objects?", "_references.positions": "n_objects:int"}
     return (
-        Schema.of_estimator(BeliefPeaks, **data, **peaks, _references=References),
+        Schema.from_estimator(BeliefPeaks, **data, **peaks, _references=References),
         _clusterer(ECMdd, SingleMedoidModel, **data),
         _clusterer(MECM, MedianModel, **data),
         _clusterer(WECMdd, WeightedMedoidModel, **data, **weights),
         _clusterer(RECM, WeightedMeansModel, **data, **weights),
         _clusterer(EKNNClus, NeighborModel, **data, scale_=float, n_clusters_found_="s", objectives_found_="s"),
-        Schema.of_fields(MedianModel, gaps="c c?", between="c c"),
-        Schema.of_fields(SingleMedoidModel, gaps="c c?"),
-        Schema.of_fields(WeightedMeans, weights="c n", inner="c c?"),
-        Schema.of_fields(WeightedMeansModel),
-        Schema.of_fields(SetCosts, coefficients="g L", means="g g?"),
-        Schema.of_fields(WeightedMedoidModel, **weighted),
-        Schema.of_fields(Evidence),
-        Schema.of_fields(NeighborModel, labels="n", own_masses="n f"),
+        Schema.from_fields(MedianModel, gaps="c c?", between="c c"),
+        Schema.from_fields(SingleMedoidModel, gaps="c c?"),
+        Schema.from_fields(WeightedMeans, weights="c n", inner="c c?"),
+        Schema.from_fields(WeightedMeansModel),
+        Schema.from_fields(SetCosts, coefficients="g L", means="g g?"),
+        Schema.from_fields(WeightedMedoidModel, **weighted),
+        Schema.from_fields(Evidence),
+        Schema.from_fields(NeighborModel, labels="n", own_masses="n f"),
     )
 
 
@@ -213,12 +213,12 @@ def _evclus_methods() -> tuple[Schema, ...]:
     return (
         _clusterer(EVCLUS, EvclusModel | DoubtModel, **data, _shepard=ShepardData),
         _clusterer(NNEVCLUS, NetworkModel, _check_network, evclus_=EVCLUS, _shepard=ShepardData),
-        Schema.of_fields(EvclusModel, reference_masses="r f", counts="r?"),
-        Schema.of_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
-        Schema.of_fields(Surroundings, weights="r", scales="r"),
-        Schema.of_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
-        *map(Schema.of_fields, (Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
-        Schema.of_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
+        Schema.from_fields(EvclusModel, reference_masses="r f", counts="r?"),
+        Schema.from_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
+        Schema.from_fields(Surroundings, weights="r", scales="r"),
+        Schema.from_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
+        *map(Schema.from_fields, (Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
+        Schema.from_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
     )
 
 
@@ -243,37 +243,37 @@ def _other_methods() -> tuple[Schema, ...]:
     columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
     return (
         _clusterer(BootClus, PairModel, **fits),
-        Schema.of_fields(Bootstraps, proportions="B c", means="B c d", covariances="B c d d", log_likelihood="B"),
-        Schema.of_fields(MixtureFits, posterior="n c"),
-        Schema.of_fields(PairFamily, columns="f", forms="2 f f"),
-        Schema.of_fields(PairMasses, masses="r f"),
-        Schema.of_fields(PairModel, **{"compared": "r", "fitted.masses": "r *"}),
-        Schema.of_attributes(PairIntervals, **intervals),
+        Schema.from_fields(Bootstraps, proportions="B c", means="B c d", covariances="B c d d", log_likelihood="B"),
+        Schema.from_fields(MixtureFits, posterior="n c"),
+        Schema.from_fields(PairFamily, columns="f", forms="2 f f"),
+        Schema.from_fields(PairMasses, masses="r f"),
+        Schema.from_fields(PairModel, **{"compared": "r", "fitted.masses": "r *"}),
+        Schema.from_attributes(PairIntervals, **intervals),
         _clusterer(EGMM, EvidentialMixture),
-        Schema.of_fields(EvidentialMixture, _check_components, **components),
-        Schema.of_fields(OnlineMixture, origin="p"),
-        Schema.of_fields(MixtureSums, total="g", first="g p"),
-        Schema.of_fields(
+        Schema.from_fields(EvidentialMixture, _check_components, **components),
+        Schema.from_fields(OnlineMixture, origin="p"),
+        Schema.from_fields(MixtureSums, total="g", first="g p"),
+        Schema.from_fields(
             NumberOfClusters, n_clusters="k:int", silhouette="k", likelihood_one_size="k", likelihood_own_sizes="k"
         ),
         _clusterer(WMVEC, ViewModel | MedoidViewModel, **views, _input=ViewInput),
-        Schema.of_fields(ViewModel, centers="c p", weights="V", dispersion="V"),
-        Schema.of_fields(
+        Schema.from_fields(ViewModel, centers="c p", weights="V", dispersion="V"),
+        Schema.from_fields(
             MedoidViewModel, dispersions="V", medoids="V c:int", between="V c c", weights="V", dispersion="V"
         ),
-        Schema.of_fields(Coordinates, view="p:int", origin="p", unit="V", varies="V"),
-        Schema.of_estimator(View),
-        Schema.of_attributes(ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)),
+        Schema.from_fields(Coordinates, view="p:int", origin="p", unit="V", varies="V"),
+        Schema.from_estimator(View),
+        Schema.from_attributes(ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)),
     )
 
 
 def _check_components(mixture: Any) -> None:
     if len(mixture.weights) != (mixture.components.cardinality > 0).sum():
-        raise InvalidInputError("weights must hold a number for each nonempty set of components")
+        raise InvalidInputError("weights must contain one number for each nonempty set of components")
 
 
 def _check_network(estimator: Any) -> None:
-    """Refuse layers whose sizes do not fit: those of plain networks follow from the numbers of features and sets."""
+    """Raise an error if the sizes of the layers do not match the numbers of features and sets."""
     from dempster.cluster.evclus._network import FeedForward
 
     model = estimator._model
@@ -284,11 +284,11 @@ def _check_network(estimator: Any) -> None:
         n_weights = sum((a + 1) * b for a, b in pairwise(network.sizes)) + len(network.layer.first_coefficients)
         ends = (estimator.n_features_in_, len(model.family))
         if mean.shape != ends[:1] or (network.sizes[0], network.sizes[-1]) != ends or len(network.weights) != n_weights:
-            raise InvalidInputError("the layers of network must fit n_features_in_, mean, scale and family")
+            raise InvalidInputError("the layers of network must match n_features_in_, mean, scale and family")
 
 
 def _networks() -> tuple[Schema, ...]:
-    """Return the schema of networks of torch, apart from the others because torch is slow to import."""
+    """Return the schema of torch networks, in a table of its own because torch is slow to import."""
     import torch
 
     from dempster.cluster.evclus._torch_network import TorchNetwork
@@ -299,16 +299,16 @@ def _networks() -> tuple[Schema, ...]:
         return {"body": network.body, "layer": network.layer, **arrays}
 
     def build(parts: dict[str, Any]) -> TorchNetwork:
-        """Build the network in the memory of the host, wherever it was trained."""
+        """Build the network on the CPU."""
         check_names(parts, ("body", "layer", "coefficients", "matrix"), ("body", "layer", "coefficients"))
         check_parts(parts, {"matrix": "* f?", "coefficients": "2?"})
-        made = TorchNetwork(parts["body"], parts["layer"], parts.get("matrix"))
-        if (made.coefficients is None) != (parts["coefficients"] is None):
-            raise InvalidInputError("the coefficients of the outlier unit do not go with the layer of masses")
-        if made.coefficients is not None:
+        network = TorchNetwork(parts["body"], parts["layer"], parts.get("matrix"))
+        if (network.coefficients is None) != (parts["coefficients"] is None):
+            raise InvalidInputError("the coefficients of the outlier unit do not match the mass layer")
+        if network.coefficients is not None:
             with torch.no_grad():
-                made.coefficients.copy_(torch.as_tensor(parts["coefficients"]))
-        return made.eval()
+                network.coefficients.copy_(torch.as_tensor(parts["coefficients"]))
+        return network.eval()
 
     return (Schema(TorchNetwork, parts, build),)
 
@@ -336,44 +336,44 @@ def _classify() -> tuple[Schema, ...]:
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
     radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}
     return (
-        Schema.of_estimator(ContextualDiscounting, classes_="c:any", rates_="l", contexts_=list),
-        Schema.of_estimator(EKNNClassifier, _check_neighbors, **every, **neighbors),
-        Schema.of_estimator(EvidenceFromClassifier, **every, **evidence),
-        Schema.of_estimator(EvidentialNeuralNetworkClassifier, **every, **places, **network),
-        Schema.of_estimator(EvidentialRBFClassifier, **every, **places, **radial),
-        Schema.of_attributes(SoftLabels, family=FocalSets, missing="n f", _supersets="f f"),
+        Schema.from_estimator(ContextualDiscounting, classes_="c:any", rates_="l", contexts_=list),
+        Schema.from_estimator(EKNNClassifier, _check_neighbors, **every, **neighbors),
+        Schema.from_estimator(EvidenceFromClassifier, **every, **evidence),
+        Schema.from_estimator(EvidentialNeuralNetworkClassifier, **every, **places, **network),
+        Schema.from_estimator(EvidentialRBFClassifier, **every, **places, **radial),
+        Schema.from_attributes(SoftLabels, family=FocalSets, missing="n f", _supersets="f f"),
     )
 
 
 def _check_neighbors(model: Any) -> None:
-    """Refuse training samples without a label each: the position of a class, or a mass function."""
+    """Raise an error unless each training sample has a label: the index of a class, or a mass function."""
     codes, soft, n = model._codes, model._soft, model._n_training
     if (codes is None) == (soft is None):
         raise InvalidInputError("one of _codes and _soft must be None")
     if soft is not None and len(soft.missing) != n:
-        raise InvalidInputError(f"_soft must hold a label for each of the {n} training samples")
+        raise InvalidInputError(f"_soft must contain a label for each of the {n} training samples")
     if codes is not None:
         fits = codes.dtype.kind in "iu" and codes.shape == (n,)
         if not fits or codes.min() < 0 or codes.max() >= len(model.classes_):
-            raise InvalidInputError("_codes must be the position of a class for each training sample")
+            raise InvalidInputError("_codes must be the index of a class for each training sample")
 
 
 def _explain() -> tuple[Schema, ...]:
     from dempster.explain.cautious_tree import CautiousTree, SplitColumn, TreeNode
 
     return (
-        Schema.of_estimator(CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list),
-        Schema.of_fields(TreeNode, mass="f", set_shares="f"),
-        Schema.of_fields(SplitColumn),
+        Schema.from_estimator(CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list),
+        Schema.from_fields(TreeNode, mass="f", set_shares="f"),
+        Schema.from_fields(SplitColumn),
     )
 
 
 def _check_nodes(tree: Any) -> None:
-    """Refuse nodes that are not numbered in their order, or whose children do not come after them."""
+    """Raise an error unless nodes are numbered in order and their children come after them."""
     for number, node in enumerate(tree.nodes_):
         children, n_children = node.children, 0 if node.column is None else 2
         if node.number != number or not all(map(rule.is_integer, children)) or len(children) != n_children:
-            raise InvalidInputError(f"node {number} of nodes_ must have its number, and two children or none")
+            raise InvalidInputError(f"node {number} of nodes_ must have the number {number}, and two children or none")
         if not all(number < child < len(tree.nodes_) for child in children):
             raise InvalidInputError(f"the children of node {number} of nodes_ must come after it, got {children}")
 
@@ -382,9 +382,9 @@ def _check_nodes(tree: Any) -> None:
 
 
 def _sklearn() -> tuple[Schema, ...]:
-    """Return the schemas of estimators that those of dempster take along.
+    """Return the schemas of estimators of scikit-learn that estimators of dempster may contain.
 
-    Their state is scikit-learn's own. It warns (`InconsistentVersionWarning`) when another version of it wrote them.
+    scikit-learn raises an `InconsistentVersionWarning` if another version of it wrote the file.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
@@ -394,27 +394,27 @@ def _sklearn() -> tuple[Schema, ...]:
     from sklearn.svm import OneClassSVM
 
     def build_search(parts: dict[str, Any]) -> NearestNeighbors:
-        """Fit it again: positions in its index must not be taken from a file."""
+        """Fit the search again, because indices in a file cannot be trusted."""
         check_names(parts, ("parameters", "points"))
         return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
 
     plain = (LogisticRegression, LinearDiscriminantAnalysis, StandardScaler, MinMaxScaler, RobustScaler)
     return (
-        *map(Schema.of_estimator, plain),
-        Schema.of_estimator(OneClassSVM, _check_vectors),
+        *map(Schema.from_estimator, plain),
+        Schema.from_estimator(OneClassSVM, _check_vectors),
         Schema(
             NearestNeighbors,
             lambda found: {"parameters": found.get_params(deep=False), "points": vars(found)["_fit_X"]},
             build_search,
         ),
-        Schema.of_arguments(Pipeline, ["steps", "memory", "verbose"]),
+        Schema.from_arguments(Pipeline, ["steps", "memory", "verbose"]),
     )
 
 
 def _check_vectors(detector: Any) -> None:
-    """Refuse arrays of wrong lengths, which libsvm would read beyond their ends."""
+    """Raise an error for arrays of wrong lengths, because libsvm would read beyond their ends."""
     state = vars(detector)
-    if "support_" not in state:  # it is not fitted
+    if "support_" not in state:  # not fitted
         return
     shapes = {"support_": "n:int32", "_n_support": "2:int32", "_probA": "0:float64", "_probB": "0:float64"}
     shapes |= {"support_vectors_": "n p:float64", "_dual_coef_": "1 n:float64"}
@@ -423,7 +423,7 @@ def _check_vectors(detector: Any) -> None:
     check_parts(state, shapes, {"p": state["n_features_in_"]})
     n, counts = len(state["support_"]), state["_n_support"]
     if counts.min() < 0 or counts.max() > n or state["_sparse"] is not False:
-        raise InvalidInputError(f"_n_support must hold numbers of the {n} support vectors, which are not sparse")
+        raise InvalidInputError(f"_n_support must contain numbers of the {n} dense support vectors")
     rule.check_choice(state["kernel"], "kernel", ("linear", "poly", "rbf", "sigmoid"))
 
 

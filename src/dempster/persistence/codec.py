@@ -1,11 +1,12 @@
-"""Objects as JSON and arrays, and back.
+"""Encode objects as JSON and arrays, and decode them.
 
-None, truth values, whole numbers, finite floats, text and lists are JSON as they are. All else is an object whose key
-says what it is: ``{"array": 3}`` is the fourth array of the file, ``{"object": 5}`` the sixth of its objects,
-``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ...
-An object of a class of ours is ``{"class": "cluster.ECM", "parts": {...}}`` as its `Schema` says, one of another
-library, such as an index of pandas, ``{"value": ...}``. It refers to earlier ones only, so that what is shared stays
-shared and nothing can refer to itself. Values of other libraries are of a closed list of types.
+None, booleans, integers, finite floats, text and lists are encoded as JSON values. Any other value is encoded as a JSON
+object whose key is the type: ``{"array": 3}`` is the array number 3 of the file, ``{"object": 5}`` its object number 5,
+``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, and so on.
+
+An object of dempster is encoded as ``{"class": "cluster.ECM", "parts": {...}}`` by its `Schema`, and an object of
+another library, such as a pandas index, as ``{"value": ...}``. Objects refer to earlier objects only. Shared objects
+stay shared, and no object can contain itself. Only the types in this module and in the schemas are supported.
 """
 
 from __future__ import annotations
@@ -18,34 +19,20 @@ import numpy as np
 
 from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError
-from dempster.persistence.container import Reader
+from dempster.persistence.container import CELL_KINDS, Reader
 from dempster.persistence.schema import schema_for, schema_named
 
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
-_CELL_KINDS = "biufcMmSU"  # of NumPy's arrays and scalars
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE_FORMATS = ("csr", "csc", "coo")
 _MAX_DEPTH = 100
-# Values of these types are written wherever they occur; all others once, however often they occur.
-_WRITTEN_IN_PLACE = frozenset(
-    (
-        "scalar",
-        "dtype",
-        "scalar type",
-        "range",
-        "slice",
-        "path",
-        "date",
-        "datetime",
-        "missing",
-        "Timestamp",
-        "Timedelta",
-    )
-)
+# Values of these types are written wherever they occur; others are written once, and referred to.
+_INLINE_TYPES = frozenset(("scalar", "dtype", "scalar type", "range", "slice", "path", "date", "datetime"))
+_INLINE_TYPES |= {"missing", "Timestamp", "Timedelta"}
 
 
 class Encoder:
-    """Takes an object apart.
+    """Encoder of an object.
 
     Attributes
     ----------
@@ -53,7 +40,7 @@ class Encoder:
     weights : list of bytes
         Weights of torch networks.
     objects : list
-        Records of the objects, each after those it is made of.
+        Records of the objects, each after those that it refers to.
     """
 
     def __init__(self) -> None:
@@ -61,12 +48,12 @@ class Encoder:
         self.weights: list[bytes] = []
         self.objects: list[Any] = []
         self._encoded: dict[int, Any] = {}
-        self._alive: list[Any] = []  # the identity of an object means something as long as it lives
+        self._alive: list[Any] = []  # The identity of an object is unique as long as the object exists.
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """Return a value as JSON; an error says ``where`` it was found."""
+        """Return a value as JSON; error messages contain its location ``where``."""
         if depth > _MAX_DEPTH:
-            raise InvalidInputError(f"{where} cannot be written to a file: it is nested too deeply, or holds itself")
+            raise InvalidInputError(f"{where} cannot be saved: it is nested too deeply, or contains itself")
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -94,12 +81,14 @@ class Encoder:
             return {type(value).__name__: self.encode(sorted(value, key=repr), where, depth)}
         if type(value) is dict:
             pairs = value.items()
-            return {"dict": [[self.encode(k, where, depth), self.encode(v, _at(where, k), depth)] for k, v in pairs]}
+            return {
+                "dict": [[self.encode(k, where, depth), self.encode(v, _locate(where, k), depth)] for k, v in pairs]
+            }
         if type(value) is bytes:
             return {"bytes": value.hex()}
         if isinstance(value, np.ndarray):
             return self._encode_array(value, where, depth)
-        if is_tensor(value):  # a file knows no device
+        if is_tensor(value):
             return self._encode_array(to_host(value), where, depth)
         if any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(value).__mro__):
             self.weights.append(_pack_weights(value))
@@ -107,9 +96,9 @@ class Encoder:
             return {"network": len(self.weights) - 1, "class": type(value).__name__, "layers": layers}
         encoded = _encode_value(value)
         if encoded is None:
-            raise InvalidInputError(f"{where} cannot be written to a file: {_explain_refusal(value)}")
+            raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
         parts = {name: self.encode(part, where, depth) for name, part in encoded.items()}
-        return parts if encoded.keys() & _WRITTEN_IN_PLACE else self._append({"value": parts})
+        return parts if encoded.keys() & _INLINE_TYPES else self._append({"value": parts})
 
     def _append(self, record: dict[str, Any]) -> dict[str, Any]:
         self.objects.append(record)
@@ -117,41 +106,34 @@ class Encoder:
 
     def _encode_array(self, value: np.ndarray, where: str, depth: int) -> dict[str, Any]:
         if type(value) not in (np.ndarray, np.memmap):
-            raise InvalidInputError(f"{where} cannot be written to a file: {_explain_refusal(value)}")
+            raise InvalidInputError(f"{where} cannot be saved: {_explain_type(value)}")
         if value.dtype == object:
             return {"cells": self.encode(value.ravel().tolist(), where, depth), "shape": list(value.shape)}
-        if value.dtype.kind not in _CELL_KINDS:
-            raise InvalidInputError(f"{where} cannot be written to a file: it is an array of {value.dtype}")
+        if value.dtype.kind not in CELL_KINDS:
+            raise InvalidInputError(f"{where} cannot be saved: it is an array of {value.dtype}")
         self.arrays.append(np.asarray(value))
         encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
         return encoded if value.flags.writeable else {**encoded, "frozen": True}
 
 
-def _at(where: str, key: Any) -> str:
-    """Name attributes and parameters of estimators by their names alone."""
+def _locate(where: str, key: Any) -> str:
+    """Return the location of a value in a dictionary; parameters and attributes have their names only."""
     head, _, last = where.rpartition(".")
     return f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
 
 
-def _explain_refusal(value: Any) -> str:
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+def _explain_type(value: Any) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return (
-            f"it is the function or class {value.__name__}, and files hold no code; use a named metric or "
+            f"it is the function or class {value.__name__}, and model files contain no code; use a named metric or "
             "metric='precomputed', or pickle the object"
         )
-    return f"files hold values and estimators of dempster, not {kind}; pickle the object if you need it"
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    return f"model files contain values and estimators of dempster, not {kind}; pickle the object if you need it"
 
 
 class Decoder:
-    """Puts an object together again.
-
-    Parameters
-    ----------
-    reader : Reader
-    network : torch module or None
-        For weights of a network that was the user's own.
-    """
+    """Decoder of the content of a file; ``network`` is a torch module for the weights of the user's own network."""
 
     def __init__(self, reader: Reader, network: Any = None):
         self._reader, self._network = reader, network
@@ -160,7 +142,7 @@ class Decoder:
         self._networks: dict[int, Any] = {}
 
     def decode_all(self, content: Any) -> Any:
-        """Return the object that was written: the last of the records."""
+        """Return the object that was saved, which is the last record."""
         for record in content["objects"]:
             if "value" in record:
                 self._objects.append(self.decode(record["value"]))
@@ -174,7 +156,7 @@ class Decoder:
         return self._objects[-1]
 
     def decode(self, encoded: Any) -> Any:
-        """Return the value that `Encoder.encode` wrote."""
+        """Decode a value of `Encoder.encode`."""
         if isinstance(encoded, list):
             return [self.decode(part) for part in encoded]
         if not isinstance(encoded, dict):
@@ -215,11 +197,11 @@ class Decoder:
 
 
 def _encode_value(value: Any) -> dict[str, Any] | None:
-    """Return a value as parts that are simpler, None if its type is not in the list."""
+    """Return the parts of a value, None if its type is not supported."""
     kind = type(value)
-    if isinstance(value, np.generic) and value.dtype.kind in _CELL_KINDS:
+    if isinstance(value, np.generic) and value.dtype.kind in CELL_KINDS:
         return {"scalar": np.array([value])}
-    if isinstance(value, np.dtype) and value.kind in _CELL_KINDS:
+    if isinstance(value, np.dtype) and value.kind in CELL_KINDS:
         return {"dtype": value.str}
     if isinstance(value, type) and issubclass(value, np.number | np.bool_):
         return {"scalar type": np.dtype(value).str}
@@ -268,14 +250,14 @@ def _decode_value(parts: dict[str, Any]) -> Any:
 
 def _plain_dtype(name: str) -> np.dtype:
     dtype = np.dtype(name)
-    if dtype.kind not in _CELL_KINDS:
-        raise InvalidInputError(f"{name!r} is no kind of number or text")
+    if dtype.kind not in CELL_KINDS:
+        raise InvalidInputError(f"unsupported type of numbers or text: {name!r}")
     return dtype
 
 
 def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
     if state["bit_generator"] not in _BIT_GENERATORS:
-        raise InvalidInputError(f"{state['bit_generator']!r} is no known generator of random numbers")
+        raise InvalidInputError(f"unknown random number generator {state['bit_generator']!r}")
     bits = getattr(np.random, state["bit_generator"])()
     if is_legacy:
         generator = np.random.RandomState(bits)
@@ -308,9 +290,9 @@ def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> 
     kind = getattr(sparse, f"{form}_{'array' if parts['is_array'] else 'matrix'}")
     if form == "coo":
         return kind((parts["data"], (parts["row"], parts["col"])), shape=shape)
-    found = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-    found.check_format(full_check=True)  # positions that are out of bounds would be read from memory
-    return found
+    matrix = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+    matrix.check_format(full_check=True)  # SciPy would read beyond the arrays at wrong indices.
+    return matrix
 
 
 def _encode_pandas(value: Any) -> dict[str, Any] | None:
@@ -319,7 +301,7 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     if value is pd.NA or value is pd.NaT:
         return {"missing": "NA" if value is pd.NA else "NaT"}
     if isinstance(value, pd.Timestamp | pd.Timedelta):
-        return {type(value).__name__: value.isoformat(), "unit": value.unit, "zone": _zone(value)}
+        return {type(value).__name__: value.isoformat(), "unit": value.unit, "zone": _time_zone(value)}
     if isinstance(value, pd.RangeIndex):
         return {"RangeIndex": range(value.start, value.stop, value.step), "name": value.name}
     if isinstance(value, pd.MultiIndex):
@@ -329,7 +311,8 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         data = {"CategoricalIndex": np.array(value.codes), "categories": value.categories}
         return {**data, "ordered": bool(value.ordered), "name": value.name}
     if isinstance(value, pd.DatetimeIndex | pd.TimedeltaIndex):
-        return {type(value).__name__: value.to_numpy(_moments(value)), "zone": _zone(value), "name": value.name}
+        dtype = f"{'M' if isinstance(value, pd.DatetimeIndex) else 'm'}8[{value.unit}]"
+        return {type(value).__name__: value.to_numpy(dtype), "zone": _time_zone(value), "name": value.name}
     if type(value) is pd.Index and (value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")):
         plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
         cells = value.to_numpy() if plain else [None if cell is pd.NA else cell for cell in value]
@@ -342,12 +325,8 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _zone(value: Any) -> str | None:
+def _time_zone(value: Any) -> str | None:
     return None if getattr(value, "tz", None) is None else str(value.tz)
-
-
-def _moments(value: Any) -> str:
-    return f"{'M' if type(value).__name__ == 'DatetimeIndex' else 'm'}8[{value.unit}]"
 
 
 def _decode_pandas(parts: dict[str, Any]) -> Any:
@@ -381,22 +360,22 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
         case {"DataFrame": list(columns), "index": index, "columns": names}:
             data = {j: column.array for j, column in enumerate(columns)}
             return pd.DataFrame(data, index=index).set_axis(names, axis=1)
-    raise InvalidInputError(f"a value of a kind that is not known: {', '.join(map(str, parts))}")
+    raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
 
 
 # ---- networks of torch ----------------------------------------------------------------------------------------------
 
 
 def _pack_weights(module: Any) -> bytes:
-    """Return the weights of a network in the format of safetensors, which has names, numbers and nothing else."""
+    """Return the weights of a network in the safetensors format, which contains names and numbers only."""
     from safetensors.torch import save
 
-    # Tensors that several layers share are written once for each.
+    # safetensors does not support shared tensors, so each is copied.
     return save({name: tensor.detach().cpu().contiguous().clone() for name, tensor in module.state_dict().items()})
 
 
 def _describe_layers(module: Any) -> list[Any] | None:
-    """Return the layers of a stack of linear and rectified ones, which can be built again; None for others."""
+    """Return the layers of a sequence of linear and ReLU layers, None for other networks."""
     from torch import nn
 
     if type(module) is not nn.Sequential:
@@ -413,7 +392,7 @@ def _describe_layers(module: Any) -> list[Any] | None:
 
 
 def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | None) -> Any:
-    """Return a network with weights from a file: a stack of plain layers, or else a copy of ``module``."""
+    """Return a network with weights from a file: a sequence of layers, or a copy of ``module``."""
     import copy
 
     from safetensors.torch import load
@@ -423,15 +402,15 @@ def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | 
         network = _build_layers(layers, weights)
     elif module is None:
         raise InvalidInputError(
-            f"it holds the weights of a torch network of your own ({kind}), whose code is not in the file: build it "
-            "again and give it, load(path, network=...)"
+            f"it contains the weights of your own torch network ({kind}), but not its code; build the network again "
+            "and pass it with load(path, network=...)"
         )
     else:
         network = copy.deepcopy(module)
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
-        raise InvalidInputError(f"network must be built like the {kind} that was written: {error}") from error
+        raise InvalidInputError(f"network must have the layers of the saved {kind}: {error}") from error
     return network
 
 
@@ -446,7 +425,7 @@ def _build_layers(layers: list[Any], weights: dict[str, Any]) -> Any:
             modules.append(nn.ReLU())
             continue
         inputs, outputs, bias = layer
-        if inputs * outputs > largest:  # before memory is taken for it
-            raise InvalidInputError(f"a layer of {inputs} by {outputs} does not go with its weights")
+        if inputs * outputs > largest:  # checked before memory is allocated
+            raise InvalidInputError(f"a layer of {inputs} by {outputs} does not match its weights")
         modules.append(nn.Linear(inputs, outputs, bias=bool(bias), dtype=dtype))
     return nn.Sequential(*modules)

@@ -1,13 +1,13 @@
-"""What of an object goes into a model file, and how it is made again: one `Schema` for each class that files may hold.
+"""Schemas of the classes that model files may contain: their parts, types, and how to build an object.
 
-A file never names code. It says ``cluster.ECM``, and that is looked up in closed tables (`_schemas`, and `register` for
-packages above this one). A class that is in no table can neither be written nor made by a file.
+A file contains names such as ``cluster.ECM``, which are looked up in closed tables (`_schemas`, and `register` for
+packages above this one). Classes without a schema can be neither saved nor loaded.
 
-Digests that are right say that a file is whole, not that its parts fit together. Types of the parts are therefore
-declared in the tables, or by the type hints of dataclasses. A string declares an array by its shape: ``"c p"`` has two
-axes, and the same word means the same length within an object. A number is a length, ``*`` any length. ``"r:int64"``
-also says the type of the cells, ``"p?"`` may be None, and ``p+1`` is one more than p. A tuple of strings declares a
-tuple of arrays. The name of a part may have dots: ``_input.origin`` is a part of a part.
+The types of the parts are declared in the tables or by the type hints of dataclasses, and are checked when a file is
+loaded. A string declares an array by its shape: ``"c p"`` has two axes, and the same word means the same length within
+an object. A number is a length, ``*`` any length. ``"r:int64"`` also declares the type of the cells, ``"p?"`` may be
+None, and ``p+1`` is one more than p. A tuple of strings declares a tuple of arrays. The name of a part may have dots:
+``_input.origin`` is an attribute of the part ``_input``.
 """
 
 from __future__ import annotations
@@ -28,17 +28,13 @@ from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import CredalPartition
 
 Parts = dict[str, Any]
-# Types of fitted attributes that have the same meaning wherever they occur.
+# Types of fitted attributes that have the same meaning in all estimators.
 FITTED: dict[str, Any] = {
     **dict.fromkeys(("n_features_in_", "n_clusters_", "n_iter_", "n_samples_seen_", "n_neighbors_", "n_redrawn_"), int),
     **dict.fromkeys(("n_components_", "n_parameters_"), int),
-    **dict.fromkeys(
-        ("objective_", "beta_", "delta_", "d0_", "stress_", "loss_", "shift_", "smoothing_", "bic_"), float
-    ),
-    **dict.fromkeys(
-        ("log_likelihood_", "ebic_", "bic_", "regularization_", "leave_one_out_error_", "fidelity_"), float
-    ),
-    **dict.fromkeys(("min_belief_", "min_delta_"), float),
+    **dict.fromkeys(("objective_", "beta_", "delta_", "d0_", "stress_", "loss_", "shift_", "smoothing_"), float),
+    **dict.fromkeys(("bic_", "ebic_", "log_likelihood_", "regularization_", "leave_one_out_error_"), float),
+    **dict.fromkeys(("fidelity_", "min_belief_", "min_delta_"), float),
     **dict.fromkeys(("model_", "sampling_", "neighbors_"), str),
     "converged_": bool,
     "min_prominence_": float | None,
@@ -58,27 +54,27 @@ FITTED: dict[str, Any] = {
     "components_": "n_components n_features",
     "eigenvalues_": "n_components",
 }
-_MODULES_ABOVE = {"recipe": "dempster.apps.recipe.model"}  # packages above this one, which register their schemas
-_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}  # importing this one takes long: it needs torch
-_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # arrays along these have no missing values
-_CELLS = {  # kinds of NumPy's types, and how messages call them
+_MODULES_ABOVE = {"recipe": "dempster.apps.recipe.model"}  # These modules call `register`.
+_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}  # a table of its own, as it imports torch
+_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # Arrays with these axes have no missing values.
+_CELLS = {  # kinds of NumPy types, and their names in messages
     "": ("biuf", "numbers"),
-    "int": ("iu", "whole numbers"),
+    "int": ("iu", "integers"),
     "any": ("biufmMOSTU", "numbers or text"),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Schema:
-    """How objects of one class are taken apart and made again.
+    """Decomposition of the objects of a class.
 
     Attributes
     ----------
     cls : type
     parts : function
-        Returns what an object consists of, by name: values that files can hold, other objects with a schema among them.
+        Returns the parts of an object by name: values, and other objects with a schema.
     build : function
-        Makes an object of parts that were read. It raises a TypeError or ValueError where they do not fit.
+        Builds an object from its parts, or raises a TypeError or ValueError if they are invalid.
     """
 
     cls: type
@@ -86,11 +82,11 @@ class Schema:
     build: Callable[[Parts], Any]
 
     @classmethod
-    def of_fields(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **shapes: str) -> Schema:
-        """Return the schema of a dataclass or named tuple, whose fields are given to its constructor.
+    def from_fields(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **shapes: str) -> Schema:
+        """Return the schema of a dataclass or named tuple.
 
-        Files of earlier versions may lack fields that have a default. ``check`` raises an error if the fields do not
-        fit together.
+        Fields with a default may be missing in files of earlier versions. ``check`` raises an error if the fields of
+        an object are inconsistent.
         """
         if dataclasses.is_dataclass(kind):
             fields = [field for field in dataclasses.fields(kind) if field.init]
@@ -104,59 +100,59 @@ class Schema:
             check_names(parts, names, required)
             hints = typing.get_type_hints(kind)
             check_parts(parts, {name: hints[name] for name in names})
-            made = kind(**parts)
-            family = getattr(made, "family", None)
+            obj = kind(**parts)
+            family = getattr(obj, "family", None)
             lengths = {"c": family.n_clusters, "f": len(family)} if isinstance(family, FocalSets) else {}
             check_parts(parts, shapes, lengths)
             if check is not None:
-                check(made)
-            return made
+                check(obj)
+            return obj
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 
     @classmethod
-    def of_arguments(
+    def from_arguments(
         cls, kind: Any, attributes: Mapping[str, str] | Iterable[str], *, optional: Iterable[str] = (), **types: Any
     ) -> Schema:
-        """Return the schema of a class by the arguments of its constructor, each with the attribute that keeps it.
+        """Return the schema of a class by the arguments of its constructor and the attributes that store them.
 
-        Files of earlier versions may lack ``optional`` arguments, which then have their defaults.
+        ``optional`` arguments may be missing in files of earlier versions.
         """
-        kept = dict(attributes if isinstance(attributes, Mapping) else {name: name for name in attributes})
+        stored = dict(attributes if isinstance(attributes, Mapping) else {name: name for name in attributes})
 
         def build(parts: Parts) -> Any:
-            check_names(parts, kept, set(kept) - set(optional))
+            check_names(parts, stored, set(stored) - set(optional))
             check_parts(parts, types)
             return kind(**parts)
 
-        return cls(kind, lambda obj: {name: getattr(obj, attribute) for name, attribute in kept.items()}, build)
+        return cls(kind, lambda obj: {name: getattr(obj, attribute) for name, attribute in stored.items()}, build)
 
     @classmethod
-    def of_attributes(cls, kind: Any, **types: Any) -> Schema:
-        """Return the schema of a class by its attributes, where the constructor does more than to keep arguments."""
+    def from_attributes(cls, kind: Any, **types: Any) -> Schema:
+        """Return the schema of a class by its attributes; its constructor is not called."""
 
         def build(parts: Parts) -> Any:
             check_names(parts, types)
             check_parts(parts, types)
-            made: Any = object.__new__(kind)
+            obj: Any = object.__new__(kind)
             for name, value in parts.items():
-                setattr(made, name, value)
-            return made
+                setattr(obj, name, value)
+            return obj
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in types}, build)
 
     @classmethod
-    def of_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
-        """Return the schema of an estimator: its parameters, and the attributes that `fit` sets, except lazy ones.
+    def from_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
+        """Return the schema of an estimator: its parameters and its fitted attributes, except lazy ones.
 
         Parameters
         ----------
         kind : type
         check : function, optional
-            Raises an error if the attributes of a fitted estimator do not fit together.
+            Raises an error if the attributes of a fitted estimator are inconsistent.
         **attributes
-            Types of fitted attributes without which the estimator cannot be used; those with a question mark may be
-            absent. Other attributes may be in a file, and must have the types of `FITTED`.
+            Types of required fitted attributes; those with a question mark are optional. Other attributes must have
+            the types in `FITTED`.
         """
         ours = kind.__module__.startswith("dempster.")
         declared = {**FITTED, **attributes} if ours else {}
@@ -173,12 +169,12 @@ class Schema:
             check_names(found, ("parameters", "fitted"))
             parameters, fitted = found["parameters"], found["fitted"]
             if not isinstance(parameters, dict) or not isinstance(fitted, dict):
-                raise InvalidInputError("parameters and fitted attributes must be given by name")
+                raise InvalidInputError("parameters and fitted attributes must be dictionaries")
             estimator: Any = kind()
             check_names(parameters, estimator.get_params(deep=False), required=())
             for name in fitted:
                 if not _may_be_fitted(kind, name, ours):
-                    raise InvalidInputError(f"{name!r} is no fitted attribute")
+                    raise InvalidInputError(f"{name!r} is not a fitted attribute")
             if fitted:
                 check_names(fitted, fitted, required)
             width, family = fitted.get("n_features_in_"), fitted.get("focal_sets_")
@@ -199,28 +195,28 @@ class Schema:
 
 
 def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[str] | None = None) -> None:
-    """Refuse parts that are missing (all are required unless ``required`` names some) or not known."""
+    """Raise an error for missing or unknown names; ``required`` is ``known`` by default."""
     found, allowed = set(parts), set(known)
     missing = sorted(allowed - found if required is None else set(required) - found)
     unknown = sorted(map(str, found - allowed))
     if missing or unknown:
-        raise InvalidInputError(f"it lacks {missing[0]!r}" if missing else f"{unknown[0]!r} is not known")
+        raise InvalidInputError(f"{missing[0]!r} is missing" if missing else f"{unknown[0]!r} is unknown")
 
 
 def check_parts(
     parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, int] | None = None
 ) -> None:
-    """Refuse parts that are not of the declared types, or arrays whose shapes do not fit together.
+    """Raise an error for parts of other types than declared, and for arrays of inconsistent shapes.
 
     Parameters
     ----------
     parts : mapping
     declared : mapping
-        For each part that is to be checked a class, a type hint or the shape of an array.
+        Class, type hint or array shape of the parts to check.
     lengths : mapping
-        Lengths that are known for words in shapes.
+        Known lengths of words in shapes.
     """
-    found = dict(lengths or {})
+    sizes = dict(lengths or {})
     for name, expected in declared.items():
         first, *inside = name.split(".")
         if first not in parts:
@@ -229,12 +225,12 @@ def check_parts(
         for attribute in inside:
             value = getattr(value, attribute)
         if isinstance(expected, str):
-            _check_array(name, value, expected, found)
+            _check_array(name, value, expected, sizes)
         elif isinstance(expected, tuple):
             if not isinstance(value, tuple) or len(value) != len(expected):
                 raise InvalidInputError(f"{name} must be a tuple of length {len(expected)}, got {_describe(value)}")
             for k, (part, shape) in enumerate(zip(value, expected, strict=True)):
-                _check_array(f"{name}[{k}]", part, shape, found)
+                _check_array(f"{name}[{k}]", part, shape, sizes)
         elif not _is_instance(value, expected):
             raise InvalidInputError(f"{name} must be {_type_name(expected)}, got {_describe(value)}")
 
@@ -262,7 +258,7 @@ def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) 
 
 
 def _is_instance(value: Any, expected: Any) -> bool:
-    """Return whether a value has a type; hints that are no classes, such as functions, are not checked."""
+    """Return whether a value has a type; type hints that are not classes are not checked."""
     if isinstance(expected, types.UnionType) or typing.get_origin(expected) is typing.Union:
         return any(_is_instance(value, part) for part in typing.get_args(expected))
     expected = typing.get_origin(expected) or expected
@@ -295,11 +291,11 @@ def _check_feature_names(names: Any, width: int | None) -> None:
         return
     is_text = isinstance(names, np.ndarray) and names.dtype == object and all(isinstance(n, str) for n in names.flat)
     if not is_text or names.shape != (width,) or len(set(names)) < len(names):
-        raise InvalidInputError(f"feature_names_in_ must be {width} different texts, got {_describe(names)}")
+        raise InvalidInputError(f"feature_names_in_ must be {width} unique texts, got {_describe(names)}")
 
 
 def _is_lazy(value: Any) -> bool:
-    """Return whether it has a row for each sample of a fit to blocks, and is computed when it is asked for."""
+    """Return whether a value is computed lazily from the blocks of the training data."""
     from dempster.data.blocks import Blocks
     from dempster.partition.lazy import LazyCredalPartition
 
@@ -307,7 +303,7 @@ def _is_lazy(value: Any) -> bool:
 
 
 def _may_be_fitted(kind: type, name: Any, ours: bool) -> bool:
-    """Return whether `fit` may set an attribute of this name; a file must not replace methods of a class."""
+    """Return whether `fit` may set this attribute; a file must not replace methods."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
     in_class = getattr(kind, name, None)
@@ -326,7 +322,7 @@ def register(package: str, *schemas: Schema) -> None:
 
 @cache
 def schemas_by_name(package: str) -> Mapping[str, Schema]:
-    """Return the schemas of one package by the names of their classes; the package is imported for it."""
+    """Import a package and return its schemas by the names of their classes."""
     from dempster.persistence._schemas import TABLES
 
     if package in _MODULES_ABOVE:
@@ -338,16 +334,16 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
 
 
 def schema_named(name: str) -> Schema:
-    """Return the schema of a class by the name it has in files, such as ``cluster.ECM``."""
+    """Return the schema of a name in files, such as ``cluster.ECM``."""
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
-        raise InvalidInputError(f"{name!r} is not known to this version of dempster")
+        raise InvalidInputError(f"{name!r} is not a class that this version of dempster can load")
     return schema
 
 
 def schema_for(obj: Any) -> tuple[str, Schema] | None:
-    """Return the name in files and the schema of an object's own class; None if it has none."""
+    """Return the name in files and the schema of an object's class; None if it has no schema."""
     kind = type(obj)
     top, *inside = kind.__module__.split(".")
     package = top if top == "sklearn" else ""

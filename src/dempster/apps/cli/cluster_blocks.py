@@ -125,7 +125,7 @@ class _Table:
             name for name in dataset.schema.names if name not in numeric and not name.startswith("__index_level_")
         ]
         if ignored and not columns:
-            note(f"ignored columns that are not numeric: {', '.join(ignored)}")
+            note(f"left out columns that are not numeric: {', '.join(ignored)}")
         return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
@@ -140,7 +140,7 @@ class _Table:
         if not varies.any():
             raise UserError("all columns are constant")
         if not varies.all():
-            note(f"ignored constant columns: {', '.join(np.array(self.columns)[~varies])}")
+            note(f"left out constant columns: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
         return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
 

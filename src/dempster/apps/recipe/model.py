@@ -81,7 +81,7 @@ class TableModel:
         return preparation.transform(table, note)
 
 
-register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))
+register("recipe", Schema.from_fields(Preparation), Schema.from_fields(TableModel))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Files: tables that can be read in two ways, names of every kind, archives made to fill the memory, the program."""
+"""Readers and writers: unusual names, ambiguous headers, invalid paths, and files that would fill the memory."""
 
 import gzip
 import io
@@ -8,10 +8,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from dempster import CredalPartition, FocalSets
-from dempster.apps.cli import program
 from dempster.apps.recipe import Recipe, read_image, read_labels
 from dempster.constraints import Constraints, read_constraints, write_constraints
 from dempster.io import read_dissimilarities, read_partition, read_r, read_table, write_partition, write_r
@@ -29,7 +27,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
-def test_partitions_come_back_whatever_their_names(kind, tmp_path):
+def test_partitions_with_unusual_names(kind, tmp_path):
     path = tmp_path / f"partition.{kind}"
     for names in NAMES:
         frames = [(0, 1)] if not isinstance(names[0], str) or len(names[0]) > 100 else [(0, 1), tuple(names)]
@@ -44,19 +42,19 @@ def test_partitions_come_back_whatever_their_names(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "rds"])
-def test_names_that_no_file_can_hold(kind, tmp_path):
+def test_names_that_cannot_be_encoded(kind, tmp_path):
     partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\ud800"])
     with pytest.raises(ValueError, match=rf"p.{kind}: a name holds a character that UTF-8 lacks, .ud800"):
         (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_clusters_that_r_could_not_tell_apart(tmp_path):
+def test_clusters_with_equal_names_in_r(tmp_path):
     with pytest.raises(ValueError, match="written alike"):
         write_r(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds")
 
 
-def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):
+def test_formulas_are_escaped(tmp_path):
     names = ["=1+1", "+1", "-x", "@y", "\tz"]
     masses = np.eye(2)[[0, 1, 0, 1, 0]]
     frame = ("=cmd", "@other")
@@ -66,12 +64,12 @@ def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):
         assert str(row)[0] not in "=+-@\t\r"
 
 
-def test_archives_are_not_unpacked_before_they_are_looked_at(tmp_path):
+def test_archives_are_checked_before_they_are_read(tmp_path):
     partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2))
     path = tmp_path / "partition.npz"
     write_partition(partition, path)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))  # is not needed, and not read
+        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))  # not needed, so not read
     assert read_partition(path).n_clusters == 2
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in (("membership", FocalSets.full(2).membership), ("frame", np.array(["0", "1"]))):
@@ -84,7 +82,7 @@ def test_archives_are_not_unpacked_before_they_are_looked_at(tmp_path):
 OBJECTS = ["007", "NA", "=1+1", "1e5", "True", "x y"]
 
 
-def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
+def test_names_of_objects_in_pairs_and_labels(tmp_path):
     pairs = Constraints([(0, 1), (2, 3)], [(0, 4)], n_objects=6)
     write_constraints(pairs, tmp_path / "pairs.csv", OBJECTS)
     assert "\n=" not in (tmp_path / "pairs.csv").read_text()
@@ -98,19 +96,19 @@ def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["kind\nu\n\nv\nu\n", "\nkind\r\n1\r\n\r\n2\r\n1\r\n\r\n"])
-def test_an_empty_line_among_labels_is_one_that_is_not_known(text, tmp_path):
+def test_empty_lines_are_unknown_labels(text, tmp_path):
     (tmp_path / "labels.csv").write_bytes(text.encode())
     found = read_labels(tmp_path / "labels.csv", pd.DataFrame({"a": range(4)}))
     assert found.isna().tolist() == [False, True, False, False]
     assert found[0] == found[3]
 
 
-def test_pairs_between_blanks(tmp_path):
+def test_pairs_with_blanks(tmp_path):
     (tmp_path / "pairs.csv").write_text(" r , s , same \n")
     assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
 
 
-def test_names_of_columns_may_be_given_with_blanks_around_them(tmp_path):
+def test_names_of_columns_with_blanks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(" n , a ,b\nr,1,2\ns,3,4\nt,5,9\n")
     assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {"a": {"r": 1, "s": 3, "t": 5}}
@@ -119,7 +117,7 @@ def test_names_of_columns_may_be_given_with_blanks_around_them(tmp_path):
 
 
 @pytest.mark.parametrize("header", ["", "object,other,answer\n"])
-def test_pairs_and_labels_without_names_of_columns(header, tmp_path):
+def test_pairs_and_labels_without_header(header, tmp_path):
     for objects, pairs in ((OBJECTS, "007,NA,same\nTrue,x y,different\n"), (None, "0,1,1\n4,5,0\n")):
         (tmp_path / "pairs.csv").write_text(header + pairs)
         found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
@@ -129,19 +127,19 @@ def test_pairs_and_labels_without_names_of_columns(header, tmp_path):
         (tmp_path / "labels.csv").write_text(text)
         assert read_labels(tmp_path / "labels.csv", table).tolist() == ["u", "v", "u"]
     (tmp_path / "labels.csv").write_text("kind\nu\nv\n")
-    with pytest.raises(ValueError, match="a label for each of the 3 rows, got 2"):
+    with pytest.raises(ValueError, match="one label for each of the 3 rows, got 2"):
         read_labels(tmp_path / "labels.csv", table)
 
 
 @pytest.mark.parametrize(("objects", "first"), [(["a", "b", "c"], "a,b"), (None, "0,1")])
 @pytest.mark.parametrize("word", ["sane", ""])
-def test_a_first_pair_is_not_taken_for_names_of_columns(objects, first, word, tmp_path):
+def test_first_pair_is_not_a_header(objects, first, word, tmp_path):
     (tmp_path / "pairs.csv").write_text(f"{first},{word}\n{first},same\n")
     with pytest.raises(ValueError, match="the third column must say 'same' or 'different'"):
         read_constraints(tmp_path / "pairs.csv", objects)
 
 
-def test_names_of_columns_may_say_same(tmp_path):
+def test_header_with_the_word_same(tmp_path):
     (tmp_path / "pairs.csv").write_text("x,y,same\na,b,1\na,c,0\n")
     found = read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
     assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[0, 2]])
@@ -150,7 +148,7 @@ def test_names_of_columns_may_say_same(tmp_path):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
 
 
-def test_names_that_do_not_tell_objects_apart(tmp_path):
+def test_names_must_be_unique(tmp_path):
     (tmp_path / "pairs.csv").write_text("object,other,answer\na,b,same\n")
     with pytest.raises(ValueError, match=r"pairs.csv: there are several objects called 'a'"):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "a"])
@@ -163,20 +161,20 @@ PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int, "a\0b", "\ud800", "x" *
 
 
 @pytest.mark.parametrize("read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__)
-def test_paths_that_are_none(read):
+def test_invalid_paths_to_read(read):
     for path in PATHS:
         with pytest.raises((TypeError, ValueError), match="^path must"):
             read(path)
 
 
 @pytest.mark.parametrize("write", [save, write_r, write_partition], ids=lambda f: f.__name__)
-def test_paths_that_cannot_be_written(write):
+def test_invalid_paths_to_write(write):
     for path in PATHS:
         with pytest.raises((TypeError, ValueError), match="^path must"):
             write(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2)), path)
 
 
-def test_altered_files_of_r(tmp_path):
+def test_damaged_r_files(tmp_path):
     path = tmp_path / "partition.rds"
     write_r(CredalPartition([[0, 1, 0, 0], [0, 0.5, 0.5, 0]], FocalSets.full(2), ["a", "b"]), path)
     raw, rng = gzip.decompress(path.read_bytes()), np.random.default_rng(0)
@@ -198,14 +196,14 @@ def _npy(array):
     return buffer.getvalue()
 
 
-def test_codes_do_not_reach_the_terminal():
+def test_control_characters_are_escaped():
     partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\x1b[31mred\x07"], frame=("\x1b]0;x\x07", "b"))
     for text in (repr(partition), str(partition.summary())):
         assert text.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("text", [",x\n007,1\nNA,2\n1e5,3", "x\n007,1\nNA,2\n1e5,3"])
-def test_names_of_rows_stay_as_they_are_written(text, tmp_path):
+def test_names_of_rows_are_text(text, tmp_path):
     (tmp_path / "table.csv").write_text(text)
     assert list(read_table(tmp_path / "table.csv").index) == ["007", "NA", "1e5"]
 
@@ -213,7 +211,7 @@ def test_names_of_rows_stay_as_they_are_written(text, tmp_path):
 @pytest.mark.parametrize(
     "read", [load, describe, read_r, read_partition, read_table, read_dissimilarities, read_image, read_constraints]
 )
-def test_what_never_ends_is_not_opened(read, tmp_path):
+def test_pipes_and_devices_are_not_opened(read, tmp_path):
     suffix = {"load": "dempster", "describe": "dempster", "read_r": "rds", "read_image": "npy"}.get(
         read.__name__, "csv"
     )
@@ -222,114 +220,3 @@ def test_what_never_ends_is_not_opened(read, tmp_path):
         make(path)
         with limited(), pytest.raises(OSError, match=f"not a regular file.*{name}"):
             read(path)
-
-
-# ---- the program ----------------------------------------------------------------------------------------------------
-
-ROWS = "\n".join(f"{i % 3 * 5 + i * 0.1},{i % 2 + i * 0.01}" for i in range(20))
-
-
-def run(*arguments):
-    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["cluster", "."], "folder"),
-        (["cluster", "missing.csv", "-c", "2"], "missing.csv"),
-        (["cluster", "table.csv", "-c", "2", "--method", "ecm", "-p", "delta=1e200"], "delta"),
-        (["cluster", "table.csv", "-c", "2", "-p", "nonsense=1"], "nonsense"),
-        (["cluster", "table.csv", "-c", "0"], "-c|clusters"),
-        (["cluster", "table.csv", "-c", "99"], "more than there are rows"),
-        (["cluster", "table.csv", "-c", "2", "--output", "table.csv"], "overwrite"),
-        (["cluster", "codes.csv", "-c", "2"], "dempster"),
-        (["cluster", "table.csv", "-c", "2", "--labels", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
-        (["cluster", "table.csv", "-c", "2", "--truth", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
-        (["cluster", "table.csv", "-c", "2", "--constraints", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
-        (
-            ["ask", "table.csv", "-c", "2", "--answers", "labels.csv", "--partition", "labels.csv"],
-            "overwrite the input",
-        ),
-        (["classify", "table.csv", "--target", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
-        (["ask", "table.csv", "-c", "2", "--answers", "same.csv"], "two different objects"),
-        (["ask", "table.csv", "-c", "2", "--partition", "taught.doc"], "--partition: the extension"),
-        (["ask", "table.csv", "-c", "2", "--save-config", "run.doc"], "--save-config: the extension"),
-        (["combine", "table.csv", "table.csv", "-o", "both.doc"], "--output: the extension"),
-        (["cluster", "table.csv", "-c", "2", "--config", "deep.toml"], "--config deep.toml"),
-        (["cluster", "table.csv", "-c", "2", "--config", "codes.bin"], "--config codes.bin"),
-        (["cluster", "table.csv", "-c", "2", "--config", "pipe.toml"], "pipe.toml: is not a regular file"),
-        (["cluster", "table.csv", "-c", "2", "--method", "ecm", "-p", "delta=" + "[" * 9000], "delta"),
-        (["select", "table.csv", "--to", "1000000000"], "--to"),
-        (["explain", "twins.csv", "table.csv", "--object", "a"], "2 objects called 'a'"),
-        (["explain", "twins.csv", "other.csv", "--index", "name"], "no row 'a'"),
-        (["explain", "partition.csv", "table.csv", "--object", "²"], "no object '²'"),
-        (["compare", "twins.csv", "mirrored.csv"], "do not tell which is which"),
-    ],
-)
-def test_the_program_says_what_is_wrong(arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text("a,b\n" + ROWS)
-    (tmp_path / "codes.csv").write_text("a\x1b[31m,b\nx,y\nz,u")
-    (tmp_path / "codes.bin").write_bytes(b"\xff\x00")
-    (tmp_path / "deep.toml").write_text("a = " + "[" * 9000)
-    (tmp_path / "same.csv").write_text("object,other,answer\n1,1,different\n")
-    os.mkfifo(tmp_path / "pipe.toml")
-    (tmp_path / "labels.csv").write_text("kind\n" + "x\n" * 20)
-    names = ["a", "a", *map(str, range(18))]
-    (tmp_path / "other.csv").write_text("name,a,b\n" + "\n".join(f"z{row},{row},{row * row}" for row in range(20)))
-    masses, family = np.eye(4)[np.arange(20) % 2 + 1], FocalSets.full(2)
-    write_partition(CredalPartition(masses, family), tmp_path / "partition.csv")
-    write_partition(CredalPartition(masses, family, names), tmp_path / "twins.csv")
-    write_partition(CredalPartition(masses, family, names[::-1]), tmp_path / "mirrored.csv")
-    before = {path: path.stat().st_size for path in tmp_path.iterdir()}
-    clusters = ("-c", "2") if arguments[0] == "cluster" and "-c" not in arguments else ()
-    with limited():
-        result = run(*arguments, *clusters)
-    assert result.exit_code in (1, 2)
-    assert "internal" not in result.output
-    assert "\x1b" not in result.output
-    assert any(word in result.output for word in words.split("|"))
-    assert {path: path.stat().st_size for path in tmp_path.iterdir()} == before
-
-
-def test_the_program_tells_of_text_that_may_be_numbers(tmp_path):
-    rows = "".join(f"CHF {i % 4}.50,{i % 3 * 5 + i * 0.1},{'u' if i % 2 else 'v'}\n" for i in range(20))
-    (tmp_path / "table.csv").write_text("price,b,kind\n" + rows)
-    result = run("cluster", tmp_path / "table.csv", "-c", "2", "--method", "ecm")
-    assert "price (text that looks like numbers, such as 'CHF 0.50')" in result.output
-    asked = ("--categories", "price,kind", "--method", "evclus")
-    result = run("cluster", tmp_path / "table.csv", "-c", "2", *asked)
-    assert "taken as categories: price (text that looks like numbers, such as 'CHF 0.50')" in result.output
-
-
-def test_dollars_in_names_of_columns_are_dollars(tmp_path):
-    (tmp_path / "prices.csv").write_text("price in $ and $$x^$,b$_\n" + ROWS)
-    result = run("cluster", tmp_path / "prices.csv", "-c", "2", "--method", "ecm", "--plot", tmp_path / "picture.png")
-    assert result.exit_code == 0, result.output
-
-
-def test_the_demo_replaces_nothing(tmp_path):
-    mine = tmp_path / "partition.csv"
-    mine.write_text("mine")
-    result = run("demo", "--output", tmp_path)
-    assert result.exit_code == 1
-    assert "exists already" in result.output
-    assert mine.read_text() == "mine"
-    assert list(tmp_path.iterdir()) == [mine]
-
-
-def test_no_table_of_the_program_holds_a_formula(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"=r{i},{i % 2 * 9 + i * 0.1},{i % 3},{'@b' if i % 2 else '+a'}" for i in range(20)]
-    (tmp_path / "table.csv").write_text("\n".join(["name,a,b,kind", *rows]))
-    assert run("ask", "table.csv", "-c", "2", "--index", "name").exit_code == 0
-    answers = (tmp_path / "table.answers.csv").read_text().splitlines()
-    (tmp_path / "table.answers.csv").write_text("\n".join([answers[0], *(line + "same" for line in answers[1:2])]))
-    taught = run("ask", "table.csv", "-c", "2", "--index", "name", "--answers", "table.answers.csv")
-    assert taught.exit_code == 0, taught.output
-    decided = ("classify", "table.csv", "--index", "name", "--target", "kind", "--new", "table.csv", "-o", "d.csv")
-    assert run(*decided).exit_code == 0
-    for name in ("table.answers.csv", "d.csv"):
-        cells = pd.read_csv(tmp_path / name, dtype=str, header=None).fillna("").to_numpy().ravel()
-        assert not [cell for cell in cells if cell[:1] in "=+@" and cell]

@@ -1,0 +1,176 @@
+"""Save and load estimators, partitions, mass functions, families of sets and constraints."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.io.atomic import as_file, as_path, atomic_write
+from dempster.persistence.codec import Decoder, Encoder
+from dempster.persistence.container import FORMAT_VERSION, UnreadableFileError, open_container, write_container
+from dempster.persistence.schema import schema_for
+
+_TABLE = "a table; use dempster.io.write_partition for partitions"
+_PICKLE = "a pickle"
+# File formats that the extensions of other files stand for.
+_OTHER_FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".parquet"), _TABLE),
+    ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
+    ".npy": "an array",
+    ".json": "a text",
+    ".rds": "an R object; use dempster.io.write_r for partitions",
+    **dict.fromkeys((".pkl", ".pickle", ".joblib", ".pt"), _PICKLE),
+    ".onnx": "an ONNX graph; use dempster.onnx.to_onnx for estimators",
+}
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write an object of dempster to a file that `load` reads.
+
+    The file is an archive of JSON and NumPy arrays (see ``docs/files.md``). It contains no code, and the version of
+    dempster that wrote it. Equal objects give equal files. If writing fails, no file is written or changed.
+
+    Parameters
+    ----------
+    obj : estimator, CredalPartition, MassFunctions, FocalSets or Constraints
+        Any estimator of dempster, fitted or not. Code cannot be saved, such as a function used as metric or an
+        estimator of another library (`EvidenceFromClassifier` may contain the usual ones of scikit-learn). Of your
+        own torch networks only the weights are saved.
+    path : path
+        Usually with the extension ``.dempster``; extensions of other file formats raise an error.
+
+    Raises
+    ------
+    TypeError
+        If the object is or contains something that cannot be saved; the message says where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dempster.cluster import ECM
+    >>> from dempster.datasets import load_butterfly
+    >>> from dempster.persistence import load, save
+    >>> X = load_butterfly().data
+    >>> model = ECM(2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "butterfly.dempster")
+    ...     again = load(Path(folder) / "butterfly.dempster")
+    >>> again
+    ECM(random_state=0)
+    >>> (again.predict_mass(X).masses == model.predict_mass(X).masses).all()
+    np.True_
+    """
+    import sklearn
+
+    from dempster import __version__
+
+    path = as_path(path)
+    other = _OTHER_FORMATS.get(path.suffix.lower())
+    if other is not None:
+        raise InvalidInputError(f"{path}: the extension {path.suffix} stands for {other}; use .dempster")
+    schema = schema_for(obj)
+    if schema is None:
+        raise InvalidInputError(
+            "obj must be an estimator of dempster, a CredalPartition, MassFunctions, FocalSets or Constraints, got "
+            f"{type(obj).__module__}.{type(obj).__qualname__}"
+        )
+    header = {
+        "kind": schema[0],
+        "library": __version__,
+        "written_by": "dempster.persistence.save",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    encoder = Encoder()
+    encoder.encode(obj, type(obj).__name__)
+    with atomic_write(path) as temporary:
+        write_container(temporary, header, {"objects": encoder.objects}, encoder.arrays, encoder.weights)
+
+
+def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any = None) -> Any:
+    """Load an object from a file of `save`, without executing any code from the file.
+
+    Parameters
+    ----------
+    path : path
+    kind : class, optional
+        Class that the file must contain, or a base of it, such as ``CredalPartition``; the default accepts any.
+    network : torch module, optional
+        Your own network for `NNEVCLUS` or `EvidenceFromClassifier`, with the same layers as the saved one. The weights
+        are loaded into a copy of it.
+
+    Returns
+    -------
+    object
+        Object with exactly the same parameters, fitted attributes and predictions.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If the file was not written by `save` (such as a pickle), is damaged, needs more memory than its size, was
+        written by a newer version, or does not contain ``kind``.
+    """
+    from dempster import __version__
+
+    path = as_file(path)
+    if kind is not None and not isinstance(kind, type):
+        raise InvalidParameterError("kind", "a class such as CredalPartition", kind)
+    if network is not None and (isinstance(network, type) or not hasattr(network, "load_state_dict")):
+        raise InvalidParameterError("network", "a torch module", network)
+    with open_container(path) as reader:
+        try:
+            obj = Decoder(reader, network).decode_all(reader.content())
+        except UnreadableFileError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
+            reason = "its content does not have the layout of dempster.persistence.save"
+            if isinstance(error, ValueError):
+                reason = " ".join(str(error).split())
+            library = reader.header.get("library", "?")
+            if library != __version__:
+                reason += f"; it was written by dempster {library} in version {FORMAT_VERSION} of the format, this is "
+                reason += f"dempster {__version__}"
+            raise UnreadableFileError(f"{path} cannot be read: {reason}") from error
+    if kind is not None and not isinstance(obj, kind):
+        raise InvalidInputError(f"{path} must contain {kind.__name__}, got {type(obj).__name__}")
+    return obj
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the header of a file of `save` without loading the object.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict
+        ``kind`` (name of the class), ``version`` (of the format), ``library`` (version of dempster that wrote the
+        file), the versions of ``python``, ``numpy`` and ``scikit-learn``, and ``bytes`` (size of the content).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dempster import FocalSets
+    >>> from dempster.persistence import describe, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(FocalSets.pairs(3), Path(folder) / "pairs.dempster")
+    ...     header = describe(Path(folder) / "pairs.dempster")
+    >>> header["kind"], header["version"]
+    ('FocalSets', 1)
+    """
+    with open_container(as_file(path)) as reader:
+        header = reader.header
+        versions = {name: header.get(name) for name in ("version", "library", "python", "numpy", "scikit-learn")}
+        size = sum(record["size"] for record in header["members"].values())
+        return {"kind": str(header.get("kind")).rpartition(".")[2], **versions, "bytes": size}
