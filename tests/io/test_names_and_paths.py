@@ -44,13 +44,13 @@ def test_partitions_with_unusual_names(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "rds"])
 def test_names_that_cannot_be_encoded(kind, tmp_path):
     partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\ud800"])
-    with pytest.raises(ValueError, match=rf"p.{kind}: a name holds a character that UTF-8 lacks, .ud800"):
+    with pytest.raises(ValueError, match=rf"p.{kind}: .*ud800"):
         (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_clusters_with_equal_names_in_r(tmp_path):
-    with pytest.raises(ValueError, match="written alike"):
+    with pytest.raises(ValueError, match="^frame "):
         write_r(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds")
 
 
@@ -75,7 +75,7 @@ def test_archives_are_checked_before_they_are_read(tmp_path):
         for name, array in (("membership", FocalSets.full(2).membership), ("frame", np.array(["0", "1"]))):
             archive.writestr(f"{name}.npy", _npy(array))
         archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
-    with limited(), pytest.raises(ValueError, match="masses .* do not go with sets"):
+    with limited(), pytest.raises(ValueError, match="masses .* do not match sets"):
         read_partition(tmp_path / "bomb.npz")
 
 
