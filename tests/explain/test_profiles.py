@@ -438,7 +438,7 @@ def test_degenerate_data(X, partition):
         ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
         ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
         ({"clustered": ["z"]}, "clustered must hold names of columns of X \\(attribute 1\\), got 'z'"),
-        ({"clustered": 3}, "clustered must hold names of columns of X, or be True or False, got 3"),
+        ({"clustered": 3}, "clustered must contain names of columns of X, or be True or False, got 3"),
         ({"n_typical": -1}, "n_typical must be an integer of at least 0, got -1"),
         ({"max_categories": 1}, "max_categories must be an integer of at least 2, got 1"),
         ({"correction": "holm"}, "correction must be 'bh' or 'by', got 'holm'"),

@@ -130,45 +130,21 @@ def round_between(low: float, high: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TreeNode:
-    """A node of a `CautiousTree`.
+    """A node of a `CautiousTree`."""
 
-    Attributes
-    ----------
-    number, depth : int
-        Nodes are numbered depth first from the root, 0; left children come before right ones.
-    children : pair of int, or empty tuple
-        Numbers of the left child, for objects that satisfy the condition, and of the right child.
-    column : SplitColumn or None
-    threshold : float
-        Objects with a value up to the threshold satisfy the condition; relative to ``column.origin``.
-    missing_left, saw_missing : bool
-        Whether objects with a missing value go left, and whether there were any in `fit`.
-    n_objects : int
-    share : float
-        Share of all objects, by their weights.
-    mass : (f,) array
-        Mean masses of its objects.
-    answer : tuple of int
-        Set of clusters that the node predicts if it is a leaf.
-    set_shares : (f,) array
-        Share of its objects with the largest mass on each set.
-    fidelity : float
-        Mean overlap of its answer with the sets of its objects.
-    """
-
-    number: int
+    number: int  # position, depth first from the root
     depth: int
-    children: tuple[int, ...]
+    children: tuple[int, ...]  # left child, for objects that satisfy the condition, and right child
     column: SplitColumn | None
-    threshold: float
-    missing_left: bool
-    saw_missing: bool
+    threshold: float  # largest value that satisfies the condition, relative to the origin of the column
+    missing_left: bool  # whether missing values go left
+    saw_missing: bool  # whether there were missing values in fit
     n_objects: int
-    share: float
-    mass: np.ndarray
-    answer: tuple[int, ...]
-    set_shares: np.ndarray
-    fidelity: float
+    share: float  # of all objects, by their weights
+    mass: np.ndarray  # (f,) mean masses of its objects
+    answer: tuple[int, ...]  # set of clusters that it predicts if it is a leaf
+    set_shares: np.ndarray  # (f,) share of its objects with the largest mass on each set
+    fidelity: float  # mean overlap of its answer with the sets of its objects
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):

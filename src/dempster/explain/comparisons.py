@@ -22,24 +22,13 @@ _QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(eq=False)
 class Attribute:
-    """A column of a table, encoded as numbers.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "date", "boolean", "category"}
-    values : (n,) array
-        Numbers (dates as days since 1970), or positions in ``categories``; NaN if missing.
-    categories : list of str
-    clustered : bool or None
-        Whether the column was used for clustering; None if unknown.
-    """
+    """A column of a table, encoded as numbers."""
 
     name: str
-    kind: str
-    values: np.ndarray
+    kind: str  # "number", "date", "boolean" or "category"
+    values: np.ndarray  # (n,) numbers, days since 1970 or positions in categories; NaN if missing
     categories: list[str] = field(default_factory=list)
-    clustered: bool | None = None
+    clustered: bool | None = None  # whether it was used for clustering, None if unknown
 
     @property
     def is_number(self) -> bool:
@@ -133,19 +122,7 @@ def _encode(column: Column, categories: np.ndarray) -> np.ndarray:
 
 
 class Ranked:
-    """A sorted column of numbers, without missing values.
-
-    Attributes
-    ----------
-    rows : array of int
-        Positions of the values that are not missing, by increasing value.
-    values : array
-        Sorted values.
-    ranks : array
-        Ranks from 1; equal values have their mean rank.
-    ties : array
-        Number of occurrences of each distinct value.
-    """
+    """A sorted column of numbers without missing values: their rows, values, ranks, and the counts of equal values."""
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
@@ -282,7 +259,7 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
 
     The test is the chi-square test, or Fisher's exact test if an expected count is less than five.
     """
-    from scipy.stats import chi2, fisher_exact
+    from scipy.stats import chi2_contingency, fisher_exact
 
     present = ~np.isnan(values)
     ones, codes = values[present] > 0.5, codes[present]
@@ -292,13 +269,11 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
     for g in np.flatnonzero((sizes > 0) & (sizes < n)):
         inside, own = int(hits[g]), int(sizes[g])
         table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
-        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
         if total in (0, n):
             out[g] = 1.0
-        elif expected.min() < MIN_EXPECTED_COUNT:
-            out[g] = fisher_exact(table)[1]
-        else:
-            out[g] = chi2.sf(((table - expected) ** 2 / expected).sum(), 1)
+            continue
+        test = chi2_contingency(table, correction=False)
+        out[g] = test.pvalue if test.expected_freq.min() >= MIN_EXPECTED_COUNT else fisher_exact(table).pvalue
     return out
 
 
@@ -308,7 +283,7 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
     Numbers have the Kruskal-Wallis test and the effect size sqrt(H / (n - 1)), categories the chi-square test and
     Cramer's V.
     """
-    from scipy.stats import chi2
+    from scipy.stats import chi2_contingency
     from scipy.stats.contingency import crosstab
 
     if attribute.is_number:
@@ -319,11 +294,8 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
     if k < 2 or len(np.unique(values)) < 2:
         return name, np.nan, 0.0 if k > 1 else np.nan
     table = crosstab(codes, values).count
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    shape = min(table.shape) - 1
-    p = float(chi2.sf(statistic, (table.shape[0] - 1) * (table.shape[1] - 1)))
-    return name, p, float(np.sqrt(min(statistic / (n * shape), 1)))
+    test = chi2_contingency(table, correction=False)
+    return name, float(test.pvalue), float(np.sqrt(min(test.statistic / (n * (min(table.shape) - 1)), 1)))
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:

@@ -48,24 +48,13 @@ from dempster.partition.credal_partition import as_credal_partition
 
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
-    """A clustering result, resolved from an estimator, a partition or labels.
+    """A clustering result, resolved from an estimator, a partition or labels."""
 
-    Attributes
-    ----------
-    estimator : fitted estimator or pipeline, or None for a partition or labels
-    model : the last step of a pipeline, otherwise ``estimator``
-    partition : CredalPartition
-    is_pairwise : bool
-        Whether the table that belongs to it holds dissimilarities.
-    is_blockwise : bool
-        Whether the model was fitted to blocks, so that its table is not in memory.
-    """
-
-    estimator: Any
-    model: Any
+    estimator: Any  # fitted estimator or pipeline, None for a partition or labels
+    model: Any  # the last step of a pipeline, otherwise the estimator
     partition: CredalPartition
-    is_pairwise: bool
-    is_blockwise: bool
+    is_pairwise: bool  # whether the table that belongs to it holds dissimilarities
+    is_blockwise: bool  # whether the model was fitted to blocks, so that its table is not in memory
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
@@ -207,36 +196,35 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     return to_array(X)[rows]
 
 
-def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None, argument: str = "i") -> int:
+def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
     """Return the position of one of n objects, -1 if ``i`` is a row of attributes of a new object.
 
     ``i`` is a name if the objects have names, a position, or the coordinates of a pixel of an image (a tuple).
     """
     if isinstance(i, bool | np.bool_) or i is None:
-        raise InvalidParameterError(argument, "the position or name of an object, or a row of attributes", i)
+        raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
     labels = [] if names is None else list(names)
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
             raise InvalidInputError(
-                f"{argument} must name one object, but {labels.count(i)} objects are called {i!r}; give its position"
+                f"i must name one object, but {labels.count(i)} objects are called {i!r}; give its position"
             )
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
         if len(i) != len(image_shape) or not all(0 <= k < size for k, size in zip(i, image_shape, strict=True)):
-            raise InvalidParameterError(argument, f"a pixel of an image of shape {image_shape}", i)
+            raise InvalidParameterError("i", f"a pixel of an image of shape {image_shape}", i)
         return int(np.ravel_multi_index(i, image_shape))
     if is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
             raise InvalidInputError(
-                f"{argument} must be a name of an object, since some names are numbers; no object is called {i!r}"
+                f"i must be a name of an object, since some names are numbers; no object is called {i!r}"
             )
         if not 0 <= i < n:
-            raise InvalidParameterError(argument, f"a position from 0 to {n - 1}", i)
+            raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
-    if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, argument).ndim):
+    if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
         raise InvalidInputError(
-            f"{argument} must be the position or name of an object, or a row of attributes; no object is called "
-            f"{shown(i)}"
+            f"i must be the position or name of an object, or a row of attributes; no object is called {shown(i)}"
         )
     return -1
 
@@ -298,22 +286,9 @@ Cells = list[np.ndarray]
 class ObjectTable:
     """The attributes of n objects by column, and tables of the same type with other cells.
 
-    Parameters
-    ----------
-    X : pandas or polars DataFrame, or array-like of shape (n, p) or, for images and tensors, (n, ...)
-    names : sequence of str, optional
-        Names of the attributes, instead of the column names.
-    categorical : bool
-        Treat numbers as categories.
-    numeric : bool
-        Parse text as numbers where possible, like a model that reads only numbers.
-
-    Attributes
-    ----------
-    names : list of str
-    index : names of the objects, or None
-    columns : Cells
-    is_number : (p,) Boolean array
+    X is a pandas or polars DataFrame, or an array-like of shape (n, p) or, for images and tensors, (n, ...). ``names``
+    replaces the column names. ``categorical`` treats numbers as categories. ``numeric`` parses text as numbers where
+    possible, like a model that reads only numbers.
     """
 
     def __init__(

@@ -258,36 +258,19 @@ def _list_compared(
 
 
 class ExplainedObject:
-    """One object, its masses, and the objects that it is compared with.
+    """One object, its masses, and the objects of X, with which it is compared.
 
-    Attributes
-    ----------
-    model : the model that clustered, or None
-    fitted : CredalPartition or None
-        Partition of the objects of the fit.
-    partition : CredalPartition
-        Partition of the objects of X, among which exemplars are found.
-    masses : CredalPartition
-        Masses of the object.
-    position : int
-        Position of the object in X, -1 for a new one.
-    itself : int
-        Position of the object, or of an equal one, among the objects of the fit; -1 if there is none.
-    among_fit : bool
-        Whether the objects of X are those of the fit.
-    table, cells : attributes of the objects of X and of the object; not set if there are none
-    row : (n,) array or None
-        Dissimilarities to the objects of X; NaN if unknown. None if X holds attributes.
+    The attributes ``table`` and ``cells`` are not set if there are only dissimilarities.
     """
 
-    partition: CredalPartition
-    masses: CredalPartition
-    position: int = -1
-    itself: int = -1
-    among_fit: bool = True
+    partition: CredalPartition  # of the objects of X
+    masses: CredalPartition  # of the object
+    position: int = -1  # in X, -1 for a new object
+    itself: int = -1  # position of the object, or of an equal one, in the fit; -1 if there is none
+    among_fit: bool = True  # whether the objects of X are those of the fit
     table: ObjectTable
     cells: Cells
-    row: np.ndarray | None = None
+    row: np.ndarray | None = None  # (n,) dissimilarities to the objects of X; NaN if unknown
     reader: ObjectReader | None = None
 
     def __init__(self, resolved: ExplainedInput, names: Index, *, is_new: bool):

@@ -58,26 +58,13 @@ _UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to m
 
 @dataclass(eq=False)
 class Group:
-    """Objects that are assigned to the same set of clusters.
-
-    Attributes
-    ----------
-    name : str
-    clusters : tuple of int
-        The set: one cluster, several for ambiguous objects, none for outliers.
-    rows : array of int
-        Positions of the objects.
-    n_possible : int or None
-        Number of objects that may belong to a cluster; None for other groups.
-    typical : list
-        Names (or positions) of the most typical objects.
-    """
+    """Objects that are assigned to the same set of clusters."""
 
     name: str
-    clusters: tuple[int, ...]
-    rows: np.ndarray
-    n_possible: int | None = None
-    typical: list[Any] = field(default_factory=list)
+    clusters: tuple[int, ...]  # one for a cluster, several for ambiguous objects, none for outliers
+    rows: np.ndarray  # positions of the objects
+    n_possible: int | None = None  # objects that may belong to a cluster; None for other groups
+    typical: list[Any] = field(default_factory=list)  # names or positions
 
     @property
     def is_cluster(self) -> bool:

@@ -117,21 +117,25 @@ class Resampling:
             order = order_of_names(init.index, object_index(self.X))
             model.set_params(init=init[rows if order is None else order[rows]])
         try:
-            fit_params = {name: self._select(value, rows) for name, value in self.fit_params.items()}
-            partition = resolve_input(model.fit(self._select_rows(rows), **fit_params), "estimator").partition
+            model.fit(self.select_rows(rows), **self.select_params(rows))
+            partition = resolve_input(model, "estimator").partition
         except Exception as error:
             error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
             raise
         objects, first = np.unique(rows, return_index=True)
         return Refit(objects, partition[first])
 
-    def _select_rows(self, rows: np.ndarray) -> Any:
+    def select_rows(self, rows: np.ndarray) -> Any:
+        """Return some rows of X, and columns if X holds dissimilarities."""
         if self._views is not None:
             return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
         return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
 
+    def select_params(self, rows: np.ndarray) -> dict[str, Any]:
+        """Return the weights, labels, constraints or dissimilarities of some objects."""
+        return {name: self._select(value, rows) for name, value in self.fit_params.items()}
+
     def _select(self, value: Any, rows: np.ndarray) -> Any:
-        """Select the weights, labels, constraints or dissimilarities of some objects."""
         n = self.n_objects
         if isinstance(value, Constraints):
             sized = Constraints(value.must_link, value.cannot_link, n_objects=n) if value.n_objects is None else value

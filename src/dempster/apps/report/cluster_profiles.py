@@ -44,20 +44,11 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class ClusterProfiles:
-    """Profiles of the groups of a partition.
-
-    Attributes
-    ----------
-    profile : Profile
-    rows : array of int
-        Positions of the profiled objects.
-    n_columns : int
-        Number of columns of the table; the profile may have fewer.
-    """
+    """Profiles of the groups of a partition."""
 
     profile: Profile
-    rows: np.ndarray
-    n_columns: int
+    rows: np.ndarray  # positions of the profiled objects
+    n_columns: int  # of the table; the profile may have fewer
 
     def typical(self, g: int) -> list[int]:
         """Return the positions of the typical objects of a group."""

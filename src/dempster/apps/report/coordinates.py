@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.report_input import ReportInput
@@ -24,20 +25,11 @@ _TAIL = 0.025  # share of the objects on each side that do not determine the ini
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A coordinate of the objects on the map.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"component", "number", "date", "category"}
-    values : (m,) array
-        Numbers, days since 1970 or positions of categories; NaN if missing.
-    categories : list of str
-    """
+    """A coordinate of the objects on the map."""
 
     name: str
-    kind: str
-    values: np.ndarray
+    kind: str  # "component", "number", "date" or "category"
+    values: np.ndarray  # (m,) numbers, days since 1970 or positions of categories; NaN if missing
     categories: list[str] = field(default_factory=list)
 
     @cached_property
@@ -60,26 +52,13 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class MapCoordinates:
-    """Objects on the map, and their coordinates.
+    """Objects on the map, and their coordinates."""
 
-    Attributes
-    ----------
-    rows : (m,) array
-        Positions of the objects, increasing.
-    axes : list of Axis
-    first : (int, int)
-        The two initial axes.
-    how : str
-        Description of these axes.
-    n_left_out : int
-        Number of columns without an axis.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # (m,) positions of the objects, increasing
     axes: list[Axis]
-    first: tuple[int, int]
-    how: str
-    n_left_out: int = 0
+    first: tuple[int, int]  # the two initial axes
+    how: str  # description of these axes
+    n_left_out: int = 0  # columns without an axis
 
 
 def place_objects(
@@ -188,27 +167,19 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return the (m, 0 to 2) leading components with fixed signs, and their share of the variance."""
+    """Return the (m, 0 to 2) leading components, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
-    centered = matrix / scale
-    centered = centered - centered.mean(axis=0)
-    total = float(np.square(centered).sum(axis=1).mean()) if len(centered) else 0.0
-    if not total > 1e-20:
+    scaled = matrix / scale
+    some = scaled
+    if len(scaled) > MAX_COMPONENT_ROWS:
+        some = scaled[rng.choice(len(scaled), MAX_COMPONENT_ROWS, replace=False)]
+    if not some.var(axis=0).sum() > 1e-20:
         return np.zeros((len(matrix), 0)), 1.0
-    some = centered
-    if len(centered) > MAX_COMPONENT_ROWS:
-        some = centered[rng.choice(len(centered), MAX_COMPONENT_ROWS, replace=False)]
-    if some.shape[1] <= len(some):
-        _, vectors = np.linalg.eigh(some.T @ some)
-        directions = vectors[:, ::-1][:, :2]
-    else:
-        values, left = np.linalg.eigh(some @ some.T)
-        lengths = np.sqrt(np.maximum(values[::-1][:2], 1e-300))
-        directions = some.T @ left[:, ::-1][:, :2] / lengths
-    xy = centered @ _fix_signs(directions)
-    variance = np.square(xy).mean(axis=0)
-    has_variance = variance > 1e-12 * total
-    return xy[:, has_variance] * scale, float(min(variance[has_variance].sum() / total, 1.0))
+    solver = "covariance_eigh" if some.shape[1] <= len(some) else "full"
+    pca = PCA(min(2, *some.shape), svd_solver=solver).fit(some)
+    has_variance = pca.explained_variance_ratio_ > 1e-12
+    xy = pca.transform(scaled)[:, has_variance] * scale
+    return xy, float(min(pca.explained_variance_ratio_[has_variance].sum(), 1.0))
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:

@@ -32,19 +32,12 @@ _N_WITH_CHANGES = 5  # explained objects with changes that would make them certa
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Numbers of objects.
-
-    Attributes
-    ----------
-    n_objects, n_clusters, n_certain, n_ambiguous, n_outliers : int
-    certain, possible : (c,) arrays
-        Numbers of certain and possible objects of each cluster.
-    """
+    """Numbers of objects."""
 
     n_objects: int
     n_clusters: int
-    certain: np.ndarray
-    possible: np.ndarray
+    certain: np.ndarray  # (c,) certain objects of each cluster
+    possible: np.ndarray  # (c,) possible objects of each cluster
     n_ambiguous: int
     n_outliers: int
 
@@ -83,7 +76,6 @@ class Facts:
 
 def collect_facts(
     data: ReportInput,
-    *,
     stability: bool | Stability,
     seconds: float,
     n_explained: int,
@@ -136,28 +128,14 @@ _ROUNDING = 1e-6  # tolerance relative to the range of a column
 
 @dataclass(frozen=True)
 class DoubtfulObject:
-    """An ambiguous object or an outlier.
-
-    Attributes
-    ----------
-    position : int
-    answer : str
-        Clusters between which it is ambiguous, or "no cluster (outlier)".
-    mass : float
-        Mass of this set.
-    doubt : float
-    label : str
-        The most plausible cluster.
-    reasons : list of str
-        Sentences of the explanation; empty for objects that were not explained.
-    """
+    """An ambiguous object or an outlier."""
 
     position: int
-    answer: str
-    mass: float
+    answer: str  # clusters between which it is ambiguous, or "no cluster (outlier)"
+    mass: float  # mass of this set
     doubt: float
-    label: str
-    reasons: list[str]
+    label: str  # the most plausible cluster
+    reasons: list[str]  # sentences of the explanation
 
 
 def _rank_doubtful(
@@ -183,21 +161,13 @@ def _rank_doubtful(
 
 
 class _Explainer:
-    """Explanations of objects within `MAX_EXPLAINING_SECONDS`.
-
-    Attributes
-    ----------
-    stopped : bool
-        Whether the time was exceeded.
-    error : str or None
-        Message of the error that prevents explanations.
-    """
+    """Explanations of objects within `MAX_EXPLAINING_SECONDS`."""
 
     def __init__(self, data: ReportInput):
         self._data = data
         self._seconds = 0.0
-        self.stopped = False
-        self.error: str | None = None
+        self.stopped = False  # whether the time was exceeded
+        self.error: str | None = None  # why objects cannot be explained
         self._units = None
         if data.features is not None and data.frame is not None:
             self._units = _find_units(data.X, data.features, data.frame)

@@ -105,18 +105,9 @@ def make_report(
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
-    values = {
-        "metric": metric,
-        "recipe": recipe,
-        "title": title,
-        "stability": stability,
-        "seconds": seconds,
-        "n_explained": n_explained,
-        "max_points": max_points,
-        "fit_params": fit_params,
-    }
-    for name, value in values.items():
-        rule.check(value, name, _RULES[name])
+    values = (metric, recipe, title, stability, seconds, n_explained, max_points, fit_params)
+    for (name, allowed), value in zip(_RULES.items(), values, strict=True):
+        rule.check(value, name, allowed)
     rng = generator(random_state)
     data = resolve_report_input(
         subject,
@@ -128,14 +119,7 @@ def make_report(
         names=names,
         metric=metric,
     )
-    facts = collect_facts(
-        data,
-        stability=stability,
-        seconds=float(seconds),
-        n_explained=int(n_explained),
-        max_points=int(max_points),
-        rng=rng,
-    )
+    facts = collect_facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
     return Report(facts, title if title is not None and title.strip() else _default_title(data))
 
 

@@ -45,56 +45,24 @@ class ObjectNames:
 
 @dataclass(eq=False)
 class ReportInput:
-    """The partition, tables and model that a report describes.
+    """The partition, tables and model that a report describes."""
 
-    Attributes
-    ----------
-    partition : CredalPartition
-        Partition in the order of the rows of ``table``, without object names and with short cluster names.
-    objects : ObjectNames
-    estimator : fitted estimator or pipeline, or None
-    model : fitted clusterer or None
-        Last step of ``estimator``, with the partition above.
-    table : table or None
-        Training data of ``estimator``.
-    X : table, matrix of dissimilarities or None
-        Training data of ``model``; without a model, the table.
-    features : list of str or None
-        Column names of X.
-    is_pairwise : bool
-        Whether X holds dissimilarities.
-    frame : DataFrame or None
-        Attributes that describe the objects, in their original units.
-    clustered : list of str or None
-        Columns of ``frame`` that were clustered; None if unknown.
-    id_columns : list of str
-        Columns that identify the rows; they are not in ``frame``.
-    steps : list of str
-        Class names of the steps before the model.
-    fit_params : mapping
-        Other arguments of `fit`: constraints, labels, weights.
-    y : known classes or None
-    recipe : Recipe or None
-    notes : list of str
-        Notes on the preparation of the table.
-    """
-
-    partition: CredalPartition
+    partition: CredalPartition  # in the order of the rows of the table, without object names
     objects: ObjectNames
-    estimator: Any = None
-    model: Any = None
-    table: TableLike = None
-    X: TableLike = None
-    features: list[str] | None = None
-    is_pairwise: bool = False
-    frame: pd.DataFrame | None = None
-    clustered: list[str] | None = None
-    id_columns: list[str] = field(default_factory=list)
-    steps: list[str] = field(default_factory=list)
+    estimator: Any = None  # fitted estimator or pipeline
+    model: Any = None  # last step of the estimator, with the partition above
+    table: TableLike = None  # training data of the estimator
+    X: TableLike = None  # training data of the model, or the table
+    features: list[str] | None = None  # column names of X
+    is_pairwise: bool = False  # whether X holds dissimilarities
+    frame: pd.DataFrame | None = None  # attributes that describe the objects, in their original units
+    clustered: list[str] | None = None  # columns of the frame that were clustered, None if unknown
+    id_columns: list[str] = field(default_factory=list)  # columns that identify the rows; not in the frame
+    steps: list[str] = field(default_factory=list)  # class names of the steps before the model
     fit_params: Mapping[str, Any] = field(default_factory=dict)
-    y: ArrayLike = None
+    y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # on the preparation of the table
 
     @property
     def is_image(self) -> bool:

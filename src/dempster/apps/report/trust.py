@@ -12,10 +12,9 @@ from sklearn.base import clone
 
 from dempster._errors import InvalidParameterError
 from dempster.apps.report.report_input import ReportInput, to_frame
-from dempster.constraints import Constraints
-from dempster.dissimilarity.views import Views, joined_views, square_part
+from dempster.dissimilarity.views import joined_views
 from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
-from dempster.explain.inputs import select_rows
+from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one
 
 MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes
@@ -25,30 +24,15 @@ _RESAMPLES = (10, 5)  # the first number that fits into the time
 
 @dataclass(eq=False)
 class Trust:
-    """Measures of reliability, None if they were not computed.
-
-    Attributes
-    ----------
-    silhouette : CredalSilhouette or None
-    metric : str
-        Metric of the silhouettes.
-    stability : Stability or None
-    n_resampled : int
-        Number of objects that were resampled: all, or a sample.
-    jaccard : (c,) array or None
-        Jaccard index of each cluster of the report; NaN for clusters that the sample does not contain.
-    kept : RetentionCurve or None
-    left_out : list of str
-        Sentences that explain why measures were not computed.
-    """
+    """Measures of reliability, None if they were not computed."""
 
     silhouette: CredalSilhouette | None = None
-    metric: str = ""
+    metric: str = ""  # of the silhouettes
     stability: Stability | None = None
-    n_resampled: int = 0
-    jaccard: np.ndarray | None = None
+    n_resampled: int = 0  # objects: all, or a sample
+    jaccard: np.ndarray | None = None  # (c,) index of each cluster, NaN for clusters that are not in the sample
     kept: RetentionCurve | None = None
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # sentences that explain why measures were not computed
 
 
 def measure_trust(
@@ -129,10 +113,10 @@ def _add_stability(
         return
     size = min(n, max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters))
     rows = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
-    X = data.table if size == n else _sample_table(data, rows)
-    fit_params = {
-        name: value if size == n else _sample_param(value, rows, n) for name, value in data.fit_params.items()
-    }
+    X, fit_params = data.table, dict(data.fit_params)
+    if size < n:
+        resampling = Resampling(data.estimator, X, fit_params)
+        X, fit_params = resampling.select_rows(rows), resampling.select_params(rows)
     seed = int(rng.integers(2**31 - 1))
     try:
         with warnings.catch_warnings():
@@ -164,20 +148,6 @@ def _fix_n_clusters(data: ReportInput) -> Any:
         if name.split("__")[-1] == "n_clusters" and isinstance(value, str)
     }
     return method.set_params(**numbers)
-
-
-def _sample_table(data: ReportInput, rows: np.ndarray) -> Any:
-    views = Views.of(data.table)
-    if views is not None:
-        return views.square_parts(rows) if data.is_pairwise else views.rows(rows)
-    return square_part(data.table, rows) if data.is_pairwise else select_rows(data.table, rows)
-
-
-def _sample_param(value: Any, rows: np.ndarray, n: int) -> Any:
-    if isinstance(value, Constraints):
-        return value[rows]
-    values = np.asarray(value)
-    return values[rows] if values.shape[:1] == (n,) else value
 
 
 def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:

@@ -1,14 +1,13 @@
 // A scatter plot of objects and the sets of clusters they belong to: the map of the report and of the studio.
 //
-// The report has this file inside its single page, the studio loads it as a module: it imports nothing. It knows places,
-// codes of sets and masks; what they mean is up to the page. Colors are those of the page: --ink, --soft, --line,
-// --paper, --accent, --brush.
+// The report embeds this file in its page, and the studio loads it as a module, so it imports nothing. Its data are
+// coordinates, codes of sets, and masks. It uses the colors of the page: --ink, --soft, --line, --paper, --accent, --brush.
 
 // ---- numbers and text -----------------------------------------------------------------------------------------------
 
 const KINDS = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array, uint16: Uint16Array };
 
-// Arrays as they lie in memory, with what is said about them (`dempster.apps.map.pack`).
+// Read the format of `dempster.apps.map.pack`: a JSON header and arrays.
 export function unpack(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const about = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
@@ -37,19 +36,19 @@ export function cut(pen, text, width) {
 
 // ---- colors ---------------------------------------------------------------------------------------------------------
 
-// Those of dempster.plot, which color-blind people can tell apart (a test keeps them equal).
+// The colors of dempster.plot, which are safe for color-blind readers (a test checks that they are equal).
 const PALETTE = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#692D2D", "#3C2D96", "#87E1A5", "#A52D69",
   "#964B00", "#5A87F0", "#2DE1FF", "#A5B487", "#D2D24B", "#780F69", "#B44B4B", "#00D2C3", "#4B4BB4", "#A55A87",
 ];
-const MIN_LUMINANCE = 0.16; // of a color on a dark page
+const MIN_LUMINANCE = 0.16; // of colors on a dark page
 let palette = PALETTE.map(toRgb);
 
 export function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// The three channels of "#rrggbb", from 0 to 1.
+// Return the three channels of "#rrggbb", from 0 to 1.
 export function toRgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 }
@@ -59,7 +58,7 @@ function luminance(rgb) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Lighten dark colors if the page is dark; to be called when its colors change.
+// Lighten dark colors if the page is dark. Call this when the color scheme changes.
 export function adaptColors() {
   const isDark = luminance(toRgb(css("--paper"))) < 0.2;
   palette = PALETTE.map(toRgb).map((rgb) => {
@@ -68,7 +67,7 @@ export function adaptColors() {
   });
 }
 
-// The palette as numbers from 0 to 1, one color after the other.
+// Return the palette as a list of colors with channels from 0 to 1.
 export function paletteRgb() {
   return palette;
 }
@@ -80,7 +79,7 @@ export function clusterColor(cluster, alpha = 1) {
 
 // ---- axes -----------------------------------------------------------------------------------------------------------
 
-// Round numbers from low to high.
+// Return round numbers between low and high.
 export function ticks(low, high, most) {
   const span = high - low;
   if (!(span > 0)) return [low];
@@ -93,7 +92,7 @@ export function ticks(low, high, most) {
 }
 
 // An axis is {name, kind, categories}; kind is "number" by default, "component" (without ticks), "date" (days since
-// 1970) or "category" (numbers of the categories).
+// 1970) or "category" (positions in the categories).
 const hasTicks = (axis) => Boolean(axis.name) && axis.kind !== "component";
 
 function marks(axis, low, high, most) {
@@ -109,7 +108,7 @@ export function formatValue(axis, value) {
   return number(value);
 }
 
-// frame: {left, top, width, height} in pixels; range: {x0, x1, y0, y1} in the units of the data
+// The frame is {left, top, width, height} in pixels, the range {x0, x1, y0, y1} in data units.
 function drawAxes(pen, frame, { x0, x1, y0, y1 }, [across, up]) {
   pen.font = "11px system-ui, sans-serif";
   pen.lineWidth = 1;
@@ -145,11 +144,11 @@ function drawAxes(pen, frame, { x0, x1, y0, y1 }, [across, up]) {
   pen.restore();
 }
 
-// ---- places ---------------------------------------------------------------------------------------------------------
+// ---- geometry -------------------------------------------------------------------------------------------------------
 
-// Points in the plane by cells of a grid: which one is nearest to a place, without looking at all of them.
+// A grid of cells for finding the nearest point without examining all points.
 class Grid {
-  // `points` holds x and y of each point, scaled to the unit square
+  // `points` holds x and y of each point, scaled to the unit square.
   constructor(points) {
     this.points = points;
     const n = points.length / 2;
@@ -169,14 +168,14 @@ class Grid {
   }
 
   column(u) {
-    return Math.min(this.side - 1, Math.max(0, Math.floor(u * this.side))) || 0; // NaN: a point without a place, which is nearest to nothing
+    return Math.min(this.side - 1, Math.max(0, Math.floor(u * this.side))) || 0; // NaN becomes 0
   }
 
   cell(x, y) {
     return this.column(y) * this.side + this.column(x);
   }
 
-  // The nearest point within the given reach across and up, or -1.
+  // Return the nearest point within the horizontal and vertical reach, or -1.
   nearest(x, y, reachX, reachY) {
     let best = -1;
     let least = 1;
@@ -200,7 +199,7 @@ class Grid {
   }
 }
 
-// 1 for each point (x, y, x, y, ...) inside the polygon ([x, y], ...).
+// Return a mask of the points (x, y, x, y, ...) inside the polygon ([x, y], ...).
 function insidePolygon(points, polygon) {
   const n = points.length / 2;
   const mask = new Uint8Array(n);
@@ -227,8 +226,8 @@ function insidePolygon(points, polygon) {
 const MANY = 3000;
 const STRIPS = 1024;
 
-// Of many points in the unit square those that may be corners of their hull: in each of many narrow strips the lowest,
-// the highest, and the outermost. What is lost is narrower than a strip, and nobody sees it.
+// Return candidates for corners of the convex hull of many points: the extreme points in each of many narrow strips. The
+// error is smaller than the width of a strip.
 function candidates(points, members) {
   if (members.length <= MANY) return members;
   const found = new Int32Array(4 * STRIPS).fill(-1);
@@ -243,7 +242,7 @@ function candidates(points, members) {
   return found.filter((i) => i >= 0);
 }
 
-// Corners of the convex hull of some points, in order around it.
+// Return the corners of the convex hull of some points, in order.
 export function hull(points, members) {
   const sorted = Array.from(candidates(points, members), (i) => [points[2 * i], points[2 * i + 1]]);
   sorted.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
@@ -261,8 +260,8 @@ export function hull(points, members) {
   return [...half(sorted), ...half(sorted.reverse())];
 }
 
-// Some of n positions, spread over all of them by a fixed step through a shuffled order: always the same ones.
-function sampleOf(n, k) {
+// Return k of n positions: a pseudorandom one from each of k equal parts, always the same ones.
+function samplePositions(n, k) {
   const found = new Int32Array(k);
   let seed = 12345;
   for (let i = 0; i < k; i++) {
@@ -284,8 +283,8 @@ function pick(values, positions, components) {
 
 // ---- points ---------------------------------------------------------------------------------------------------------
 
-// Points drawn without a graphics processor: a disc in the color of a cluster, slices of the colors of several, a cross
-// for an outlier, a ring for more than four clusters.
+// Points on a 2D canvas: a disc in the color of a cluster, sectors for several clusters, a cross for an outlier, a ring
+// for more than four clusters.
 class CanvasPoints {
   constructor(canvas) {
     this.canvas = canvas;
@@ -359,15 +358,15 @@ class CanvasPoints {
 
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 46, withoutTicks: 30 };
 const PAD = 0.07;
-const REACH = 14; // pixels within which a point is meant
+const REACH = 14; // pixels within which a point is selected
 const MAX_DRAWN = 200000;
 const MAX_DRAWN_WITHOUT_GPU = 30000;
-const MAX_VIEW = 100; // widths of the whole plot
+const MAX_VIEW = 100; // largest view, in widths of the whole plot
 
 export class Scatter {
-  // on: {hover(i), click(i), brush(mask, how), view(), sampled()}
+  // `on` holds the callbacks {hover(i), click(i), brush(mask, how), view(), sampled()}.
   constructor(host, { label, on = {}, tool = () => "pan", faint = false, wheelNeedsCtrl = false }) {
-    this.faint = faint; // many points that are no objects
+    this.faint = faint; // whether to draw many background points
     this.on = on;
     this.tool = tool;
     this.wheelNeedsCtrl = wheelNeedsCtrl;
@@ -400,10 +399,10 @@ export class Scatter {
     return this.kind === "canvas" ? MAX_DRAWN_WITHOUT_GPU : MAX_DRAWN;
   }
 
-  // ---- what is shown ------------------------------------------------------------------------------------------------
+  // ---- data ---------------------------------------------------------------------------------------------------------
 
-  // places: x and y of each point in the units of the data, NaN for points that are not shown; range: [x0, x1, y0, y1],
-  // what the whole plot shows, all points by default; equal: whether both axes have the same unit
+  // `places` holds x and y of each point in data units, NaN for hidden points. `range` is [x0, x1, y0, y1] of the whole
+  // plot, all points by default. `equal` means that both axes have the same unit.
   setPoints(places, axes, { keepView = false, range = null, equal = false } = {}) {
     const n = places.length / 2;
     let [x0, x1, y0, y1] = range || [Infinity, -Infinity, Infinity, -Infinity];
@@ -434,7 +433,7 @@ export class Scatter {
   }
 
   sample(k) {
-    this.sampled = k < this.n ? sampleOf(this.n, k) : null;
+    this.sampled = k < this.n ? samplePositions(this.n, k) : null;
     this.points.setPoints(this.sampled ? pick(this.unit, this.sampled, 2) : this.unit, this.drawn);
   }
 
@@ -456,7 +455,7 @@ export class Scatter {
     this.redraw();
   }
 
-  // ---- places -------------------------------------------------------------------------------------------------------
+  // ---- coordinates --------------------------------------------------------------------------------------------------
 
   get frame() {
     const { width, height } = this.size;
@@ -465,7 +464,7 @@ export class Scatter {
     return { left, top: MARGIN.top, width: Math.max(1, width - left - MARGIN.right), height: Math.max(1, height - MARGIN.top - bottom) };
   }
 
-  // Everything; where both axes have the same unit, with room at two sides.
+  // Return the view of all points, with margins if both axes have the same unit.
   get whole() {
     if (!this.equal || !this.size) return { x: 0, y: 0, width: 1, height: 1 };
     const [across, up] = this.unitsPerPixel({ width: 1, height: 1 });
@@ -499,7 +498,7 @@ export class Scatter {
     return [x0 + u * (x1 - x0), y0 + v * (y1 - y0)];
   }
 
-  // The part of the data that is seen: left, bottom, right, top.
+  // Return the visible part of the data: left, bottom, right, top.
   seen() {
     return [...this.toData(this.view.x, this.view.y), ...this.toData(this.view.x + this.view.width, this.view.y + this.view.height)];
   }
@@ -600,7 +599,7 @@ export class Scatter {
     pen.stroke();
   }
 
-  // A ring around a point, with a letter if there is one.
+  // Draw a ring around a point, with an optional letter.
   ring(pen, i, color, letter = "", grown = 5) {
     if (i < 0 || i >= this.n) return;
     const [x, y] = this.toPixels(this.unit[2 * i], this.unit[2 * i + 1]);
@@ -619,7 +618,7 @@ export class Scatter {
     }
   }
 
-  // ---- the hand -----------------------------------------------------------------------------------------------------
+  // ---- interaction --------------------------------------------------------------------------------------------------
 
   nearest(px, py) {
     if (!this.grid) return -1;
@@ -665,7 +664,7 @@ export class Scatter {
     this.redraw();
   }
 
-  // Bring a point into view if it is out of it.
+  // Move the view to a point that is out of view.
   show(i) {
     if (i < 0 || i >= this.n) return;
     if (this.isSeen(i)) return;
@@ -675,7 +674,7 @@ export class Scatter {
     this.redraw();
   }
 
-  // Show everything, from so far away that a point is among it.
+  // Show all points, in a view that is large enough to include point i.
   showAmongAll(i) {
     this.reset();
     const { width, height } = this.view;
@@ -697,7 +696,7 @@ export class Scatter {
     front.addEventListener("pointerleave", () => { if (!this.drag && this.on.hover) this.on.hover(-1); });
     front.addEventListener("dblclick", () => this.reset());
     front.addEventListener("wheel", (event) => {
-      if (this.wheelNeedsCtrl && !event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the page
+      if (this.wheelNeedsCtrl && !event.ctrlKey && !event.metaKey) return; // without Ctrl the wheel scrolls the page
       event.preventDefault();
       this.zoom(...this.place(event), Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004));
     }, { passive: false });

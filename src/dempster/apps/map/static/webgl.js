@@ -1,4 +1,4 @@
-// The scatter plot with points drawn by the graphics processor, where there is one.
+// The scatter plot with points drawn by WebGL, if it is available.
 
 import { css, paletteRgb, Scatter, toRgb } from "./scatter.js";
 
@@ -33,7 +33,7 @@ export class WebglScatter extends Scatter {
     super.paint();
   }
 
-  // Draw fewer points if drawing all of them takes so long that a hand would feel it.
+  // Draw a sample of the points if drawing all of them is slow.
   relieve() {
     this.isTried = true;
     if (this.kind !== "webgl" || this.drawn <= MAX_DRAWN_IF_SLOW) return;
@@ -49,8 +49,8 @@ export class WebglScatter extends Scatter {
   }
 }
 
-// How a point looks: a disc in the color of its cluster, slices of the colors of several, a cross for an outlier, a ring
-// for more than four clusters.
+// A point is a disc in the color of its cluster, with sectors for several clusters, a cross for an outlier, or a ring for
+// more than four clusters.
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -62,7 +62,7 @@ in uint chosen;
 uniform vec2 scale;
 uniform vec2 offset;
 uniform float size;
-uniform int pass;       // 0: the points that are not selected, 1: those that are
+uniform int pass;       // 0: points that are not selected, 1: selected points
 uniform bool selecting;
 uniform float alpha;
 uniform usampler2D sets;
@@ -119,7 +119,7 @@ void main() {
     if (number == 2) slice = p.x < 0.0 ? 0 : 1;
     else slice = min(number - 1, int(floor((atan(p.x, p.y) / 6.2831853 + 0.5) * float(number))));
     color = palette[colors[slice]];
-    // a thin rim, so that two colors are seen to be one point
+    // A thin outline shows that two colors belong to one point.
     float rim = clamp(r - radius + max(1.2, 0.13 * width), 0.0, 1.0);
     color = mix(color, ink, 0.75 * rim);
   }
@@ -193,7 +193,7 @@ class WebglPoints {
     else gl.vertexAttribPointer(where, components, gl.FLOAT, false, 0, 0);
   }
 
-  // places in the unit square; only the first n are drawn
+  // Set coordinates in the unit square; only the first n points are drawn.
   setPoints(points, n) {
     this.n = n;
     this.given = { ...(this.given || {}), points, n };
@@ -211,7 +211,7 @@ class WebglPoints {
     this.fill("chosen", mask || new Uint8Array(this.n), 1, this.gl.UNSIGNED_BYTE);
   }
 
-  // sets: for each code the clusters that it holds
+  // `sets` holds the clusters of each code.
   setSets(sets) {
     const gl = this.gl;
     this.given = { ...(this.given || {}), sets };
@@ -228,12 +228,12 @@ class WebglPoints {
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
   }
 
-  // Wait until everything is drawn.
+  // Wait until drawing is complete.
   finish() {
     this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 
-  // view: {x, y, width, height}, the part of the unit square that is seen
+  // The view {x, y, width, height} is the visible part of the unit square.
   draw(view, size, alpha) {
     const gl = this.gl;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
