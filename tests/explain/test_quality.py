@@ -64,11 +64,6 @@ def test_hard_labels_and_few_objects():
     assert noise["outliers"] == 0.2
 
 
-def test_seed():
-    a, b = (quality(PARTITION, X, y, random_state=4).to_frame() for _ in range(2))
-    np.testing.assert_array_equal(a["shuffled"], b["shuffled"])
-
-
 def test_invalid_arguments():
     with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
         quality(PARTITION, stability=0.5)

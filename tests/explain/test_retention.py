@@ -59,14 +59,6 @@ def test_accuracy_after_matching_all_objects():
     assert none.quality == pytest.approx(1 / 3)
 
 
-def test_other_doubt():
-    y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
-    good = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], shares=[4 / 6, 1])
-    bad = retention_curve(labels, y, doubt=[0, 0, 1, 1, 0, 0], shares=[4 / 6, 1])
-    assert good.at(4 / 6) == 1 > bad.at(4 / 6)
-    assert good.at(1) == bad.at(1)
-
-
 def test_ties_are_broken_at_random():
     y = np.repeat([0, 1], 50)
     curve = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])

@@ -145,12 +145,6 @@ def test_new_rows_by_column_name():
     np.testing.assert_allclose(explain_object(found, FRAMES, moved, changes=False).masses.masses, expected.masses)
 
 
-def test_other_objects(model):
-    some = {name: table[5:30] for name, table in DICT.items()}
-    why = explain_object(model, some, 2, changes=False)
-    np.testing.assert_allclose(why.parts, explain_object(model, DICT, 7, changes=False).parts)
-
-
 @pytest.mark.parametrize("X", [LIST, FRAMES], ids=["arrays", "frames"])
 def test_changes_make_the_object_certain(X):
     found = make().fit(X)

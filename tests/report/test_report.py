@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.exceptions import NotFittedError
 
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
@@ -168,12 +167,6 @@ def test_hostile_names_are_escaped():
     axes = [axis["name"] for axis in map_data(hostile_report())["axes"]]
     assert HOSTILE[0] in axes
     assert max(map(len, axes)) <= 60
-
-
-def test_reports_are_reproducible():
-    X = points(40)
-    model = ECM(3, n_init=1, random_state=0).fit(X)
-    assert make_report(model, X).to_html() == make_report(model, X).to_html()
 
 
 def test_map_coordinates():
@@ -352,8 +345,3 @@ def test_invalid_subjects_and_tables(arguments, message):
 def test_invalid_arguments(name, value):
     with pytest.raises((ValueError, TypeError), match=name):
         make_report([0, 1, 1], [[1.0], [2.0], [3.0]], **{name: value})
-
-
-def test_unfitted_model():
-    with pytest.raises(NotFittedError):
-        make_report(ECM(2), points(20))

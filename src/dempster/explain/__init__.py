@@ -1,4 +1,4 @@
-"""What a partition says, in words and numbers: why an object is where it is, what its clusters are, how good it is."""
+"""Explanations of objects, profiles of clusters, descriptions by rules, and quality measures of partitions."""
 
 from dempster.explain.cautious_tree import CautiousTree
 from dempster.explain.object_explanation import ObjectExplanation

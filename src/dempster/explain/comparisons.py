@@ -203,11 +203,11 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
     """Return the difference of the means divided by the pooled standard deviation, which may be zero."""
     squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
-    apart = group[0] - rest[0]
+    difference = group[0] - rest[0]
     freedom = n_group + n_rest - 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        d = apart / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
-    return np.where((squares == 0) & (np.abs(apart) < 1e-12), np.where(np.isnan(apart), np.nan, 0.0), d)
+        d = difference / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
+    return np.where((squares == 0) & (np.abs(difference) < 1e-12), np.where(np.isnan(difference), np.nan, 0.0), d)
 
 
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:

@@ -506,16 +506,11 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
         return obj.partition[[position]]
     if obj.reader is not None:
         return obj.reader.masses()
-    if hasattr(obj.model, "predict_mass"):
+    if obj.can_predict:
         return CredalPartition(obj.model.predict_mass(obj.table.to_table(obj.cells)))
-    # A partition alone cannot predict masses, so the nearest members decide.
-    evidence = evidence_from_members(obj.partition, obj.table, obj.cells, -1)
-    return _assign_nearest(obj.partition, evidence)
-
-
-def _assign_nearest(partition: CredalPartition, evidence: ClusterEvidence) -> CredalPartition:
-    """Return all mass on the cluster with the largest evidence."""
-    if not np.isfinite(evidence.total).any():
+    # A partition alone cannot predict masses, so all mass goes to the cluster with the largest evidence.
+    partition, evidence = obj.partition, obj.evidence()
+    if evidence is None or not np.isfinite(evidence.total).any():
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
     masses = np.zeros((1, len(partition.focal_sets)))
     singleton = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
@@ -588,12 +583,7 @@ def _resolve_among_dissimilarities(
         if position < 0:
             raise InvalidInputError("attributes must be None for a new object, which has no row in the table")
         obj.cells = obj.table.row(position)
-    if position >= 0:
-        obj.masses = partition[[position]]
-    elif obj.reader is not None:
-        obj.masses = obj.reader.masses()
-    else:
-        obj.masses = _assign_nearest(partition, evidence_from_dissimilarities(partition, obj.row, -1))
+    obj.masses = _compute_masses(obj, position)
     return obj
 
 

@@ -37,21 +37,21 @@ from dempster.apps.report.wording import caveats, describe_outcome, describe_run
 from dempster.plot.palette import PALETTE
 
 _N_SHADES = 10  # of the heat map, in each direction
+_SECTIONS = {
+    "map-section": "Map",
+    "clusters": "Clusters",
+    "doubt": "Doubtful objects",
+    "trust": "Reliability",
+    "repeat": "Reproduce",
+}
 
 
 def render_page(facts: Facts, title: str) -> str:
     """Render the report as one HTML file that contains its style, script and data."""
     listed = caveats(facts)
-    sections = [
-        ("#clusters", "Clusters"),
-        ("#doubt", "Doubtful objects"),
-        ("#trust", "Reliability"),
-        ("#repeat", "Reproduce"),
-    ]
-    if facts.coordinates is not None:
-        sections.insert(0, ("#map-section", "Map"))
+    sections = [name for name in _SECTIONS if name != "map-section" or facts.coordinates is not None]
     theme = tag("button", "Dark", type="button", class_="plain live", id="theme", hidden=True)
-    links = tag("div", [tag("a", name, href=target) for target, name in sections], class_="links")
+    links = tag("div", [tag("a", _SECTIONS[name], href=f"#{name}") for name in sections], class_="links")
     script, style = _read_script(), _read_style()
     body = tag(
         "body",
@@ -64,10 +64,7 @@ def render_page(facts: Facts, title: str) -> str:
             _doubt_section(facts),
             _trust_section(facts, listed),
             _repeat_section(facts),
-            tag(
-                "footer",
-                f"Created with dempster {dempster.__version__}. This file loads no other files.",
-            ),
+            tag("footer", f"Created with dempster {dempster.__version__}. This file loads no other files."),
         ),
         Html(f'<script type="application/octet-stream" id="data">{_map_data(facts)}</script>'),
         Html(f'<script type="module">{script}</script>'),
@@ -88,6 +85,11 @@ def render_page(facts: Facts, title: str) -> str:
         Html(f"<style>{style}</style>"),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _section(name: str, *children: Any) -> Html:
+    heading = _SECTIONS[name]
+    return tag("section", tag("h2", heading), *children, id=name, aria_label=heading)
 
 
 def _digest(text: str) -> str:
@@ -204,7 +206,7 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
             tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
         ),
     )
-    return tag("section", tag("h2", "Map"), figure, id="map-section", aria_label="Map")
+    return _section("map-section", figure)
 
 
 def _axis_menu(name: str, label: str, axes: list[Axis], selected: int) -> Html:
@@ -316,15 +318,12 @@ def _clusters_section(facts: Facts) -> Html:
     if len(cards) > N_OPEN_CARDS:
         summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
         more = tag("details", tag("summary", summary), tag("div", cards[N_OPEN_CARDS:], class_="cards"))
-    return tag(
-        "section",
-        tag("h2", "Clusters"),
+    return _section(
+        "clusters",
         _cluster_table(facts),
         tag("div", cards[:N_OPEN_CARDS], class_="cards") if cards else None,
         more,
         _heat_map(facts, profiles) if profiles is not None and facts.counts.n_clusters > 1 else None,
-        id="clusters",
-        aria_label="Clusters",
     )
 
 
@@ -464,7 +463,7 @@ def _doubt_section(facts: Facts) -> Html:
         body.append(_object_table(facts, facts.outliers, counts.n_outliers, are_outliers=True))
     if not body:
         body.append(tag("p", "There are no ambiguous objects and no outliers."))
-    return tag("section", tag("h2", "Doubtful objects"), *body, id="doubt", aria_label="Doubtful objects")
+    return _section("doubt", *body)
 
 
 def _pair_table(facts: Facts) -> Html:
@@ -547,14 +546,11 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
         )
         charts.append(tag("figure", tag("h3", "Retention curve"), chart, tag("figcaption", f"{description}.")))
     limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
-    return tag(
-        "section",
-        tag("h2", "Reliability"),
+    return _section(
+        "trust",
         tag("div", cards, class_="verdicts") if cards else tag("p", "No measure could be computed."),
         tag("div", charts, class_="charts") if charts else None,
         tag("div", tag("h3", "Limitations"), limitations, id="caveats") if listed else None,
-        id="trust",
-        aria_label="Reliability",
     )
 
 
@@ -568,15 +564,12 @@ def _repeat_section(facts: Facts) -> Html:
     data = facts.data
     recipe = data.recipe
     run = _describe_run(facts) | ({"read from": data.file_names} if data.file_names else {})
-    return tag(
-        "section",
-        tag("h2", "Reproduce"),
+    return _section(
+        "repeat",
         _code_block("Command", None if recipe is None else recipe.to_command(), "command"),
         _code_block("Python", _write_code(data) if recipe is None else recipe.to_code(), "code"),
         tag("div", _settings(data), tag("div", tag("h3", "Run"), _entries(run), id="run"), class_="lists"),
         _convergence_chart(facts.history),
-        id="repeat",
-        aria_label="Reproduce",
     )
 
 

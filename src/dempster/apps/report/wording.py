@@ -75,19 +75,19 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
         verdict = "The clusters are stable" if is_stable else "Most clusters are stable"
     is_sample = trust.n_resampled < facts.counts.n_objects
     of = f"of a sample of {trust.n_resampled:,} objects" if is_sample else "of the objects"
-    words = (
+    text = (
         f"The method was refitted {trust.stability.n_resamples} times, each time to 80% {of}. On average, objects "
         f"stayed in their cluster in {trust.stability.mean:.0%} of the refits."
     )
     if weak:
         some = join_words(weak[:6]) + (f" and {len(weak) - 6} more" if len(weak) > 6 else "")
-        words += f" Do not rely on {some} (Jaccard index below {_UNSTABLE})."
+        text += f" Do not rely on {some} (Jaccard index below {_UNSTABLE})."
     elif len(shown):
-        words += f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (stable from {_STABLE})."
+        text += f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (stable from {_STABLE})."
     if n_lost:
         lost = "One cluster" if n_lost == 1 else format_count(n_lost, "cluster")
-        words += f" {lost} of this report did not occur in the sample."
-    return verdict, words
+        text += f" {lost} of this report did not occur in the sample."
+    return verdict, text
 
 
 def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
@@ -102,11 +102,11 @@ def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
     sample = f" (of a sample of {len(silhouette):,} objects)" if silhouette.is_sampled else ""
     certain = f", {silhouette.certain_mean:.2f} for certain objects" if np.isfinite(silhouette.certain_mean) else ""
     by = names.get(metric, f"{metric} distances")
-    words = (
+    text = (
         f"Silhouettes compare the distances of objects to their clusters and to the nearest other cluster, by {by}. "
         f"They are 1 for perfect separation and 0 for equal distances. Their mean is {mean:.2f}{certain}{sample}."
     )
-    return verdict, words
+    return verdict, text
 
 
 def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
@@ -117,11 +117,11 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
     verdict = "The doubt identifies errors" if best > whole + 0.005 else "The doubt does not identify errors"
     if whole > 0.995:
         verdict = "Clusters and known classes agree"
-    words = (
+    text = (
         f"The adjusted Rand index of clusters and known classes is {whole:.2f} for all objects (1 is perfect, 0 is "
         f"chance), and {best:.2f} for the {_KEPT_SHARE:.0%} with the least doubt."
     )
-    return verdict, words
+    return verdict, text
 
 
 def _judge_number(facts: Facts) -> tuple[str, str] | None:
@@ -132,11 +132,11 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
     best, second = int(number.n_clusters[order[0]]), int(number.n_clusters[order[1]])
     ratio = float(number.support[order[1]] / max(number.support[order[0]], np.finfo(float).tiny))
     verdict = f"{best} clusters, or perhaps {second}" if ratio >= _CLOSE_SUPPORT else f"{best} clusters fit best"
-    words = (
+    text = (
         f"The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The second best "
         f"number, {second}, has {ratio:.0%} of the support of {best}. If you know the number, set it."
     )
-    return verdict, words
+    return verdict, text
 
 
 # ---- caveats --------------------------------------------------------------------------------------------------------

@@ -366,7 +366,7 @@ const MAX_VIEW = 100; // largest view, in widths of the whole plot
 export class Scatter {
   // `on` holds the callbacks {hover(i), click(i), brush(mask, how), view(), sampled()}.
   constructor(host, { label, on = {}, tool = () => "pan", faint = false, wheelNeedsCtrl = false }) {
-    this.faint = faint; // whether to draw many background points
+    this.faint = faint; // whether points are small and transparent
     this.on = on;
     this.tool = tool;
     this.wheelNeedsCtrl = wheelNeedsCtrl;
