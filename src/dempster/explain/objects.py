@@ -187,9 +187,9 @@ def _select_candidates(
         return [int(k) for k in order if k in selected]
     if len(order) == 0:
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
-    is_ambiguous = obj.masses.focal_sets.membership[obj.masses.best_set[0]]
-    number = max(2, int(is_ambiguous[order].sum()))
-    ranked = sorted(order, key=lambda k: not is_ambiguous[k])  # a stable sort: clusters of the set first
+    in_best_set = obj.masses.focal_sets.membership[obj.masses.best_set[0]]
+    number = max(2, int(in_best_set[order].sum()))
+    ranked = sorted(order, key=lambda k: not in_best_set[k])  # a stable sort: clusters of the set first
     return [int(k) for k in ranked[:number]]
 
 
