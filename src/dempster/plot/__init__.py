@@ -1,7 +1,7 @@
-"""Pictures of partitions and models: Matplotlib displays that hand over their data.
+"""Matplotlib displays of partitions and models.
 
-Each display has class methods that compute (``from_partition``, ``from_estimator``, ...) and a method ``plot`` that
-draws; what it drew is kept in public attributes, so that the same data can be drawn another way.
+Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...) and a method ``plot``
+that draws them. The data are public attributes.
 """
 
 from dempster.plot.convergence import ConvergenceDisplay

@@ -1,53 +1,30 @@
-"""Shared by all displays: axes, colors, checked options and arguments, legends, and labels beside points."""
+"""Shared parts of the displays: axes, colors, validation, legends, and labels beside points."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import reduce, wraps
+from operator import or_
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_reals, check, listed, real, shown
+from dempster._validation import as_reals, listed, shown
 from dempster.plot.palette import PALETTE
-
-__all__ = [
-    "axes_to_draw_on",
-    "equal_units",
-    "panels_to_draw_on",
-    "finish_axes",
-    "INK",
-    "GREY",
-    "PALETTE",
-    "cluster_colors",
-    "mixed_colors",
-    "finite_numbers",
-    "numbers_of_clusters",
-    "named",
-    "number",
-    "named_estimators",
-    "checked_options",
-    "wanted",
-    "shown_names",
-    "legend_of_lines",
-    "legend_of_names",
-    "place_labels",
-]
-
 
 INK = "#222222"
 GREY = "#8A8A8A"
 
 
-def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
-    """Return the given axes, or the axes of a new figure that makes room for a legend outside them.
+# ---- axes -----------------------------------------------------------------------------------------------------------
 
-    pyplot is imported only for a new figure: drawing on given axes leaves its state alone.
-    """
+
+def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
+    """Return the given axes, or the axes of a new figure with space for a legend outside them."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -55,32 +32,30 @@ def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
     return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
-def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, float]) -> list[Any]:
-    """Return the given axes, or the panels of a new figure; ``size`` is that of a panel."""
+def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, float]) -> list[Any]:
+    """Return the given axes, or the panels of a new figure; ``size`` is the size of one panel."""
     if axes is not None:
-        given = list(np.ravel(np.asarray(axes, dtype=object)))
-        if len(given) != number:
-            raise InvalidInputError(f"axes must hold {number} Matplotlib axes, got {len(given)}")
-        return given
+        panels = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(panels) != n_panels:
+            raise InvalidInputError(f"axes must hold {n_panels} Matplotlib axes, got {len(panels)}")
+        return panels
     import matplotlib.pyplot as plt
 
-    rows = -(-number // columns)
+    n_rows = -(-n_panels // n_columns)
     figure, grid = plt.subplots(
-        rows, columns, figsize=(size[0] * columns, size[1] * rows), layout="constrained", squeeze=False
+        n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained", squeeze=False
     )
-    for spare in grid.ravel()[number:]:
-        figure.delaxes(spare)
-    return list(grid.ravel()[:number])
+    for unused in grid.ravel()[n_panels:]:
+        figure.delaxes(unused)
+    return list(grid.ravel()[:n_panels])
 
 
-def equal_units(ax: Any, adjustable: str) -> None:
-    """Make units equally long on both axes by adapting ``"box"`` or ``"datalim"``.
-
-    Axes that are shared with others allow only one of the two.
-    """
+def set_equal_units(ax: Any, adjustable: str) -> None:
+    """Give both axes the same scale by adapting the ``"box"`` or the ``"datalim"``."""
+    # Matplotlib allows only one of the two for shared axes, and only "datalim" for twins, which share their box.
     sharing = [set(group.get_siblings(ax)) - {ax} for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())]
     if any(other.get_position().bounds == ax.get_position().bounds for other in set.union(*sharing)):
-        adjustable = "datalim"  # twins have one box
+        adjustable = "datalim"
     elif all(sharing):
         adjustable = "box"
     ax.set_aspect("equal", adjustable=adjustable)
@@ -93,11 +68,11 @@ def finish_axes(
     title: str | None = None,
     *,
     grid: bool = False,
-    whole_numbers: bool = False,
+    integer_ticks: bool = False,
 ) -> None:
-    """Label the axes and leave the ink to the data: no upper and right border, grey ticks.
+    """Label the axes, hide the upper and right border and draw the ticks in grey.
 
-    ``grid`` draws horizontal lines, ``whole_numbers`` puts the horizontal ticks at integers.
+    ``grid`` draws horizontal lines, ``integer_ticks`` puts the horizontal ticks at integers.
     """
     for side in ("top", "right"):
         if side in ax.spines:
@@ -109,7 +84,7 @@ def finish_axes(
     if grid:
         ax.grid(axis="y", color="#E5E5E5", linewidth=0.7)
         ax.set_axisbelow(True)
-    if whole_numbers:
+    if integer_ticks:
         from matplotlib.ticker import MaxNLocator
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -118,33 +93,64 @@ def finish_axes(
             write(text)
 
 
+def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
+    """Write a small grey text in the lower (or, with ``va="top"``, the upper) right corner."""
+    y = 0.02 if va == "bottom" else 0.98
+    return ax.text(0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va)
+
+
+def halo(width: float) -> list[Any]:
+    """Return path effects that draw a white rim, so that a line or text is visible on dark regions."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground="white")]
+
+
+# ---- colors ---------------------------------------------------------------------------------------------------------
+
+
 def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.ndarray:
-    """Return (c, 3) colors; the palette repeats after twenty clusters, which then need their names in the picture."""
+    """Return (c, 3) colors; the palette repeats after twenty clusters."""
     from matplotlib.colors import to_rgb
 
     if colors is None:
         colors = [PALETTE[k % len(PALETTE)] for k in range(n_clusters)]
     elif len(colors) < n_clusters:
-        raise InvalidParameterError("colors", f"a sequence of at least {n_clusters} colours", colors)
+        raise InvalidParameterError("colors", f"a sequence of at least {n_clusters} colors", colors)
     return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(n_clusters, 3)
 
 
-def mixed_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Return the (s, 3) mean color of the clusters of each set, a row of a Boolean table (s, c)."""
+def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
+    """Return the (s, 3) mean color of the clusters of each set, a row of a Boolean array (s, c)."""
     return (sets @ colors) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
 
 
-def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers, ``length`` of them if given."""
+# ---- validation of data ---------------------------------------------------------------------------------------------
+
+
+def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
+    """Validate a nonempty sequence of finite numbers, of a given length if there is one."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
     if length is not None and len(array) != length:
-        raise InvalidInputError(f"{name} must hold {length} numbers, one for each pair, got {len(array)}")
+        raise InvalidInputError(f"{name} must hold {length} numbers, got {len(array)}")
     return array
 
 
-def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
+def validate_points(values: Any, name: str, shape: tuple[int | str, int] = ("n", 2)) -> np.ndarray:
+    """Validate a finite array of points; a text in ``shape`` stands for any length."""
+    array = as_reals(values, name)
+    wrong = array.ndim != 2 or any(isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True))
+    if wrong or not np.isfinite(array).all():
+        raise InvalidInputError(
+            f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got shape {array.shape}"
+            + (" with NaN or infinite values" if not wrong else "")
+        )
+    return array
+
+
+def validate_cluster_counts(n_clusters: Any) -> np.ndarray:
     """Validate an increasing sequence of integers."""
     array = as_reals(n_clusters, "n_clusters")
     if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
@@ -152,8 +158,18 @@ def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
     return array.astype(np.intp)
 
 
-def named(values: Any, name: str) -> list[tuple[Any, Any]]:
-    """Return the items of a mapping, none for None."""
+def validate_names(names: Any, argument: str, number: int) -> list[str]:
+    """Validate a sequence of names and return them as text that can be drawn."""
+    if isinstance(names, str):
+        raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
+    texts = [printable(name) for name in listed(names, argument, f"{number} names")]
+    if len(texts) != number:
+        raise InvalidInputError(f"{argument} must hold {number} names, got {len(texts)}")
+    return texts
+
+
+def mapping_items(values: Any, name: str) -> list[tuple[Any, Any]]:
+    """Return the items of a mapping, or an empty list for None."""
     if values is None:
         return []
     if not isinstance(values, Mapping):
@@ -161,44 +177,50 @@ def named(values: Any, name: str) -> list[tuple[Any, Any]]:
     return list(values.items())
 
 
-def number(value: Any, name: str) -> float:
-    """Validate a finite number."""
-    check(value, name, real())
-    return float(value)
+def validate_estimator(estimator: Any, *attributes: str) -> None:
+    """Raise an error unless an estimator is fitted and has the attributes."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(estimator)
+    missing = [name for name in attributes if not hasattr(estimator, name)]
+    if missing:
+        raise InvalidInputError(f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}")
 
 
-def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return one estimator, a sequence or a mapping of them by name.
+def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
+    """Return one estimator, a sequence or a mapping of estimators as a dictionary by name.
 
-    Without names they are called by their classes, numbered where these repeat.
+    Estimators without names get the name of their class, with a number if several have the same class.
     """
     if isinstance(estimator, Mapping):
         if names is not None:
-            raise InvalidInputError("names must be None when the estimators come with their names in a mapping")
+            raise InvalidInputError("names must be None if estimator is a mapping of names to estimators")
         return {str(name): one for name, one in estimator.items()}
-    several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
+    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     if names is None:
-        classes = [type(one).__name__ for one in several]
+        classes = [type(one).__name__ for one in estimators]
         names = [
             name if classes.count(name) == 1 else f"{name} {classes[:i].count(name) + 1}"
             for i, name in enumerate(classes)
         ]
     else:
-        names = listed(names, "names", f"{len(several)} different names")
-        if len(names) != len(several) or len(set(map(str, names))) != len(names):
-            raise InvalidInputError(f"names must hold {len(several)} different names, got {shown(names)}")
-    return dict(zip(map(str, names), several, strict=True))
+        names = listed(names, "names", f"{len(estimators)} different names")
+        if len(names) != len(estimators) or len(set(map(str, names))) != len(names):
+            raise InvalidInputError(f"names must hold {len(estimators)} different names, got {shown(names)}")
+    return dict(zip(map(str, names), estimators, strict=True))
 
+
+# ---- validation of the options of plot ------------------------------------------------------------------------------
 
 Options = ParamSpec("Options")
-Drawn = TypeVar("Drawn")
+Result = TypeVar("Result")
 
-_MAX_TEXT = 1_000  # Matplotlib lays out longer ones for minutes
-_MAX_BINS = 10_000  # bars that nobody could tell apart
+_MAX_TEXT_CHARACTERS = 1_000  # Matplotlib needs minutes for the layout of longer texts.
+_MAX_BINS = 10_000
 
 
 def _is_axes(value: Any) -> bool:
-    """Return whether these are rectilinear axes that lie in a figure (removed ones do not)."""
+    """Return whether these are rectilinear axes of a figure (removed axes have none)."""
     from matplotlib.axes import Axes
 
     return isinstance(value, Axes) and value.figure is not None and value.name == "rectilinear"
@@ -216,7 +238,7 @@ def _is_color(value: Any) -> bool:
 
     try:
         return bool(is_color_like(value)) and not np.ma.is_masked(value)
-    except Exception:  # whatever comparing or reading an unknown object raises: it is no color
+    except Exception:  # Comparing or reading an unknown object may raise anything.
         return False
 
 
@@ -237,11 +259,11 @@ def _is_colormap(value: Any) -> bool:
 
 
 def _is_drawable(value: Any) -> bool:
-    """Return whether text can be encoded and its formulas between dollars, if any, can be parsed."""
+    """Return whether Matplotlib can draw a text, including formulas between dollar signs."""
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
 
-    if not isinstance(value, str) or len(value) > _MAX_TEXT:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT_CHARACTERS:
         return False
     try:
         value.encode()
@@ -253,19 +275,20 @@ def _is_drawable(value: Any) -> bool:
 
 
 _TEXT = rule.Rule(
-    f"text of at most {_MAX_TEXT:,} characters that can be drawn (with \\$ where a dollar begins no formula)",
+    f"text of at most {_MAX_TEXT_CHARACTERS:,} characters that Matplotlib can draw (write \\$ for a dollar sign)",
     _is_drawable,
 )
 _RULES = {
-    "ax": rule.Rule("Matplotlib axes of a figure, with two straight axes", _is_axes),
-    "axes": rule.Rule("Matplotlib axes of a figure, one for each panel", _are_axes),
-    "bins": rule.Rule(f"an integer from 1 to {_MAX_BINS:,}", lambda v: rule.is_integer(v) and 1 <= int(v) <= _MAX_BINS),
+    "ax": rule.Rule("rectilinear Matplotlib axes of a figure", _is_axes),
+    "axes": rule.Rule("rectilinear Matplotlib axes of a figure, one for each panel", _are_axes),
+    "bins": rule.Rule(f"an integer from 1 to {_MAX_BINS:,}", integers=(1, _MAX_BINS)),
     "boundary": rule.flag,
     "centers": rule.flag,
-    "cmap": rule.Rule("a colormap of Matplotlib or the name of one", _is_colormap),
-    "color": rule.Rule("a color of Matplotlib, as 'red', '#0072B2' or (0, 0.4, 0.7)", _is_color),
+    "cmap": rule.Rule("a Matplotlib colormap or the name of one", _is_colormap),
+    "color": rule.Rule("a Matplotlib color such as 'red', '#0072B2' or (0, 0.4, 0.7)", _is_color),
     "colorbar": rule.flag,
-    "colors": rule.Rule("a sequence of colors of Matplotlib", _are_colors),
+    "colors": rule.Rule("a sequence of Matplotlib colors", _are_colors),
+    "criteria": rule.flag,
     "label": _TEXT,
     "labels": rule.flag,
     "legend": rule.flag,
@@ -282,79 +305,68 @@ _RULES = {
     "thresholds": rule.flag,
     "title": _TEXT,
     "upper": rule.flag,
-    "witnesses": rule.flag,
 }
 
 
-def checked_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Drawn]], Callable[Options, Drawn]]:
-    """Decorate `plot`: an error names the first option that does not obey the rule of its name.
+def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
+    """Decorate the method `plot` with a validation of its options by the rules of their names.
 
-    An option whose default is None may be None, one whose default is "auto" may be that. ``words``: what an option of
-    this picture alone may be, besides what its rule allows if it has one.
+    None and "auto" are valid where they are the default. ``words`` holds further valid words of an option.
     """
 
-    def around(plot: Callable[Options, Drawn]) -> Callable[Options, Drawn]:
+    def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
         signature = inspect.signature(plot)
         options = [parameter for name, parameter in signature.parameters.items() if name != "self"]
-        rules = {option.name: _rule_of(option, words.get(option.name, ())) for option in options}
+        rules = {option.name: _make_rule(option, words.get(option.name, ())) for option in options}
 
         @wraps(plot)
-        def drawn(*arguments: Options.args, **given: Options.kwargs) -> Drawn:
-            for name, value in signature.bind(*arguments, **given).arguments.items():
+        def validated(*args: Options.args, **kwargs: Options.kwargs) -> Result:
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
                 if name != "self":
                     rule.check(value, name, rules[name])
-            return plot(*arguments, **given)
+            return plot(*args, **kwargs)
 
-        return drawn
+        return validated
 
-    return around
-
-
-def _rule_of(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
-    """Return the rule of an option; one without a rule or words is an error when the display is defined."""
-    parts = [_RULES[option.name]] if option.name in _RULES or not words else []
-    if words:
-        parts.append(rule.choice(*words))
-    elif option.default == "auto":
-        parts.append(rule.choice("auto"))
-    if option.default is None:
-        parts.insert(0, rule.choice(None))
-    return rule.Rule(" or ".join(part.words for part in parts), lambda value: any(part.test(value) for part in parts))
+    return decorate
 
 
-def wanted(value: Any, automatic: bool) -> bool:
-    """Return a flag as given, or what "auto" stands for."""
+def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
+    """Return the rule of an option; an option without rule and words is an error when the display is defined."""
+    parts = [rule.choice(None)] if option.default is None else []
+    if option.name in _RULES or not words:
+        parts.append(_RULES[option.name])
+    if words or option.default == "auto":
+        parts.append(rule.choice(*(words or ("auto",))))
+    return reduce(or_, parts)
+
+
+def resolve_auto(value: Any, automatic: bool) -> bool:
+    """Return a flag, or ``automatic`` if the value is the word "auto"."""
     return automatic if isinstance(value, str) else bool(value)
 
 
-def shown_names(names: Any, argument: str, number: int) -> list[str]:
-    """Validate a number of names and return them as text that can be drawn."""
-    if isinstance(names, str):
-        raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
-    given = [printable(name) for name in listed(names, argument, f"{number} names")]
-    if len(given) != number:
-        raise InvalidInputError(f"{argument} must hold {number} names, got {len(given)}")
-    return given
+# ---- legends and labels ---------------------------------------------------------------------------------------------
 
 
-def legend_of_lines(ax: Any, lines: Sequence[Any]) -> None:
-    """Draw a legend of lines, and of other artists that have a name."""
+def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
+    """Draw a legend of the lines, and of artists with a label that the axes already had."""
     others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
-    legend_of_names(ax, [*others, *lines], fontsize="small", frameon=False)
+    draw_legend(ax, [*others, *lines], fontsize="small", frameon=False)
 
 
-def legend_of_names(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
-    """Draw a legend in which a $ is a $, and a name may begin with an underscore."""
-    drawn = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
-    for text in drawn.get_texts():
+def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
+    """Draw a legend that shows labels literally, with dollar signs and leading underscores."""
+    legend = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
+    for text in legend.get_texts():
         text.set_parse_math(False)
-    return drawn
+    return legend
 
 
-# Eight directions in the order of preference: right, above, below and left first, then the corners; then farther out.
+# Candidate directions in the order of preference: right, above, below and left, then the corners.
 _DIRECTIONS = np.array([(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)], dtype=float)
-_RINGS = (5.0, 14.0, 26.0, 40.0)  # distance from the point to the nearest edge of its name, in points
-_LEADER_FROM = 14.0  # names this far away are tied to their points by a line
+_RINGS = (5.0, 14.0, 26.0, 40.0)  # Distances from a point to the nearest edge of its label, in points.
+_MIN_LEADER = 14.0  # Labels at this distance or farther get a line to their point.
 
 
 def place_labels(
@@ -362,8 +374,8 @@ def place_labels(
 ) -> list[Any]:
     """Annotate each point with its name and return the annotations.
 
-    One after the other, each name takes the nearest place that covers no point, no earlier name, none of the artists
-    to avoid and no border; where there is none, the place that covers least.
+    Each label in turn takes the nearest position that covers no point, no earlier label, none of the artists to avoid
+    and no border; if there is no such position, the one that covers the smallest area.
     """
     annotations = [
         ax.annotate(
@@ -376,50 +388,88 @@ def place_labels(
     frame = np.array(ax.get_window_extent().extents) / dots_per_point
     extents = [text.get_window_extent() for text in annotations]
     sizes = np.array([(box.width, box.height) for box in extents]).reshape(-1, 2) / dots_per_point
-    taken = [np.concatenate([anchor - 4, anchor + 4]) for anchor in anchors]
-    taken += [np.array(artist.get_window_extent().extents) / dots_per_point for artist in avoid]
+    occupied = [np.concatenate([anchor - 4, anchor + 4]) for anchor in anchors]
+    occupied += [np.array(artist.get_window_extent().extents) / dots_per_point for artist in avoid]
+    rings = np.repeat(_RINGS, len(_DIRECTIONS))
+    directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
+    is_diagonal = np.abs(directions).sum(axis=1) == 2
+    reach = np.where(is_diagonal, rings * np.sqrt(0.5), rings)[:, None]
     for text, anchor, size in zip(annotations, anchors, sizes, strict=True):
-        offsets, rings = _candidates(size)
+        offsets = directions * (size / 2 + reach)
         boxes = np.hstack([anchor + offsets - size / 2, anchor + offsets + size / 2])
-        cost = _covered(boxes, np.array(taken)) + 3 * _outside(boxes, frame)
-        best = int(np.argmin(cost))  # the first, that is the most liked, of the cheapest
+        areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+        outside = np.clip(areas - _overlap(boxes, frame[None])[:, 0], 0, None)
+        cost = _overlap(boxes, np.array(occupied)).sum(axis=1) + 3 * outside
+        best = int(np.argmin(cost))  # On ties this is the first, preferred, candidate.
         text.set_position(tuple(offsets[best]))
-        taken.append(boxes[best])
-        if rings[best] >= _LEADER_FROM:
-            _tie(ax, text, style.get("zorder", 3))
+        occupied.append(boxes[best])
+        if rings[best] >= _MIN_LEADER:
+            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+            style_of_line = {"arrowprops": line, "zorder": style.get("zorder", 3) - 0.5}
+            ax.annotate("", text.xy, xytext=text.get_position(), textcoords="offset points", **style_of_line)
     return annotations
 
 
-def _candidates(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets of the middle of a name from its point, and the ring of each."""
-    rings = np.repeat(_RINGS, len(_DIRECTIONS))
-    directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
-    diagonal = np.abs(directions).sum(axis=1) == 2
-    reach = np.where(diagonal, rings * np.sqrt(0.5), rings)[:, None]
-    return directions * (size / 2 + reach), rings
+def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the (n, m) areas that boxes have in common with other boxes (left, bottom, right, top)."""
+    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    return np.clip(high - low, 0, None).prod(axis=2)
 
 
-def _covered(boxes: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """Return the area that each box shares with boxes already taken."""
-    low = np.maximum(boxes[:, None, :2], taken[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], taken[None, :, 2:])
-    return np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
+# ---- named curves ---------------------------------------------------------------------------------------------------
 
 
-def _outside(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
-    """Return the area of each box outside the frame of the axes."""
-    low, high = np.maximum(boxes[:, :2], frame[:2]), np.minimum(boxes[:, 2:], frame[2:])
-    inside = np.clip(high - low, 0, None).prod(axis=1)
-    return np.clip((boxes[:, 2:] - boxes[:, :2]).prod(axis=1) - inside, 0, None)
+class CurvesDisplay:
+    """Base class of displays of one or several named curves."""
 
+    _curve_class: ClassVar[type]
 
-def _tie(ax: Any, text: Any, zorder: float) -> None:
-    line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-    ax.annotate(
-        "",
-        text.xy,
-        xytext=text.get_position(),
-        textcoords="offset points",
-        arrowprops=line,
-        zorder=zorder - 0.5,
-    )
+    def __init__(self, *, curves: Mapping[str, Any]):
+        if not curves or not all(isinstance(curve, self._curve_class) for curve in curves.values()):
+            raise InvalidInputError(f"curves must map at least one name to a {self._curve_class.__name__}")
+        self.curves = {str(name): curve for name, curve in curves.items()}
+        self.areas = {name: curve.area for name, curve in self.curves.items()}
+
+    @validate_options()
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        colors: Sequence[Any] | None = None,
+        legend: bool | str = "auto",
+        title: str | None = None,
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        colors : sequence of colors, optional
+            Colors of the curves.
+        legend : bool or "auto"
+            Whether to draw a legend; "auto": if there are several curves.
+        title : str, optional
+
+        Returns
+        -------
+        self
+        """
+        palette = cluster_colors(len(self.curves), colors)
+        self.ax_ = open_axes(ax, (6.4, 4))
+        self.figure_ = self.ax_.figure
+        self.lines_ = [
+            self._draw_curve(name, curve, color)
+            for (name, curve), color in zip(self.curves.items(), palette, strict=True)
+        ]
+        self._finish(title)
+        if resolve_auto(legend, len(self.curves) > 1):
+            draw_line_legend(self.ax_, self.lines_)
+        return self
+
+    def _draw_curve(self, name: str, curve: Any, color: Any) -> Any:
+        raise NotImplementedError
+
+    def _finish(self, title: str | None) -> None:
+        raise NotImplementedError

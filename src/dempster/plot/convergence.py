@@ -1,4 +1,4 @@
-"""How the objective of one or several estimators fell, iteration after iteration."""
+"""Display of the objective of one or several estimators after every iteration."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_reals
+from dempster._validation import as_reals, check, real
 from dempster.plot._canvas import (
     GREY,
-    axes_to_draw_on,
-    checked_options,
     cluster_colors,
+    draw_line_legend,
     finish_axes,
-    legend_of_lines,
-    named,
-    named_estimators,
-    number,
-    wanted,
+    mapping_items,
+    name_estimators,
+    open_axes,
+    resolve_auto,
+    validate_estimator,
+    validate_options,
 )
 
-_LOG_FROM = 20.0  # ratio of the largest to the smallest objective that a linear axis no longer shows
-_FEW_ITERATIONS = 60  # of which each gets a dot
+_MIN_LOG_RATIO = 20.0  # Ratio of the largest to the smallest objective that requires a logarithmic axis.
+_MAX_DOTS = 60  # Iterations of longer runs are not marked by dots.
 
 
 class ConvergenceDisplay:
@@ -34,19 +34,19 @@ class ConvergenceDisplay:
     histories : mapping of str to array
         Objective after every iteration, by the name of the estimator.
     converged : mapping of str to bool, optional
-        Whether each run ended by itself; one that did not ends in an open circle.
+        Whether each run converged; a run that did not converge ends in an open circle.
     validation : mapping of str to array, optional
-        The same on held-out data, for some of the names or all; dashed.
+        Objective on held-out data, for some or all of the names; drawn as dashed lines.
     references : mapping of str to float, optional
-        Values to compare with, by their names; dotted horizontal lines.
+        Reference values by name; drawn as dotted horizontal lines.
 
     Attributes
     ----------
     histories, converged, validation, references
-        As given.
+        The parameters as dictionaries.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
-        One for each history, in their order.
+        One line for each history.
     validation_lines_, reference_lines_ : lists of lines
 
     Examples
@@ -69,58 +69,54 @@ class ConvergenceDisplay:
         validation: Mapping[str, Any] | None = None,
         references: Mapping[str, float] | None = None,
     ):
-        self.histories = _sequences(dict(named(histories, "histories")), "history")
+        self.histories = _validate_histories(histories, "histories")
         if not self.histories:
             raise InvalidInputError("histories must hold at least one history")
-        known = dict(named(converged, "converged"))
-        self.converged = {name: bool(known.get(name, True)) for name in self.histories}
-        self.validation = _sequences(dict(named(validation, "validation")), "validation")
+        flags = dict(mapping_items(converged, "converged"))
+        self.converged = {name: bool(flags.get(name, True)) for name in self.histories}
+        self.validation = _validate_histories(validation, "validation")
         unknown = [name for name in self.validation if name not in self.histories]
         if unknown:
             raise InvalidInputError(
                 f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}"
             )
-        self.references = {
-            str(name): number(value, f"references[{name!r}]") for name, value in named(references, "references")
-        }
+        self.references = {}
+        for name, value in mapping_items(references, "references"):
+            check(value, f"references[{name!r}]", real())
+            self.references[str(name)] = float(value)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, names: Sequence[str] | None = None, ax: Any = None, **options: Any
-    ) -> Self:
-        """Draw the history of a fitted estimator, or of several.
+    def from_estimator(cls, estimator: Any, *, names: Sequence[str] | None = None, **options: Any) -> Self:
+        """Draw the history of one or several fitted estimators.
 
         Parameters
         ----------
-        estimator : fitted estimator, sequence of them, or mapping of names to them
-            With the attribute ``history_``. A nonempty ``validation_history_`` is drawn too, and so is the loss of
-            the EVCLUS fit that a network started from (``evclus_``).
+        estimator : fitted estimator, sequence of estimators, or mapping of names to estimators
+            Estimators with the attribute ``history_``. A nonempty ``validation_history_`` and the loss of the EVCLUS
+            fit from which a network started (``evclus_``) are also drawn.
         names : sequence of str, optional
-            Names of the estimators of a sequence; their classes by default.
-        ax : Matplotlib axes, optional
-            Where to draw; on a new figure by default.
+            Names of the estimators of a sequence; their class names by default.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         ConvergenceDisplay
         """
-        named = named_estimators(estimator, names)
-        histories = {name: _history(one) for name, one in named.items()}
-        converged = {name: getattr(one, "converged_", True) for name, one in named.items()}
-        validation = {name: getattr(one, "validation_history_", ()) for name, one in named.items()}
-        validation = {name: held_out for name, held_out in validation.items() if len(held_out)}
-        starts = {name: getattr(one, "evclus_", None) for name, one in named.items()}
-        references = {
-            "EVCLUS" if len(named) == 1 else f"{name}: EVCLUS": start.loss_
-            for name, start in starts.items()
-            if start is not None
-        }
+        estimators = name_estimators(estimator, names)
+        histories, converged, validation, references = {}, {}, {}, {}
+        for name, one in estimators.items():
+            validate_estimator(one, "history_")
+            histories[name] = one.history_
+            converged[name] = getattr(one, "converged_", True)
+            if len(held_out := getattr(one, "validation_history_", ())):
+                validation[name] = held_out
+            if (start := getattr(one, "evclus_", None)) is not None:
+                references["EVCLUS" if len(estimators) == 1 else f"{name}: EVCLUS"] = start.loss_
         display = cls(histories=histories, converged=converged, validation=validation, references=references)
-        return display.plot(ax=ax, **options)
+        return display.plot(**options)
 
-    @checked_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
+    @validate_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
     def plot(
         self,
         *,
@@ -131,104 +127,94 @@ class ConvergenceDisplay:
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the histories.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            On a new figure by default.
+            By default the axes of a new figure.
         quantity : {"objective", "excess"}
-            "excess": what the objective of each run is above the lowest value it reached. It shows the speed of
-            convergence and makes estimators with different objectives comparable; there are no references then.
+            "excess": the difference between the objective and the lowest value of the run. It shows the speed of
+            convergence and makes estimators with different objectives comparable. References are not drawn.
         scale : {"auto", "linear", "log"}
-            Of the vertical axis. "auto": logarithmic for the excess and for objectives of different orders of
-            magnitude, if all are positive.
-        colors : sequence of colours, optional
+            Scale of the vertical axis. "auto": logarithmic for the excess and for positive objectives of different
+            orders of magnitude.
+        colors : sequence of colors, optional
+            Colors of the histories.
         legend : bool or "auto"
-            "auto": when there are several lines.
+            Whether to draw a legend; "auto": if there are several lines.
         title : str, optional
 
         Returns
         -------
-        ConvergenceDisplay
+        self
         """
-        excess = quantity == "excess"
+        is_excess = quantity == "excess"
         curves, held_out = (
-            {name: curve - curve.min() if excess else curve for name, curve in group.items()}
+            {name: curve - curve.min() if is_excess else curve for name, curve in group.items()}
             for group in (self.histories, self.validation)
         )
-        references = {} if excess else self.references
-        levels = [np.array([value]) for value in references.values()]
-        logarithmic = _is_logarithmic(scale, quantity, [*curves.values(), *held_out.values(), *levels])
+        references = {} if is_excess else self.references
+        values = [*curves.values(), *held_out.values(), np.array(list(references.values()))]
+        is_log = _is_logarithmic(scale, quantity, np.concatenate(values))
         palette = dict(zip(curves, cluster_colors(len(curves), colors), strict=True))
-        self.ax_ = axes_to_draw_on(ax, (6.4, 4))
+        self.ax_ = open_axes(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        if logarithmic:
+        if is_log:
             curves, held_out = (
                 {name: np.where(curve > 0, curve, np.nan) for name, curve in group.items()}
                 for group in (curves, held_out)
             )
             self.ax_.set_yscale("log")
-        self.lines_ = [self._draw(name, curve, palette[name]) for name, curve in curves.items()]
-        self.validation_lines_ = [self._draw_held_out(name, curve, palette[name]) for name, curve in held_out.items()]
+        self.lines_ = [self._draw_history(name, curve, palette[name]) for name, curve in curves.items()]
+        self.validation_lines_ = []
+        for name, curve in held_out.items():
+            label = "held out" if len(self.histories) == 1 else f"{name}: held out"
+            iterations = np.arange(1, len(curve) + 1)
+            self.validation_lines_ += self.ax_.plot(
+                iterations, curve, "--", color=palette[name], linewidth=1.2, label=label
+            )
         self.reference_lines_ = [
             self.ax_.axhline(value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5)
             for name, value in references.items()
         ]
-        n_lines = len(self.lines_) + len(self.validation_lines_) + len(self.reference_lines_)
-        self._finish(quantity, wanted(legend, n_lines > 1), title)
+        ylabel = "objective above its lowest value" if is_excess else "objective"
+        finish_axes(self.ax_, "iteration", ylabel, title, grid=True, integer_ticks=True)
+        lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
+        if resolve_auto(legend, len(lines) > 1):
+            draw_line_legend(self.ax_, lines)
         return self
 
-    def _draw_held_out(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
-        label = "held out" if len(self.histories) == 1 else f"{name}: held out"
-        (line,) = self.ax_.plot(np.arange(1, len(curve) + 1), curve, "--", color=color, linewidth=1.2, label=label)
-        return line
-
-    def _draw(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
+    def _draw_history(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
         iterations = np.arange(1, len(curve) + 1)
-        dots = {"marker": ".", "markersize": 4} if len(curve) <= _FEW_ITERATIONS else {}
+        dots = {"marker": ".", "markersize": 4} if len(curve) <= _MAX_DOTS else {}
         (line,) = self.ax_.plot(iterations, curve, color=color, linewidth=1.6, label=name, **dots)
-        shown = np.flatnonzero(np.isfinite(curve))
-        if len(shown):
-            last = shown[-1]
-            inside = color if self.converged[name] else "white"
-            end = {"marker": "o", "markersize": 6, "markeredgecolor": color, "markerfacecolor": inside}
-            self.ax_.plot(iterations[last], curve[last], linestyle="none", label="_end", **end)
+        finite = np.flatnonzero(np.isfinite(curve))
+        if len(finite):
+            fill = color if self.converged[name] else "white"
+            end = {"marker": "o", "markersize": 6, "markeredgecolor": color, "markerfacecolor": fill}
+            self.ax_.plot(iterations[finite[-1]], curve[finite[-1]], linestyle="none", label="_end", **end)
         return line
 
-    def _finish(self, quantity: str, legend: bool, title: str | None) -> None:
-        ylabel = "objective" if quantity == "objective" else "objective above its lowest value"
-        finish_axes(self.ax_, "iteration", ylabel, title, grid=True, whole_numbers=True)
-        if legend:
-            legend_of_lines(self.ax_, [*self.lines_, *self.validation_lines_, *self.reference_lines_])
 
-
-def _is_logarithmic(scale: str, quantity: str, curves: list[np.ndarray]) -> bool:
-    values = np.concatenate(curves)
+def _is_logarithmic(scale: str, quantity: str, values: np.ndarray) -> bool:
     positive = values[values > 0]
     if scale == "linear":
         return False
     if scale == "auto":
         if quantity == "excess":
             return len(positive) > 0
-        return len(positive) == len(values) and positive.max() > _LOG_FROM * positive.min()
+        return len(positive) == len(values) and positive.max() > _MIN_LOG_RATIO * positive.min()
     if len(positive) == 0 or (quantity == "objective" and len(positive) < len(values)):
         raise InvalidInputError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
     return True
 
 
-def _sequences(histories: Mapping[str, Any], what: str) -> dict[str, np.ndarray]:
-    arrays = {str(name): as_reals(history, f"the {what} of {name!r}") for name, history in histories.items()}
-    for name, array in arrays.items():
+def _validate_histories(histories: Any, argument: str) -> dict[str, np.ndarray]:
+    arrays = {}
+    for name, history in mapping_items(histories, argument):
+        array = as_reals(history, f"{argument}[{name!r}]")
         if array.ndim != 1 or len(array) == 0:
-            raise InvalidInputError(f"the {what} of {name!r} must be a nonempty sequence, got shape {array.shape}")
+            raise InvalidInputError(f"{argument}[{name!r}] must be a nonempty sequence, got shape {array.shape}")
+        arrays[str(name)] = array
     return arrays
-
-
-def _history(estimator: Any) -> Any:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "history_"):
-        raise InvalidInputError(f"estimator must have the attribute history_, got {type(estimator).__name__}")
-    return estimator.history_

@@ -1,4 +1,4 @@
-"""What speaks for each number of clusters."""
+"""Displays for the choice of the number of clusters."""
 
 from __future__ import annotations
 
@@ -8,48 +8,50 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_reals, as_truth
+from dempster._validation import as_truth
 from dempster.plot._canvas import (
-    GREY,
     INK,
     PALETTE,
-    axes_to_draw_on,
-    checked_options,
     finish_axes,
-    named,
-    numbers_of_clusters,
-    wanted,
+    halo,
+    mapping_items,
+    open_axes,
+    resolve_auto,
+    validate_cluster_counts,
+    validate_options,
+    validate_sequence,
+    write_note,
 )
 
 _MARKERS = "osD^v<>P"
 
 
 class NumberOfClustersDisplay:
-    """Support of each number of clusters as bars, the largest dark, and what each witness says as thin lines.
+    """Support of each number of clusters as bars, and the value of each criterion as thin lines.
 
-    A tall bar that all witnesses reach is a number to believe. Where two bars are alike, or the witnesses point to
-    different numbers, the data do not say.
+    The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice. If two bars are
+    equally high, or the criteria favor different numbers, the data do not determine the number of clusters.
 
     Parameters
     ----------
     n_clusters : sequence of k int
-        Candidates, increasing.
+        Candidates in increasing order.
     support : sequence of k floats
-        How much speaks for each, in [0, 1].
-    witnesses : mapping of str to sequence of k floats, optional
-        What each witness says, in [0, 1], by name.
+        Support of each candidate, in [0, 1].
+    criteria : mapping of str to sequence of k floats, optional
+        Value of each criterion for each candidate, in [0, 1], by name.
 
     Attributes
     ----------
     n_clusters, support
-        As given, as arrays.
-    witnesses : dict of str to array
+        The parameters as arrays.
+    criteria : dict of str to array
     best : int
-        The number with the largest support; the smaller number on ties.
+        Number with the largest support, the smallest one on ties.
     ax_, figure_ : Matplotlib axes and figure
     bars_ : container of bars
-    witness_lines_ : list of lines
-        In the order of the witnesses; empty if they were not asked for.
+    criterion_lines_ : list of lines
+        One line for each criterion; empty with ``criteria=False``.
     best_text_ : text or None
 
     Examples
@@ -64,32 +66,26 @@ class NumberOfClustersDisplay:
     3
     """
 
-    def __init__(self, *, n_clusters: Any, support: Any, witnesses: Mapping[str, Any] | None = None):
-        self.n_clusters = numbers_of_clusters(n_clusters)
-        self.support = self._values(support, "support")
-        self.witnesses = {
-            str(k): self._values(values, f"witnesses[{k!r}]") for k, values in named(witnesses, "witnesses")
+    def __init__(self, *, n_clusters: Any, support: Any, criteria: Mapping[str, Any] | None = None):
+        self.n_clusters = validate_cluster_counts(n_clusters)
+        k = len(self.n_clusters)
+        self.support = validate_sequence(support, "support", k)
+        self.criteria = {
+            str(name): validate_sequence(values, f"criteria[{name!r}]", k)
+            for name, values in mapping_items(criteria, "criteria")
         }
         self.best = int(self.n_clusters[self.support.argmax()])
 
-    def _values(self, given: Any, name: str) -> np.ndarray:
-        values = as_reals(given, name)
-        if values.shape != self.n_clusters.shape or not np.isfinite(values).all():
-            raise InvalidInputError(f"{name} must hold {len(self.n_clusters)} finite numbers, got {values.tolist()}")
-        return values
-
     @classmethod
-    def from_numbers(cls, numbers: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw what `dempster.model_selection.number_of_clusters` found.
+    def from_numbers(cls, numbers: Any, **options: Any) -> Self:
+        """Draw the result of `dempster.model_selection.number_of_clusters`.
 
         Parameters
         ----------
         numbers : NumberOfClusters
             Also the attribute ``number_`` of a clusterer with ``n_clusters="auto"``.
-        ax : Matplotlib axes, optional
-            Where to draw; on a new figure by default.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -97,98 +93,92 @@ class NumberOfClustersDisplay:
         """
         if not all(hasattr(numbers, name) for name in ("n_clusters", "support", "witnesses")):
             raise InvalidInputError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
-        display = cls(n_clusters=numbers.n_clusters, support=numbers.support, witnesses=numbers.witnesses)
-        return display.plot(ax=ax, **options)
+        display = cls(n_clusters=numbers.n_clusters, support=numbers.support, criteria=numbers.witnesses)
+        return display.plot(**options)
 
-    @checked_options()
+    @validate_options()
     def plot(
         self,
         *,
         ax: Any = None,
         color: Any = PALETTE[0],
-        witnesses: bool = True,
+        criteria: bool = True,
         mark_best: bool = True,
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the bars and lines.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            On a new figure by default.
-        color : colour
-            Of the bars.
-        witnesses : bool, default=True
-            Whether to draw what each witness says.
+            By default the axes of a new figure.
+        color : color
+            Color of the bars.
+        criteria : bool, default=True
+            Whether to draw the values of the criteria.
         mark_best : bool, default=True
             Whether to write the best number above its bar.
         legend : bool or "auto"
-            "auto": when witnesses are drawn.
+            Whether to draw a legend; "auto": if the criteria are drawn.
         title : str, optional
 
         Returns
         -------
-        NumberOfClustersDisplay
+        self
         """
-        self.ax_ = axes_to_draw_on(ax, (7.2, 4))
+        self.ax_ = open_axes(ax, (7.2, 4))
         self.figure_ = self.ax_.figure
-        shown = self.witnesses if witnesses else {}
-        shades = np.where(self.n_clusters == self.best, 0.85, 0.3)
+        curves = self.criteria if criteria else {}
         self.bars_ = self.ax_.bar(self.n_clusters, self.support, width=0.8, color=color, label="support")
-        for bar, alpha in zip(self.bars_, shades, strict=True):
-            bar.set_alpha(float(alpha))
-        self.witness_lines_ = [
-            self._draw_witness(name, values, number) for number, (name, values) in enumerate(shown.items())
-        ]
-        self.best_text_ = self._name_best(1.0 if shown else float(self.support.max())) if mark_best else None
-        self._finish(title)
-        if wanted(legend, bool(shown)):
-            handles = [self.bars_, *self.witness_lines_]
+        for bar, number in zip(self.bars_, self.n_clusters, strict=True):
+            bar.set_alpha(0.85 if number == self.best else 0.3)
+        self.criterion_lines_ = []
+        for i, (name, values) in enumerate(curves.items()):
+            # Different markers distinguish lines that cover each other.
+            style = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4, "markerfacecolor": "white"}
+            style |= {"color": PALETTE[1 + i % (len(PALETTE) - 1)], "linewidth": 0.9, "alpha": 0.9}
+            self.criterion_lines_ += self.ax_.plot(self.n_clusters, values, label=name, **style)
+        self.best_text_ = None
+        if mark_best:
+            place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            top = (self.best, 1.0 if curves else float(self.support.max()))
+            self.best_text_ = self.ax_.annotate(f"{self.best} clusters", top, fontsize="small", color=INK, **place)
+        finish_axes(self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True)
+        self.ax_.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
+        self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        if resolve_auto(legend, bool(curves)):
             outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            handles = [self.bars_, *self.criterion_lines_]
             self.ax_.legend(handles=handles, fontsize="small", frameon=False, **outside)
         return self
 
-    def _draw_witness(self, name: str, values: np.ndarray, number: int) -> Any:
-        """Thin, with a marker of its own, so that lines on top of each other can be told apart."""
-        color = PALETTE[1 + number % (len(PALETTE) - 1)]
-        style = {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 4, "markerfacecolor": "white"}
-        return self.ax_.plot(self.n_clusters, values, color=color, linewidth=0.9, alpha=0.9, label=name, **style)[0]
-
-    def _name_best(self, height: float) -> Any:
-        place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "va": "bottom"}
-        return self.ax_.annotate(f"{self.best} clusters", (self.best, height), fontsize="small", color=INK, **place)
-
-    def _finish(self, title: str | None) -> None:
-        finish_axes(self.ax_, "number of clusters", "support", title, grid=True, whole_numbers=True)
-        self.ax_.set_ylim(0, 1.12)  # room for the words above the best bar
-        self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1])
-
 
 class NonspecificityDisplay:
-    """N* for each number of clusters, the smallest marked.
+    """Average nonspecificity N* for each number of clusters, with a ring around the minimum.
 
-    A clear minimum is a good number of clusters; where the curve only stops falling, the elbow is.
+    A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the number at which it
+    stops falling.
 
     Parameters
     ----------
     n_clusters : sequence of k int
-        Increasing.
+        Numbers of clusters in increasing order.
     nonspecificity : sequence of k floats
         Average nonspecificity N* of the partitions, in [0, 1].
     converged : sequence of k bool, optional
-        Whether each fit converged; one that did not is an open circle.
+        Whether each fit converged; fits that did not converge are open circles.
 
     Attributes
     ----------
     n_clusters, nonspecificity, converged
-        As given, as arrays.
+        The parameters as arrays.
     best : int
-        Number of clusters of the smallest N*; the smaller number on ties.
+        Number of clusters with the smallest N*, the smallest number on ties.
     ax_, figure_ : Matplotlib axes and figure
     line_ : line
     best_artist_ : line
-        The marker of the minimum.
+        The ring around the minimum.
     best_text_ : annotation or None
     open_artist_ : line or None
         Markers of the fits that did not converge.
@@ -207,29 +197,23 @@ class NonspecificityDisplay:
     """
 
     def __init__(self, *, n_clusters: Any, nonspecificity: Any, converged: Any = None):
-        self.n_clusters = numbers_of_clusters(n_clusters)
-        self.nonspecificity = as_reals(nonspecificity, "nonspecificity")
-        if self.nonspecificity.shape != self.n_clusters.shape or not np.isfinite(self.nonspecificity).all():
-            raise InvalidInputError(
-                f"nonspecificity must hold {len(self.n_clusters)} finite numbers, got {self.nonspecificity.tolist()}"
-            )
-        flags = np.ones(len(self.n_clusters), dtype=bool) if converged is None else as_truth(converged, "converged")
-        if flags.shape != self.n_clusters.shape:
-            raise InvalidInputError(f"converged must hold {len(self.n_clusters)} values, got shape {flags.shape}")
-        self.converged = flags
+        self.n_clusters = validate_cluster_counts(n_clusters)
+        k = len(self.n_clusters)
+        self.nonspecificity = validate_sequence(nonspecificity, "nonspecificity", k)
+        self.converged = np.ones(k, dtype=bool) if converged is None else as_truth(converged, "converged")
+        if self.converged.shape != (k,):
+            raise InvalidInputError(f"converged must hold {k} values, got shape {self.converged.shape}")
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])
 
     @classmethod
-    def from_curve(cls, curve: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw what `dempster.model_selection.n_clusters_curve` found.
+    def from_curve(cls, curve: Any, **options: Any) -> Self:
+        """Draw the result of `dempster.model_selection.n_clusters_curve`.
 
         Parameters
         ----------
         curve : NClustersCurve
-        ax : Matplotlib axes, optional
-            Where to draw; on a new figure by default.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -242,9 +226,9 @@ class NonspecificityDisplay:
             nonspecificity=curve.nonspecificity,
             converged=getattr(curve, "converged", None),
         )
-        return display.plot(ax=ax, **options)
+        return display.plot(**options)
 
-    @checked_options()
+    @validate_options()
     def plot(
         self,
         *,
@@ -254,67 +238,47 @@ class NonspecificityDisplay:
         label: str | None = None,
         title: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the curve.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            On a new figure by default.
-        color : colour
-            Of the curve.
+            By default the axes of a new figure.
+        color : color
+            Color of the curve.
         mark_best : bool, default=True
-            Whether to name the minimum beside its marker.
+            Whether to write the best number beside the minimum.
         label : str, optional
-            Name of the curve for a legend, where several are drawn on the same axes.
+            Name of the curve in a legend of several curves.
         title : str, optional
 
         Returns
         -------
-        NonspecificityDisplay
+        self
         """
-        self.ax_ = axes_to_draw_on(ax, (6.4, 4))
+        self.ax_ = open_axes(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
         (self.line_,) = self.ax_.plot(
             self.n_clusters, self.nonspecificity, color=color, linewidth=1.6, marker="o", markersize=5, label=label
         )
-        self.open_artist_ = self._draw_open(color)
-        at = int(self.nonspecificity.argmin())
+        self.open_artist_ = None
+        if not self.converged.all():
+            circle = {"marker": "o", "markersize": 5, "markeredgecolor": color, "markerfacecolor": "white"}
+            points = self.n_clusters[~self.converged], self.nonspecificity[~self.converged]
+            (self.open_artist_,) = self.ax_.plot(*points, linestyle="none", label="_not converged", **circle)
+            write_note(self.ax_, "open: did not converge", va="top")
+        lowest = self.nonspecificity.min()
         ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
         (self.best_artist_,) = self.ax_.plot(
-            self.best, self.nonspecificity[at], linestyle="none", markeredgewidth=1.4, label="_best", **ring
+            self.best, lowest, linestyle="none", markeredgewidth=1.4, label="_best", **ring
         )
-        self.best_text_ = self._name_best(self.nonspecificity[at]) if mark_best else None
-        self._finish(title)
+        self.best_text_ = None
+        if mark_best:
+            is_below = lowest > 0.15 * self.nonspecificity.max()  # Otherwise there is no space below the ring.
+            place = {"xytext": (0, -9 if is_below else 9), "textcoords": "offset points", "ha": "center"}
+            style = {"va": "top" if is_below else "bottom", "color": INK, "path_effects": halo(3)}
+            text, point = f"{self.best} clusters", (self.best, lowest)
+            self.best_text_ = self.ax_.annotate(text, point, fontsize="small", **place, **style)
+        finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True)
+        self.ax_.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self
-
-    def _draw_open(self, color: Any) -> Any:
-        short = ~self.converged
-        if not short.any():
-            return None
-        circle = {"marker": "o", "markersize": 5, "markeredgecolor": color, "markerfacecolor": "white"}
-        points = self.n_clusters[short], self.nonspecificity[short]
-        return self.ax_.plot(*points, linestyle="none", label="_not converged", **circle)[0]
-
-    def _name_best(self, value: float) -> Any:
-        """Below the ring, where the curve is not, if there is room."""
-        from matplotlib.patheffects import withStroke
-
-        below = value > 0.15 * self.nonspecificity.max()
-        return self.ax_.annotate(
-            f"{self.best} clusters",
-            (self.best, value),
-            xytext=(0, -9 if below else 9),
-            textcoords="offset points",
-            ha="center",
-            va="top" if below else "bottom",
-            fontsize="small",
-            color=INK,
-            path_effects=[withStroke(linewidth=3, foreground="white")],
-        )
-
-    def _finish(self, title: str | None) -> None:
-        finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, whole_numbers=True)
-        self.ax_.set_ylim(bottom=0)  # 0 means something: a precise partition
-        if not self.converged.all():
-            corner = {"transform": self.ax_.transAxes, "ha": "right", "va": "top"}
-            self.ax_.text(0.985, 0.98, "open: did not converge", color=GREY, fontsize="small", **corner)

@@ -1,12 +1,10 @@
-"""Pictures of pairs of objects: Shepard diagrams, calibration, and probabilities of sharing a cluster.
+"""Displays of pairs of objects: Shepard diagrams, calibration, and probabilities of the same cluster.
 
-Each pair is a point or, where points would cover each other, counts in a hexagon.
+Pairs are drawn as points or, for many pairs, as counts in hexagons.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,83 +15,70 @@ from dempster._types import Seed
 from dempster._validation import as_reals, check, choice, integer, shown
 from dempster.partition import CredalPartition
 from dempster.plot._canvas import (
-    GREY,
     INK,
     PALETTE,
-    axes_to_draw_on,
-    checked_options,
-    equal_units,
     finish_axes,
-    finite_numbers,
-    panels_to_draw_on,
-    wanted,
+    halo,
+    open_axes,
+    open_panels,
+    resolve_auto,
+    set_equal_units,
+    validate_options,
+    validate_points,
+    validate_sequence,
+    write_note,
 )
 
-N_PAIRS = 20_000  # pairs that are sampled
-MAX_POINTS = 5_000  # pairs, beyond which points would cover each other
+N_PAIRS = 20_000  # Pairs that are sampled by default.
+MAX_POINTS = 5_000  # With more pairs, points would cover each other.
 STYLES = ("auto", "points", "density")
-N_HEXAGONS = 45  # along the horizontal axis
 N_REFERENCE_POINTS = 400
-_SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))  # a single pair can still be seen
-N_CALIBRATION_HEXAGONS = 40
-_BOUNDS = ("belief", "plausibility")
+_SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))  # A single pair is visible.
 _SYMBOLS = (("Bel", "P$^l$"), ("Pl", "P$^u$"))
 
 
-def style_for(style: str, n_pairs: int) -> str:
-    """Return "points" or "density"; "auto" stands for points while there are few."""
+def select_style(style: str, n_pairs: int) -> str:
+    """Return "points" or "density"; "auto" selects points for at most ``MAX_POINTS`` pairs."""
     if style == "auto":
         return "density" if n_pairs > MAX_POINTS else "points"
     return style
 
 
-def draw_points(ax: Any, across: np.ndarray, up: np.ndarray, *, size: float, color: Any) -> Any:
-    """Draw points, fainter for more pairs: overlapping points show how dense they are."""
-    alpha = float(np.clip(20 / np.sqrt(len(across)), 0.25, 0.9))
-    raster = len(across) > MAX_POINTS
-    return ax.scatter(across, up, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
+def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
+    """Draw points, more transparent for more pairs."""
+    alpha = float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9))
+    raster = len(x) > MAX_POINTS
+    return ax.scatter(x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
 
 
 def draw_density(
-    ax: Any,
-    across: np.ndarray,
-    up: np.ndarray,
-    *,
-    shades: Sequence[str],
-    n_hexagons: int,
-    extent: tuple[float, float, float, float],
+    ax: Any, x: np.ndarray, y: np.ndarray, *, shades: Any, n_hexagons: int, extent: tuple[float, float, float, float]
 ) -> Any:
-    """Draw hexagons, darker for more pairs (logarithmic), whose array holds the numbers of pairs."""
+    """Draw hexagons, darker for more pairs on a logarithmic scale; their array holds the numbers of pairs."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-    return ax.hexbin(
-        across,
-        up,
-        gridsize=n_hexagons,
-        extent=extent,
-        mincnt=1,
-        norm=LogNorm(vmin=1),
-        cmap=LinearSegmentedColormap.from_list("pairs", shades),
-        linewidths=0.1,
-        zorder=2,
-    )
+    colors = LinearSegmentedColormap.from_list("pairs", shades)
+    style: dict[str, Any] = {"norm": LogNorm(vmin=1), "cmap": colors, "linewidths": 0.1, "zorder": 2}
+    return ax.hexbin(x, y, gridsize=n_hexagons, extent=extent, mincnt=1, **style)
 
 
-def draw_reference(ax: Any, across: Any, up: Any) -> Any:
-    """Draw the line of a perfect match, visible on dark hexagons too."""
-    from matplotlib.patheffects import withStroke
-
-    (line,) = ax.plot(across, up, color=INK, linewidth=1.1, zorder=3)
-    line.set_path_effects([withStroke(linewidth=3, foreground="white")])
+def draw_reference(ax: Any, x: Any, y: Any) -> Any:
+    """Draw the line of a perfect match."""
+    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=halo(3))
     return line
 
 
-class ShepardDisplay:
-    """Shepard diagram of a partition made from dissimilarities (EVCLUS and its kin).
+def _rms(gaps: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(gaps**2)))
 
-    One point a pair of objects: across, the dissimilarity delta = phi(d) in [0, 1]; up, the degree of conflict of
-    their mass functions, one minus the plausibility that they share a cluster. A good fit lies along the diagonal.
-    Points above it are pairs held apart more than their dissimilarity asks for, points below are held together.
+
+class ShepardDisplay:
+    """Shepard diagram of a partition that was computed from dissimilarities (EVCLUS and related methods).
+
+    Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0, 1]. The vertical
+    axis is the degree of conflict of the two mass functions, which is one minus the plausibility that the objects
+    belong to the same cluster. A good fit lies along the diagonal. The partition separates pairs above the diagonal
+    more than their dissimilarity requires, and pairs below it less.
 
     Parameters
     ----------
@@ -102,20 +87,20 @@ class ShepardDisplay:
     conflict : array of shape (p,)
         Degree of conflict of each pair.
     dissimilarity : array of shape (p,), optional
-        As measured, for the horizontal axis ``x="dissimilarity"``.
+        Dissimilarity before the transformation, for ``x="dissimilarity"``.
 
     Attributes
     ----------
     delta, conflict, dissimilarity
-        As given, as arrays.
+        The parameters as arrays.
     root_mean_square : float
-        Of conflict minus delta.
+        Root mean square of conflict minus delta.
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
-        The points, or the hexagons, whose array holds the numbers of pairs.
+        Points, or hexagons whose array holds the numbers of pairs.
     reference_ : line
-        Where conflict and delta are equal.
-    colorbar_ : colour bar or None
+        Line on which conflict and delta are equal.
+    colorbar_ : color bar or None
     text_ : text
         The root mean square.
 
@@ -135,38 +120,29 @@ class ShepardDisplay:
     """
 
     def __init__(self, *, delta: Any, conflict: Any, dissimilarity: Any = None):
-        self.delta = finite_numbers(delta, "delta")
-        self.conflict = finite_numbers(conflict, "conflict", len(self.delta))
-        self.dissimilarity = (
-            None if dissimilarity is None else finite_numbers(dissimilarity, "dissimilarity", len(self.delta))
-        )
-        self.root_mean_square = float(np.sqrt(np.mean((self.conflict - self.delta) ** 2)))
+        self.delta = validate_sequence(delta, "delta")
+        p = len(self.delta)
+        self.conflict = validate_sequence(conflict, "conflict", p)
+        self.dissimilarity = None if dissimilarity is None else validate_sequence(dissimilarity, "dissimilarity", p)
+        self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        n_pairs: int | None = N_PAIRS,
-        random_state: Seed = 0,
-        ax: Any = None,
-        **options: Any,
+        cls, estimator: Any, *, n_pairs: int | None = N_PAIRS, random_state: Seed = 0, **options: Any
     ) -> Self:
-        """Draw pairs of the objects that an estimator was fitted to.
+        """Draw pairs of the training objects of an estimator.
 
         Parameters
         ----------
         estimator : fitted estimator
-            With the method ``shepard(n_pairs, random_state)``, which gives the dissimilarity, delta and conflict of
-            sampled pairs.
+            An estimator with the method ``shepard(n_pairs, random_state)``, which returns the dissimilarity, delta and
+            conflict of sampled pairs.
         n_pairs : int or None, default=20000
-            Pairs to sample, passed to ``shepard``; None: all that it has.
+            Number of pairs to sample; None: all pairs that the estimator has.
         random_state : int, RandomState, Generator or None, default=0
-            Which pairs.
-        ax : Matplotlib axes, optional
-            Where to draw; on a new figure by default.
+            Random state of the sampling.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -174,21 +150,18 @@ class ShepardDisplay:
         """
         if not callable(getattr(estimator, "shepard", None)):
             raise InvalidInputError(f"estimator must have the method shepard, got {type(estimator).__name__}")
-        pairs = estimator.shepard(n_pairs=sys.maxsize if n_pairs is None else n_pairs, random_state=random_state)
+        pairs = estimator.shepard(n_pairs=n_pairs, random_state=random_state)
         if all(hasattr(pairs, name) for name in ("dissimilarity", "delta", "conflict")):
-            dissimilarity, delta, conflict = pairs.dissimilarity, pairs.delta, pairs.conflict
-        else:
-            dissimilarity, delta, conflict = pairs
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax=ax, **options)
+            pairs = pairs.dissimilarity, pairs.delta, pairs.conflict
+        dissimilarity, delta, conflict = pairs
+        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @classmethod
-    def from_arrays(
-        cls, delta: Any, conflict: Any, dissimilarity: Any = None, *, ax: Any = None, **options: Any
-    ) -> Self:
-        """Draw given pairs; ``options`` are those of `plot`."""
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax=ax, **options)
+    def from_arrays(cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any) -> Self:
+        """Draw given pairs; ``options`` are the options of `plot`."""
+        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
-    @checked_options(x=("delta", "dissimilarity"), style=STYLES)
+    @validate_options(x=("delta", "dissimilarity"), style=STYLES)
     def plot(
         self,
         *,
@@ -200,105 +173,91 @@ class ShepardDisplay:
         colorbar: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the diagram.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            On a new figure by default.
+            By default the axes of a new figure.
         x : {"delta", "dissimilarity"}, default="delta"
-            Horizontal axis. "dissimilarity": as measured; the line of a perfect fit is then the curve delta = phi(d).
+            Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta = phi(d).
         style : {"auto", "points", "density"}, default="auto"
-            "density": hexagons, darker for more pairs (logarithmic). "auto": points up to 5,000 pairs.
+            "density": hexagons, darker for more pairs on a logarithmic scale. "auto": points for at most 5,000 pairs.
         marker_size : float, default=12
             Area of the points in square points.
-        color : colour
-            Of the points.
+        color : color
+            Color of the points.
         colorbar : bool or "auto"
-            Scale of the hexagons. "auto": on a new figure only, as it takes room from the axes.
+            Whether to draw the color bar of the hexagons; "auto": only on a new figure.
         title : str, optional
 
         Returns
         -------
-        ShepardDisplay
+        self
         """
-        across = self._across(x)
-        drawn_as = style_for(style, len(self.delta))
-        dense = drawn_as == "density"
+        across, limits = self.delta, [0.0, 1.0]
+        reference: tuple[Any, Any] = (limits, limits)
+        if x == "dissimilarity":
+            if self.dissimilarity is None:
+                raise InvalidInputError("x='dissimilarity' needs the parameter dissimilarity, which is None")
+            across = self.dissimilarity
+            order = np.argsort(across, kind="stable")
+            kept = order[np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))]
+            reference = across[kept], self.delta[kept]
+        is_dense = select_style(style, len(self.delta)) == "density"
         new_figure = ax is None
-        self.ax_ = axes_to_draw_on(ax, (5.6, 5) if dense else (5, 5))
+        self.ax_ = open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.figure_ = self.ax_.figure
-        self.points_ = self._draw_pairs(across, drawn_as, marker_size, color)
-        self.reference_ = draw_reference(self.ax_, *self._reference(x))
         self.colorbar_ = None
-        if dense and wanted(colorbar, new_figure):
+        if is_dense:
+            right = max(float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny)
+            extent = (min(float(across.min()), 0.0), right, 0.0, 1.0)
+            self.points_ = draw_density(
+                self.ax_, across, self.conflict, shades=_SHADES[0], n_hexagons=45, extent=extent
+            )
+        else:
+            self.points_ = draw_points(self.ax_, across, self.conflict, size=marker_size, color=color)
+        self.reference_ = draw_reference(self.ax_, *reference)
+        if is_dense and resolve_auto(colorbar, new_figure):
             self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label="pairs", shrink=0.8)
-        self._finish(x, title)
-        return self
-
-    def _across(self, x: str) -> np.ndarray:
-        if x == "delta":
-            return self.delta
-        if self.dissimilarity is None:
-            raise InvalidInputError("x='dissimilarity' needs the dissimilarities, which were not given")
-        return self.dissimilarity
-
-    def _draw_pairs(self, across: np.ndarray, drawn_as: str, size: float, color: Any) -> Any:
-        if drawn_as == "points":
-            return draw_points(self.ax_, across, self.conflict, size=size, color=color)
-        high = max(float(across.max()), 1.0 if across is self.delta else np.finfo(float).tiny)
-        extent = (min(float(across.min()), 0.0), high, 0.0, 1.0)
-        return draw_density(self.ax_, across, self.conflict, shades=_SHADES[0], n_hexagons=N_HEXAGONS, extent=extent)
-
-    def _reference(self, x: str) -> tuple[np.ndarray, np.ndarray]:
-        """The diagonal; over the measured dissimilarities, delta along them."""
-        if x == "delta":
-            return np.array([0.0, 1.0]), np.array([0.0, 1.0])
-        assert self.dissimilarity is not None
-        order = np.argsort(self.dissimilarity, kind="stable")
-        kept = order[np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))]
-        return self.dissimilarity[kept], self.delta[kept]
-
-    def _finish(self, x: str, title: str | None) -> None:
         xlabel = "transformed dissimilarity δ" if x == "delta" else "dissimilarity"
         finish_axes(self.ax_, xlabel, "degree of conflict", title)
         self.ax_.set_ylim(-0.03, 1.03)
         if x == "delta":
             self.ax_.set_xlim(-0.03, 1.03)
-            equal_units(self.ax_, "box")
-        corner = {"transform": self.ax_.transAxes, "ha": "right", "va": "bottom"}
-        self.text_ = self.ax_.text(
-            0.985, 0.02, f"RMS of conflict − δ: {self.root_mean_square:.3f}", color=GREY, fontsize="small", **corner
-        )
+            set_equal_units(self.ax_, "box")
+        self.text_ = write_note(self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
+        return self
 
 
 class CalibrationDisplay:
-    """Degrees of belief and plausibility that two objects share a cluster, beside what they should match.
+    """Belief and plausibility that two objects belong to the same cluster, against their target values.
 
-    One point a pair of objects, in two panels. Over the bounds of the confidence intervals (``x="interval"``) the
-    points of a good fit lie along the diagonal. Over the true probabilities (``x="probability"``, simulated data)
-    beliefs should lie below the diagonal and plausibilities above it, but for a share of pairs given by the confidence
-    level; the text tells the share of pairs whose true probability lies in the interval.
+    Each pair of objects is a point in two panels, one for belief and one for plausibility. With ``x="interval"`` the
+    targets are the bounds of the confidence intervals, and a good fit lies along the diagonal. With
+    ``x="probability"`` (simulated data) the targets are the true probabilities: beliefs should lie below the diagonal
+    and plausibilities above it, except for a share of pairs given by the confidence level. A text shows the share of
+    pairs whose true probability lies in the interval.
 
     Parameters
     ----------
     lower, upper : arrays of shape (p,)
         Bounds of the confidence interval of each pair.
     belief, plausibility : arrays of shape (p,)
-        That the two objects belong to the same cluster.
+        Belief and plausibility that the two objects belong to the same cluster.
     probability : array of shape (p,), optional
-        The true probability that they do.
+        True probability that they belong to the same cluster.
     confidence : float, optional
-        Level of the intervals.
+        Confidence level of the intervals.
 
     Attributes
     ----------
     lower, upper, belief, plausibility, probability, confidence
-        As given, as arrays.
+        The parameters, sequences as arrays.
     coverage : float or None
         Share of pairs whose true probability lies between belief and plausibility.
     root_mean_square : tuple of two floats
-        Of belief minus lower bound, and of plausibility minus upper bound.
+        Root mean square of belief minus lower bound, and of plausibility minus upper bound.
     axes_, figure_ : Matplotlib axes and figure
     points_ : list of two collections
         Points, or hexagons whose arrays hold the numbers of pairs.
@@ -331,14 +290,12 @@ class CalibrationDisplay:
         probability: Any = None,
         confidence: float | None = None,
     ):
-        self.lower = finite_numbers(lower, "lower")
+        self.lower = validate_sequence(lower, "lower")
         p = len(self.lower)
-        self.upper = finite_numbers(upper, "upper", p)
-        self.belief, self.plausibility = (
-            finite_numbers(belief, "belief", p),
-            finite_numbers(plausibility, "plausibility", p),
-        )
-        self.probability = None if probability is None else finite_numbers(probability, "probability", p)
+        self.upper = validate_sequence(upper, "upper", p)
+        self.belief = validate_sequence(belief, "belief", p)
+        self.plausibility = validate_sequence(plausibility, "plausibility", p)
+        self.probability = None if probability is None else validate_sequence(probability, "probability", p)
         self.confidence = confidence
         self.root_mean_square = (_rms(self.belief - self.lower), _rms(self.plausibility - self.upper))
         self.coverage = None
@@ -354,26 +311,22 @@ class CalibrationDisplay:
         posterior: Any = None,
         n_pairs: int | None = N_PAIRS,
         random_state: Seed = 0,
-        axes: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw pairs of the objects that an estimator was fitted to.
+        """Draw pairs of the training objects of an estimator.
 
         Parameters
         ----------
         estimator : fitted BootClus
-            Or anything with ``intervals_``.
+            Or another object with the attribute ``intervals_``.
         posterior : array-like of shape (n, c), optional
-            True probabilities of the clusters for all objects, where they are known. The truth is then drawn
-            (``x="probability"``) unless the options say otherwise.
+            True cluster probabilities of all objects. If given, the default of the option ``x`` is "probability".
         n_pairs : int or None, default=20000
-            Pairs to sample; None: all.
+            Number of pairs to sample; None: all pairs.
         random_state : int, RandomState, Generator or None, default=0
-            Which pairs.
-        axes : sequence of two Matplotlib axes, optional
-            Where to draw; on a new figure by default.
+            Random state of the sampling.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``axes``.
 
         Returns
         -------
@@ -390,7 +343,7 @@ class CalibrationDisplay:
         if n_pairs is not None and n_pairs < len(intervals):
             kept = generator(random_state).choice(len(intervals), n_pairs, replace=False)
             values = {name: value[kept] for name, value in values.items()}
-        return cls(**values, confidence=intervals.confidence).plot(axes=axes, **options)
+        return cls(**values, confidence=intervals.confidence).plot(**options)
 
     @classmethod
     def from_arrays(
@@ -402,21 +355,13 @@ class CalibrationDisplay:
         *,
         probability: Any = None,
         confidence: float | None = None,
-        axes: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw given pairs; ``options`` are those of `plot`."""
-        display = cls(
-            lower=lower,
-            upper=upper,
-            belief=belief,
-            plausibility=plausibility,
-            probability=probability,
-            confidence=confidence,
-        )
-        return display.plot(axes=axes, **options)
+        """Draw given pairs; ``options`` are the options of `plot`."""
+        bounds = {"lower": lower, "upper": upper, "belief": belief, "plausibility": plausibility}
+        return cls(**bounds, probability=probability, confidence=confidence).plot(**options)
 
-    @checked_options(x=("interval", "probability"), style=STYLES)
+    @validate_options(x=("interval", "probability"), style=STYLES)
     def plot(
         self,
         *,
@@ -426,69 +371,54 @@ class CalibrationDisplay:
         marker_size: float = 12.0,
         title: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the two panels.
 
         Parameters
         ----------
         axes : sequence of two Matplotlib axes, optional
-            For belief and plausibility; on a new figure by default.
+            Axes for belief and plausibility; by default on a new figure.
         x : {"interval", "probability"}, default="interval"
             Horizontal axis: bounds of the confidence intervals, or the true probabilities.
         style : {"auto", "points", "density"}, default="auto"
-            "density": hexagons, darker for more pairs (logarithmic). "auto": points up to 5,000 pairs.
+            "density": hexagons, darker for more pairs on a logarithmic scale. "auto": points for at most 5,000 pairs.
         marker_size : float, default=12
             Area of the points in square points.
         title : str, optional
 
         Returns
         -------
-        CalibrationDisplay
+        self
         """
         if x == "probability" and self.probability is None:
-            raise InvalidInputError("x='probability' needs the true probabilities, which were not given")
-        drawn_as = style_for(style, len(self.lower))
-        self.axes_ = panels_to_draw_on(axes, 2, 2, (4.6, 4.6))
+            raise InvalidInputError("x='probability' needs the parameter probability, which is None")
+        is_dense = select_style(style, len(self.lower)) == "density"
+        self.axes_ = open_panels(axes, 2, 2, (4.6, 4.6))
         self.figure_ = self.axes_[0].figure
-        self.points_: list[Any] = []
-        self.reference_: list[Any] = []
-        self.texts_: list[Any] = []
+        self.points_, self.reference_, self.texts_ = [], [], []
         for which, ax in enumerate(self.axes_):
-            across = self.probability if x == "probability" else (self.lower, self.upper)[which]
+            across: Any = self.probability if x == "probability" else (self.lower, self.upper)[which]
             up = (self.belief, self.plausibility)[which]
-            assert across is not None
-            if drawn_as == "density":
+            if is_dense:
+                shades, extent = _SHADES[which], (0.0, 1.0, 0.0, 1.0)
                 inside = np.clip(across, 0, 1), np.clip(up, 0, 1)
-                self.points_.append(
-                    draw_density(
-                        ax,
-                        *inside,
-                        shades=_SHADES[which],
-                        n_hexagons=N_CALIBRATION_HEXAGONS,
-                        extent=(0.0, 1.0, 0.0, 1.0),
-                    )
-                )
+                self.points_.append(draw_density(ax, *inside, shades=shades, n_hexagons=40, extent=extent))
             else:
                 self.points_.append(draw_points(ax, across, up, size=marker_size, color=PALETTE[which]))
-            self._finish(ax, which, x)
+            self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
+            symbol, bound = _SYMBOLS[which]
+            xlabel = "true probability" if x == "probability" else f"{('lower', 'upper')[which]} bound {bound}"
+            finish_axes(ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”")
+            ax.set_xlim(-0.03, 1.03)
+            ax.set_ylim(-0.03, 1.03)
+            set_equal_units(ax, "box")
+            self.texts_.append(write_note(ax, self._note(which, x)))
         if title is not None:
             self.figure_.suptitle(title)
         return self
 
-    def _finish(self, ax: Any, which: int, x: str) -> None:
-        self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
-        symbol, bound = _SYMBOLS[which]
-        xlabel = "true probability" if x == "probability" else f"{('lower', 'upper')[which]} bound {bound}"
-        finish_axes(ax, xlabel, f"{_BOUNDS[which]} {symbol} of “same cluster”")
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_ylim(-0.03, 1.03)
-        equal_units(ax, "box")
-        corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "color": GREY, "fontsize": "small"}
-        self.texts_.append(ax.text(0.985, 0.02, self._note(which, x), **corner))
-
     def _note(self, which: int, x: str) -> str:
         if x == "interval":
             return f"RMS of {_SYMBOLS[which][0]} − bound: {self.root_mean_square[which]:.3f}"
-        assert self.probability is not None
         if which == 0:
             return f"belief too high: {np.mean(self.belief > self.probability):.1%} of pairs"
         level = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
@@ -496,22 +426,18 @@ class CalibrationDisplay:
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
 
-def _rms(gaps: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(gaps**2)))
-
-
 class PairProbabilityDisplay:
-    """For some pairs of objects, how the probability of being together varies over the bootstrap fits.
+    """Distribution over bootstrap fits of the probability that two objects belong to the same cluster.
 
-    A histogram for each pair, with the bounds of the confidence interval (dashed), belief and plausibility
-    (dash-dotted) and, where it is known, the true probability (solid).
+    Each pair has a histogram with the bounds of the confidence interval (dashed), belief and plausibility
+    (dash-dotted) and the true probability, if it is known (solid).
 
     Parameters
     ----------
     values : array of shape (p, B)
         Probability of each pair under each fit.
     pairs : array of shape (p, 2)
-        The two objects.
+        Indices of the two objects.
     intervals : array of shape (p, 2)
         Confidence intervals.
     beliefs : array of shape (p, 2), optional
@@ -522,10 +448,10 @@ class PairProbabilityDisplay:
     Attributes
     ----------
     values, pairs, intervals, beliefs, probability
-        As given, as arrays.
+        The parameters as arrays.
     axes_, figure_ : Matplotlib axes and figure
     lines_ : list of dict
-        The vertical lines of each panel by name: "lower", "upper", "belief", "plausibility", "probability".
+        Vertical lines of each panel by name: "lower", "upper", "belief", "plausibility", "probability".
 
     References
     ----------
@@ -545,36 +471,33 @@ class PairProbabilityDisplay:
     """
 
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
-        self.values = as_reals(values, "values")
-        places = as_reals(pairs, "pairs")
-        if places.ndim != 2 or places.shape[1] != 2 or not ((places >= 0) & (places < 2**53) & (places % 1 == 0)).all():
-            raise InvalidInputError(f"pairs must hold two positions each, shape (p, 2), got shape {places.shape}")
-        self.pairs = places.astype(np.intp)
+        indices = validate_points(pairs, "pairs", ("p", 2))
+        if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
+            raise InvalidInputError("pairs must hold indices of objects, nonnegative integers")
+        self.pairs = indices.astype(np.intp)
         p = len(self.pairs)
+        self.values = as_reals(values, "values")
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
             raise InvalidInputError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
-        self.intervals = _bounds(intervals, "intervals", p)
-        self.beliefs = None if beliefs is None else _bounds(beliefs, "beliefs", p)
-        self.probability = None if probability is None else finite_numbers(probability, "probability", p)
+        self.intervals = validate_points(intervals, "intervals", (p, 2))
+        self.beliefs = None if beliefs is None else validate_points(beliefs, "beliefs", (p, 2))
+        self.probability = None if probability is None else validate_sequence(probability, "probability", p)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, axes: Any = None, **options: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any) -> Self:
         """Draw pairs of objects under a fitted estimator.
 
         Parameters
         ----------
         estimator : fitted BootClus
         X : array-like of shape (n, d)
-            Objects, old or new.
+            Training objects or new objects.
         pairs : array-like of shape (p, 2)
-            Positions of two objects each.
+            Indices of the two objects of each pair.
         posterior : array-like of shape (n, c), optional
-            True probabilities of the clusters for the objects.
-        axes : sequence of p Matplotlib axes, optional
+            True cluster probabilities of the objects.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``axes``.
 
         Returns
         -------
@@ -586,38 +509,56 @@ class PairProbabilityDisplay:
             )
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
-            raise InvalidInputError("X must be in memory, but it comes in blocks: take the objects of the pairs")
+            raise InvalidInputError("X must be an array in memory, got blocks; select the rows of the pairs")
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
             raise InvalidInputError(f"pairs must hold at least one pair of objects, got {shown(pairs)}")
-        first, second = np.asarray(pairs).T
-        true = None if posterior is None else as_reals(posterior, "posterior")
-        if true is not None and true.shape != (len(predicted), predicted.n_clusters):
+        probability = None
+        if posterior is not None:
+            true = as_reals(posterior, "posterior")
             shape = len(predicted), predicted.n_clusters
-            raise InvalidInputError(f"posterior must have shape {shape}, got {true.shape}")
+            if true.shape != shape:
+                raise InvalidInputError(f"posterior must have shape {shape}, got {true.shape}")
+            first, second = np.asarray(pairs).T
+            probability = np.einsum("pc,pc->p", true[first], true[second])
         display = cls(
             values=estimator.pair_probabilities(X, pairs),
             pairs=pairs,
             intervals=estimator.pair_intervals(X, pairs),
             beliefs=np.column_stack([relations[:, 1], 1 - relations[:, 2]]),
-            probability=None if true is None else np.einsum("pc,pc->p", true[first], true[second]),
+            probability=probability,
         )
-        return display.plot(axes=axes, **options)
+        return display.plot(**options)
 
-    @checked_options()
+    @validate_options()
     def plot(self, *, axes: Any = None, bins: int = 25, n_columns: int | None = None, title: str | None = None) -> Self:
-        """Draw, on the axes given (one for each pair) or on a new figure with ``n_columns`` columns."""
+        """Draw the histograms.
+
+        Parameters
+        ----------
+        axes : sequence of p Matplotlib axes, optional
+            One axes for each pair; by default on a new figure.
+        bins : int, default=25
+            Number of bins of each histogram.
+        n_columns : int, optional
+            Number of columns of panels on a new figure.
+        title : str, optional
+
+        Returns
+        -------
+        self
+        """
         p = len(self.pairs)
         columns = min(p, n_columns or (2 if p in (2, 4) else 3))
-        self.axes_ = panels_to_draw_on(axes, p, columns, (4.2, 2.8))
+        self.axes_ = open_panels(axes, p, columns, (4.2, 2.8))
         self.figure_ = self.axes_[0].figure
-        self.lines_ = [self._panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
+        self.lines_ = [self._draw_panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
         if title is not None:
             self.figure_.suptitle(title)
         return self
 
-    def _panel(self, e: int, ax: Any, bins: int) -> dict[str, Any]:
+    def _draw_panel(self, e: int, ax: Any, bins: int) -> dict[str, Any]:
         ax.hist(self.values[e], bins=bins, range=(0, 1), color="#CFE3F0", edgecolor="white", linewidth=0.5)
         lines = {}
         lower, upper = self.intervals[e]
@@ -635,12 +576,3 @@ class PairProbabilityDisplay:
         ax.set_xlim(-0.02, 1.02)
         ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
         return lines
-
-
-def _bounds(values: Any, name: str, p: int) -> np.ndarray:
-    array = as_reals(values, name)
-    if array.shape != (p, 2) or not np.isfinite(array).all():
-        raise InvalidInputError(
-            f"{name} must hold two finite bounds for each of the {p} pairs, got shape {array.shape}"
-        )
-    return array

@@ -1,8 +1,8 @@
-"""The colors of clusters, in every picture and on every page."""
+"""Colors of clusters in plots, reports and the studio."""
 
-# The first six are those of Okabe and Ito (2008) that stand out from white and from black. Each of the others was
-# chosen among saturated and medium-light colours as the one farthest (in Oklab, the smallest distance for normal,
-# protanope and deuteranope eyes) from black, white and those before it.
+# The first six colors are those of Okabe and Ito (2008) that contrast with white and black. Each further color was
+# selected among saturated and medium-light colors as the one farthest (in Oklab, the smallest distance for normal,
+# protanope and deuteranope vision) from black, white and the previous colors.
 PALETTE = (
     "#0072B2",
     "#D55E00",

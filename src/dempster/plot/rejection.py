@@ -1,4 +1,4 @@
-"""Error of a classifier against the share of objects it leaves undecided."""
+"""Display of the error rate of classifiers against the share of rejected objects."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_labels, as_reals, as_truth, check, read_fields, real
+from dempster._errors import InvalidInputError
+from dempster._validation import as_labels, as_reals, as_truth, check, check_choice, read_fields, real
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
-from dempster.plot._canvas import (
-    axes_to_draw_on,
-    checked_options,
-    cluster_colors,
-    finish_axes,
-    legend_of_lines,
-    named_estimators,
-    wanted,
-)
+from dempster.plot._canvas import CurvesDisplay, finish_axes, name_estimators, validate_estimator
 
 
 @dataclass(frozen=True)
 class RejectionCurve:
-    """What happens as more and more doubtful objects are left undecided.
+    """Error rate as a function of the share of rejected (undecided) objects.
 
     Attributes
     ----------
     rejection_rate : array of shape (t,)
-        Shares of the objects that are not decided, increasing from 0.
+        Shares of rejected objects, increasing from 0.
     error : array of shape (t,)
-        Share of wrong decisions among the others.
+        Share of wrong decisions among the other objects.
     threshold : array of shape (t,)
-        Loss of not deciding that leads there: the largest expected loss among the objects that are decided.
+        Loss of rejection that gives this share: the largest expected loss among the decided objects.
     """
 
     rejection_rate: np.ndarray
@@ -46,49 +38,62 @@ class RejectionCurve:
 
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
-        """From what was decided wrongly and the loss that was expected; objects of equal loss go together."""
+        """Compute the curve from the expected losses of decisions; objects of equal loss are rejected together.
+
+        Parameters
+        ----------
+        wrong : Boolean array-like of shape (n,)
+            Whether each decision is wrong.
+        expected_loss : array-like of shape (n,)
+            Expected loss of each decision.
+
+        Returns
+        -------
+        RejectionCurve
+        """
         wrong, loss = as_truth(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
             raise InvalidInputError(
-                f"wrong and expected_loss must be two sequences alike, got {wrong.shape} and {loss.shape}"
+                "wrong and expected_loss must be nonempty sequences of the same length, "
+                f"got shapes {wrong.shape} and {loss.shape}"
             )
         if not np.isfinite(loss).all():
             raise InvalidInputError("expected_loss must be finite")
         order = np.argsort(loss, kind="stable")
-        last = np.append(np.flatnonzero(np.diff(loss[order]) > 1e-12), len(loss) - 1)[::-1]  # of each group of equals
-        decided = last + 1
-        return cls(1 - decided / len(loss), np.cumsum(wrong[order])[last] / decided, loss[order][last])
+        last_of_group = np.append(np.flatnonzero(np.diff(loss[order]) > 1e-12), len(loss) - 1)[::-1]
+        n_decided = last_of_group + 1
+        error = np.cumsum(wrong[order])[last_of_group] / n_decided
+        return cls(1 - n_decided / len(loss), error, loss[order][last_of_group])
 
     @property
     def area(self) -> float:
-        """Mean error over all shares of rejection, 0 at best: the area under the curve as it is drawn."""
+        """Mean error over all rejection rates, which is the area under the curve; 0 is best."""
         return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
 
     def error_at(self, rejection_rate: float) -> float:
-        """Error when at least this share of the objects is rejected; 0 when all are."""
+        """Return the error if at least this share of the objects is rejected; 0 if all are."""
         check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
         return float(self.error[reached[0]]) if len(reached) else 0.0
 
 
-class RejectionCurveDisplay:
-    """Error of the decided objects against the share of undecided ones.
+class RejectionCurveDisplay(CurvesDisplay):
+    """Error of the decided objects against the share of rejected objects.
 
-    A classifier that knows what it does not know errs less and less as it may refuse more: its curve falls quickly.
+    If the expected losses of a classifier rank its errors well, its curve falls quickly.
 
-    Make one with `from_estimator` or `from_masses`; the constructor takes curves that are already computed.
+    Use `from_estimator` or `from_masses` to create one; the constructor takes curves that are already computed.
 
     Parameters
     ----------
     curves : mapping of str to RejectionCurve
-        Name of each classifier, and its curve.
+        Curves by the names of the classifiers.
 
     Attributes
     ----------
-    curves
-        As given.
+    curves : dict of str to RejectionCurve
     areas : dict of str to float
-        Mean error over all shares of rejection.
+        Mean error over all rejection rates.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
 
@@ -112,11 +117,7 @@ class RejectionCurveDisplay:
     (0.013, 0.0)
     """
 
-    def __init__(self, *, curves: Mapping[str, RejectionCurve]):
-        if not curves or not all(isinstance(curve, RejectionCurve) for curve in curves.values()):
-            raise InvalidInputError("curves must map at least one name to a RejectionCurve")
-        self.curves = {str(name): curve for name, curve in curves.items()}
-        self.areas = {name: curve.area for name, curve in self.curves.items()}
+    _curve_class = RejectionCurve
 
     @classmethod
     def from_estimator(
@@ -128,35 +129,33 @@ class RejectionCurveDisplay:
         rule: str = "pignistic",
         optimism: float = 0.5,
         names: Sequence[str] | None = None,
-        ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw the curves of fitted classifiers on objects whose classes are known.
+        """Draw the curves of fitted classifiers on objects with known classes.
 
         Parameters
         ----------
-        estimator : fitted classifier, sequence of them, or mapping of names to them
-            With ``predict_mass``; or, for comparison, with ``predict_proba`` alone.
+        estimator : fitted classifier, sequence of classifiers, or mapping of names to classifiers
+            Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``.
         X : array-like of shape (n, n_features)
         y : array-like of shape (n,)
             True classes.
         rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
-            Whose expected loss an object must not exceed to be decided; see ``decide``.
+            Rule that defines the expected loss, see `MassFunctions.decide`.
         optimism : float, default=0.5
-            For "hurwicz".
+            Parameter of the rule "hurwicz".
         names : sequence of str, optional
-            Names of the estimators of a sequence; their classes by default.
-        ax : Matplotlib axes, optional
+            Names of the classifiers of a sequence; their class names by default.
         **options
-            Passed to `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         RejectionCurveDisplay
         """
-        named = named_estimators(estimator, names)
-        curves = {name: _curve_of(one, X, y, rule, optimism) for name, one in named.items()}
-        return cls(curves=curves).plot(ax=ax, **options)
+        estimators = name_estimators(estimator, names)
+        curves = {name: _compute_curve(one, X, y, rule, optimism) for name, one in estimators.items()}
+        return cls(curves=curves).plot(**options)
 
     @classmethod
     def from_masses(
@@ -166,93 +165,58 @@ class RejectionCurveDisplay:
         *,
         rule: str = "pignistic",
         optimism: float = 0.5,
-        ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw the curves of mass functions on the classes (of one classifier, or of several by name).
+        """Draw the curves of predicted mass functions on the classes.
 
         Parameters
         ----------
-        masses : MassFunctions, or mapping of names to them
+        masses : MassFunctions, or mapping of names to MassFunctions
         y : array-like of shape (n,)
-            True classes: names of the frame.
-        rule, optimism, ax, **options
+            True classes, elements of the frame.
+        rule, optimism, **options
             As in `from_estimator`.
 
         Returns
         -------
         RejectionCurveDisplay
         """
-        named = masses if isinstance(masses, Mapping) else {"masses": masses}
-        curves = {str(name): _curve_of_masses(one, y, rule, optimism) for name, one in named.items()}
-        return cls(curves=curves).plot(ax=ax, **options)
+        by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
+        curves = {str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()}
+        return cls(curves=curves).plot(**options)
 
-    @checked_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
-        """Draw.
+    def _draw_curve(self, name: str, curve: Any, color: Any) -> Any:
+        rate, error = np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
+        return self.ax_.step(rate, error, where="post", color=color, linewidth=1.6, label=name)[0]
 
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            On a new figure by default.
-        colors : sequence of colours, optional
-        legend : bool or "auto"
-            "auto": when there are several curves.
-        title : str, optional
-
-        Returns
-        -------
-        RejectionCurveDisplay
-        """
-        palette = cluster_colors(len(self.curves), colors)
-        self.ax_ = axes_to_draw_on(ax, (6.4, 4))
-        self.figure_ = self.ax_.figure
-        self.lines_ = []
-        for (name, curve), color in zip(self.curves.items(), palette, strict=True):
-            x = np.append(curve.rejection_rate, 1.0)
-            height = np.append(curve.error, curve.error[-1])
-            (line,) = self.ax_.step(x, height, where="post", color=color, linewidth=1.6, label=name)
-            self.lines_.append(line)
+    def _finish(self, title: str | None) -> None:
         finish_axes(self.ax_, "share of rejected objects", "error among the others", title, grid=True)
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
-        if wanted(legend, len(self.curves) > 1):
-            legend_of_lines(self.ax_, self.lines_)
-        return self
 
 
-def _curve_of(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> RejectionCurve:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(estimator)
+def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> RejectionCurve:
+    validate_estimator(estimator)
     if callable(getattr(estimator, "predict_mass", None)):
-        return _curve_of_masses(estimator.predict_mass(X), y, rule, optimism)
+        return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
     if not hasattr(estimator, "predict_proba"):
         raise InvalidInputError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
     probabilities = np.asarray(estimator.predict_proba(X))
-    right = estimator.classes_[probabilities.argmax(axis=1)] == _checked_truth(y, len(probabilities))
+    right = estimator.classes_[probabilities.argmax(axis=1)] == _validate_classes(y, len(probabilities))
     return RejectionCurve.from_losses(~right, 1 - probabilities.max(axis=1))
 
 
-def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
-    if rule not in SINGLE_RULES:
-        raise InvalidParameterError("rule", f"one of {', '.join(map(repr, SINGLE_RULES))}", rule)
-    truth = _checked_truth(y, len(masses))
+def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
+    check_choice(rule, "rule", SINGLE_RULES)
+    classes = _validate_classes(y, len(masses))
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
-    return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != truth, losses.min(axis=1))
+    return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != classes, losses.min(axis=1))
 
 
-def _checked_truth(y: Any, n: int) -> np.ndarray:
-    truth = as_labels(y, "y")
-    if truth.shape != (n,):
-        raise InvalidInputError(f"y must hold the classes of {n} objects, got shape {truth.shape}")
-    return truth
+def _validate_classes(y: Any, n: int) -> np.ndarray:
+    classes = as_labels(y, "y")
+    if classes.shape != (n,):
+        raise InvalidInputError(f"y must hold the classes of {n} objects, got shape {classes.shape}")
+    return classes
