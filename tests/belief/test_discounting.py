@@ -1,4 +1,4 @@
-"""Contextual discounting: the sum over all subsets of contexts, and the formula for plausibilities."""
+"""Contextual discounting."""
 
 from itertools import product
 
@@ -12,7 +12,7 @@ from tests.strategies import mass_functions, random_masses
 
 
 def by_definition(row, family, contexts, rates):
-    """{set: mass}: every context fails or not, independently; a set is widened by those that fail."""
+    """Return {set: mass}: contexts fail independently, and a set is extended by the contexts that fail."""
     out = {}
     for fails in product([False, True], repeat=len(contexts)):
         chance = np.prod([r if f else 1 - r for r, f in zip(rates, fails, strict=True)])
@@ -24,7 +24,7 @@ def by_definition(row, family, contexts, rates):
 
 
 @given(mass_functions(n=3, max_clusters=4), st.integers(0, 2**32 - 1))
-def test_contexts_by_definition(m, seed):
+def test_definition(m, seed):
     rng = np.random.default_rng(seed)
     every = [s for s in FocalSets.full(m.n_clusters) if s]
     contexts = [every[i] for i in rng.choice(len(every), size=min(3, len(every)), replace=False)]
@@ -40,14 +40,14 @@ def test_contexts_by_definition(m, seed):
 
 
 @given(mass_functions(n=3))
-def test_the_whole_frame_is_plain_discounting(m):
+def test_whole_frame_as_context(m):
     whole = tuple(range(m.n_clusters))
     a, b = m.discount(0.3), m.discount({whole: 0.3})
     sets = FocalSets.full(m.n_clusters)
     np.testing.assert_allclose(a.mass(sets), b.mass(sets), atol=1e-12)
 
 
-def test_rates_of_answers_and_the_ends():
+def test_rates_of_answers():
     m = MassFunctions(random_masses(np.random.default_rng(0), 4, 8), FocalSets.full(3), frame="abc")
     np.testing.assert_allclose(m.discount([0, 0, 0], contexts="answers").masses, m.masses)
     assert m.discount([1, 1, 1], contexts="answers").mass(("a", "b", "c")) == pytest.approx(np.ones(4))
@@ -57,7 +57,6 @@ def test_rates_of_answers_and_the_ends():
 
 
 def test_many_answers_and_single_precision():
-    """Twelve contexts widen a family of 14 sets to all 4096."""
     family = FocalSets.simple(12)
     masses = random_masses(np.random.default_rng(0), 50, len(family)).astype(np.float32)
     made = MassFunctions(masses, family).discount(np.full(12, 0.2), contexts="answers")
@@ -65,12 +64,12 @@ def test_many_answers_and_single_precision():
     np.testing.assert_allclose(made.contour, 1 - (1 - masses @ family.membership) * 0.8, atol=1e-5)
 
 
-def test_what_explodes_is_refused_at_once():
+def test_sizes_that_are_too_large():
     many = MassFunctions(np.full((3, 27), 1 / 27), FocalSets.simple(25))
-    with pytest.raises(ValueError, match="more than 131,072 sets; take fewer than 25 contexts"):
+    with pytest.raises(ValueError, match="131,072 sets.* 25 contexts"):
         many.discount(np.full(25, 0.1), contexts="answers")
     rows = MassFunctions(np.full((30_000, 17), 1 / 17), FocalSets.simple(15))
-    with pytest.raises(ValueError, match="GB of memory; take fewer than 15 contexts"):
+    with pytest.raises(ValueError, match="GB .* 15 contexts"):
         rows.discount(np.full(15, 0.1), contexts="answers")
     few = many.discount({tuple(range(5)): 0.1, tuple(range(5, 25)): 0.2})
     assert few.masses.shape[0] == 3
@@ -79,18 +78,18 @@ def test_what_explodes_is_refused_at_once():
 @pytest.mark.parametrize(
     ("rate", "options", "words"),
     [
-        ([0.1, 0.2, 0.3], {}, "rate must be a number or one per row .2., got shape"),
+        ([0.1, 0.2, 0.3], {}, "^rate must"),
         ({"a": 1.2}, {}, "rate must lie in"),
         ({"a": np.nan}, {}, "rate must lie in"),
-        ({"z": 0.2}, {}, "'z' is not in the frame"),
-        ({(): 0.2}, {}, "contexts must be nonempty sets"),
-        ({"a": 0.2, ("a",): 0.3}, {}, "contexts must be different sets"),
-        ({"a": 0.2}, {"contexts": ["a"]}, "contexts must be None when rate is a mapping"),
-        ([0.1, 0.2], {"contexts": "answers"}, "rate must hold 3 numbers, one for each context"),
-        ([0.1], {"contexts": "classes"}, "contexts must be 'answers' or a list of sets"),
+        ({"z": 0.2}, {}, "^contexts must .*'z'"),
+        ({(): 0.2}, {}, "^contexts must be nonempty"),
+        ({"a": 0.2, ("a",): 0.3}, {}, "^contexts must be different"),
+        ({"a": 0.2}, {"contexts": ["a"]}, "^contexts must be None"),
+        ([0.1, 0.2], {"contexts": "answers"}, "^rate must hold 3"),
+        ([0.1], {"contexts": "classes"}, "^contexts must"),
     ],
 )
-def test_clear_errors(rate, options, words):
+def test_invalid_rates(rate, options, words):
     m = MassFunctions.from_dict([{"a": 1}, {"b": 1}], frame="abc")
     with pytest.raises(ValueError, match=words):
         m.discount(rate, **options)

@@ -1,4 +1,4 @@
-"""Subjective logic: opinions and Dirichlet distributions are mass functions, and back."""
+"""Conversion of opinions and Dirichlet distributions to mass functions and back."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ def test_round_trip_of_dirichlet_distributions():
     alpha = prior + RNG.exponential(3, size=(20, 4))
     opinions = MassFunctions.from_dirichlet(alpha, prior=prior).to_opinions(prior / prior.sum())
     np.testing.assert_allclose(opinions.to_dirichlet(prior.sum()), alpha)
-    np.testing.assert_allclose(opinions.probability, alpha / alpha.sum(axis=1, keepdims=True))  # the mean
+    np.testing.assert_allclose(opinions.probability, alpha / alpha.sum(axis=1, keepdims=True))  # This is the mean.
 
 
 def test_round_trip_of_opinions():
@@ -24,13 +24,13 @@ def test_round_trip_of_opinions():
     back = m.to_opinions()
     np.testing.assert_allclose(back.belief, parts[:, :3])
     np.testing.assert_allclose(back.uncertainty, parts[:, 3])
-    np.testing.assert_allclose(back.probability, m.pignistic())  # base rate 1/c
+    np.testing.assert_allclose(back.probability, m.pignistic())  # The base rate is 1/c.
     assert (m.frame, list(m.index)) == (("a", "b", "c"), list("rstuvwxyz"))
     assert len(back) == 9
     np.testing.assert_allclose(MassFunctions.from_opinions(parts[:, :3]).masses, m.masses)
 
 
-def test_the_uniform_prior_is_that_of_evidential_networks():
+def test_uniform_prior_of_evidential_networks():
     evidence = RNG.exponential(size=(7, 5))
     m = MassFunctions.from_dirichlet(evidence + 1)
     total = evidence.sum(axis=1) + 5
@@ -46,32 +46,29 @@ def test_names_of_tables():
     assert MassFunctions.from_dirichlet(table, frame="cd").frame == ("c", "d")
 
 
-def test_single_precision_stays():
+def test_single_precision():
     assert MassFunctions.from_dirichlet(np.array([[3, 1.5]], dtype=np.float32)).masses.dtype == np.float32
 
 
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: MassFunctions.from_dirichlet([[0.5, 2.0]]), "alpha must be at least the prior .1., got 0.5 in row 0"),
-        (lambda: MassFunctions.from_dirichlet([[np.nan, 2.0]]), "alpha must be a table"),
+        (lambda: MassFunctions.from_dirichlet([[0.5, 2.0]]), "^alpha must .* 0.5 in row 0"),
+        (lambda: MassFunctions.from_dirichlet([[np.nan, 2.0]]), "^alpha must"),
         (lambda: MassFunctions.from_dirichlet([[2.0]]), "at least two answers"),
-        (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=[1, 1, 1]), "prior must be a positive number, or 2"),
-        (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=0), "prior must be a positive number"),
-        (lambda: MassFunctions.from_opinions([[0.7, 0.6]]), "belief must sum to at most one"),
+        (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=[1, 1, 1]), "^prior must"),
+        (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=0), "^prior must"),
+        (lambda: MassFunctions.from_opinions([[0.7, 0.6]]), "^belief must sum"),
         (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3]), "row 0 sums to 1.1"),
-        (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3, 1]), "uncertainty must hold 1 nonnegative numbers"),
-        (lambda: MassFunctions.from_opinions([[0.7, -0.1]]), "belief must be a table"),
-        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [(0, 1)])).to_opinions(), "but .0,1. has some"),
-        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(), "but ∅ has some"),
-        (lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]), "base_rate must hold 2 prob"),
-        (lambda: MassFunctions.from_opinions([[0.5, 0.5]]).to_opinions().to_dirichlet(), "infinite evidence .row 0"),
-        (
-            lambda: Opinions([[0.2, 0.4]], [0.4], [0.5, 0.5]).to_dirichlet(-1),
-            "prior_weight must be None or a number above 0",
-        ),
+        (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3, 1]), "^uncertainty must hold 1"),
+        (lambda: MassFunctions.from_opinions([[0.7, -0.1]]), "^belief must"),
+        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [(0, 1)])).to_opinions(), ".0,1. has mass"),
+        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(), "∅ has mass"),
+        (lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]), "^base_rate must hold 2"),
+        (lambda: MassFunctions.from_opinions([[0.5, 0.5]]).to_opinions().to_dirichlet(), "row 0 .*infinite evidence"),
+        (lambda: Opinions([[0.2, 0.4]], [0.4], [0.5, 0.5]).to_dirichlet(-1), "^prior_weight must"),
     ],
 )
-def test_clear_errors(build, words):
+def test_invalid_input(build, words):
     with pytest.raises(ValueError, match=words):
         build()

@@ -1,4 +1,4 @@
-"""The calculus on tensors of torch: the numbers of NumPy, as tensors where the masses are, with gradients."""
+"""Mass functions of torch tensors: the same results as with NumPy, and gradients."""
 
 import numpy as np
 import pytest
@@ -16,22 +16,22 @@ FAMILIES = {
 RULES = ("dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "average")
 
 
-def drawn(family, seed=0, n=7):
+def random_rows(family, seed=0, n=7):
     return np.random.default_rng(seed).dirichlet(np.ones(len(family)), n)
 
 
 def both(family, seed=0, kind=MassFunctions):
-    masses = drawn(family, seed)
+    masses = random_rows(family, seed)
     return kind(masses, family), kind(torch.tensor(masses), family)
 
 
-def check_same(found, wanted):
-    assert isinstance(found, torch.Tensor)
-    assert tuple(found.shape) == wanted.shape
-    np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=1e-12)
+def check_same(tensor, array):
+    assert isinstance(tensor, torch.Tensor)
+    assert tuple(tensor.shape) == array.shape
+    np.testing.assert_allclose(tensor.numpy(), array, rtol=0, atol=1e-12)
 
 
-READINGS = {
+METHODS = {
     "masses": lambda m: m.masses,
     "belief": lambda m: m.belief(),
     "belief of a set": lambda m: m.belief((0, 1)),
@@ -65,16 +65,16 @@ READINGS = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("error")
-def test_readings_are_those_of_numpy(family, reading):
+def test_methods_match_numpy(family, method):
     array, tensor = both(FAMILIES[family])
-    check_same(READINGS[reading](tensor), READINGS[reading](array))
+    check_same(METHODS[method](tensor), METHODS[method](array))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("rule", RULES)
-def test_combinations_are_those_of_numpy(family, rule):
+def test_combinations_match_numpy(family, rule):
     (a, ta), (b, tb) = both(FAMILIES[family], 0), both(FAMILIES[family], 1)
     check_same(ta.combine(tb, rule=rule).masses, a.combine(b, rule=rule).masses)
     check_same(ta[2].combine(tb, rule=rule).masses, a[2].combine(b, rule=rule).masses)
@@ -87,27 +87,27 @@ def test_distances(rule):
 
 
 @pytest.mark.parametrize("rule", ["pcr6", "cautious", "bold"])
-def test_rules_on_the_host_come_back(rule):
+def test_rules_on_the_host(rule):
     sources = [both(FAMILIES["full"], seed) for seed in (0, 1)]
     if rule == "pcr6":
         sources = [(a.normalize(), t.normalize()) for a, t in sources]
     (a, ta), (b, tb) = sources
     check_same(ta.combine(tb, rule=rule).masses, a.combine(b, rule=rule).masses)
-    asking = MassFunctions.unchecked(ta.masses.clone().requires_grad_(), ta.focal_sets)
+    with_gradient = MassFunctions.unchecked(ta.masses.clone().requires_grad_(), ta.focal_sets)
     with pytest.raises(ValueError, match=f"rule='{rule}' has no gradient"):
-        asking.combine(tb, rule=rule)
+        with_gradient.combine(tb, rule=rule)
 
 
-def test_the_transforms_of_the_power_set():
-    masses = drawn(FocalSets.full(3))
+def test_transforms():
+    masses = random_rows(FocalSets.full(3))
     for name in vars(transforms):
         if "_to_" in name and not name.startswith("_"):
             function = getattr(transforms, name)
-            given = transforms.mass_to_commonality(masses) if name.startswith("commonality") else masses
-            check_same(function(torch.tensor(given)), function(given))
+            values = transforms.mass_to_commonality(masses) if name.startswith("commonality") else masses
+            check_same(function(torch.tensor(values)), function(values))
 
 
-def test_a_partition_is_read_where_it_is():
+def test_partitions():
     array, tensor = both(FocalSets.full(3), kind=CredalPartition)
     for name in ("labels", "labels_with_outliers", "best_set", "outliers", "ambiguous"):
         check_same(getattr(tensor, name), getattr(array, name))
@@ -126,9 +126,9 @@ def test_a_partition_is_read_where_it_is():
     assert array.to_numpy() is array
 
 
-def test_gradients_go_through():
+def test_gradients():
     family = FocalSets.full(3)
-    first, second = (torch.tensor(drawn(family, seed), requires_grad=True) for seed in (0, 1))
+    first, second = (torch.tensor(random_rows(family, seed), requires_grad=True) for seed in (0, 1))
     rate = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
 
     def loss(a, b, r):
@@ -136,23 +136,23 @@ def test_gradients_go_through():
         return m.pignistic()[:, 0].sum() + m.contour[:, 1].square().sum() + m.distance(m.discount(0.5)).sum()
 
     assert torch.autograd.gradcheck(loss, (first, second, rate))
-    # the door itself lets them through as well
+    # The constructor keeps gradients as well.
     masses = MassFunctions(first, family)
     masses.combine(MassFunctions(second, family), rule="disjunctive").belief().sum().backward()
     assert float(first.grad.abs().sum()) > 0
 
 
-def test_precision_is_kept():
+def test_precision():
     family = FocalSets.pairs(4)
-    single = MassFunctions(torch.tensor(drawn(family), dtype=torch.float32), family)
+    single = MassFunctions(torch.tensor(random_rows(family), dtype=torch.float32), family)
     assert single.masses.dtype == single.contour.dtype == single.combine(single).masses.dtype == torch.float32
     whole = MassFunctions(torch.tensor([[1, 0]]), FocalSets.simple(2, empty=False, omega=False))
     assert whole.masses.dtype == torch.float64
 
 
-def test_what_is_refused_says_so():
+def test_invalid_input():
     family = FocalSets.full(2)
-    with pytest.raises(ValueError, match="masses must sum to one in every row; row 0 sums to 2"):
+    with pytest.raises(ValueError, match="^masses must .* row 0 sums to 2"):
         MassFunctions(torch.full((1, 4), 0.5), family)
     with pytest.raises(ValueError, match="masses must not be negative"):
         MassFunctions(torch.tensor([[-0.5, 0.5, 0.5, 0.5]]), family)
@@ -161,14 +161,14 @@ def test_what_is_refused_says_so():
     with pytest.raises(ValueError, match="masses must hold real numbers"):
         MassFunctions(torch.ones((1, 4), dtype=torch.complex64), family)
     array, tensor = both(family)
-    with pytest.raises(ValueError, match="must be in the same place, got masses in an array of NumPy and cpu"):
+    with pytest.raises(ValueError, match="same device"):
         array.combine(tensor)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("made", [np.array, torch.tensor], ids=["array", "tensor"])
-def test_total_conflict_is_refused_in_any_precision(precision, made):
+def test_total_conflict(precision, made):
     rows = np.array([[[0, 1, 0, 0]], [[0, 0, 1, 0]]], dtype=precision)
     first, second = (MassFunctions(made(row), FocalSets.full(2)) for row in rows)
-    with pytest.raises(ValueError, match="totally conflicting"):
+    with pytest.raises(ValueError, match="conflict 1"):
         first.combine(second)

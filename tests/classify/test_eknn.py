@@ -136,7 +136,7 @@ def test_closed_form_is_the_sequential_combination_of_the_neighbours():
         parts = [
             simple_mass(0.9 * np.exp(-(gamma[k] ** 2) * d), k, 4) for d, k in zip(squared[i], classes[i], strict=True)
         ]
-        combined = parts[0].combine(*parts[1:]).on(FocalSets.simple(4, empty=False))
+        combined = parts[0].combine(*parts[1:]).to_family(FocalSets.simple(4, empty=False))
         np.testing.assert_allclose(ours[i], combined.masses[0], atol=1e-14)
 
 

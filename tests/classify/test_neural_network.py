@@ -124,7 +124,7 @@ def test_masses_are_dempsters_combination():
     for i in range(1, len(gamma)):
         combined = combined.combine(MassFunctions(np.column_stack([s[:, [i]] * u[i], 1 - s[:, i]]), family))
     masses = network.network_masses(X, prototypes, gamma, alpha, u)
-    np.testing.assert_allclose(masses, combined.on(family).masses, atol=1e-12)
+    np.testing.assert_allclose(masses, combined.to_family(family).masses, atol=1e-12)
 
 
 def test_hundreds_of_sure_prototypes_do_not_underflow():

@@ -195,7 +195,7 @@ def test_labels_are_complete(which):
 
 OTHERS = {
     "other family": lambda v: FAMILY.union(v),
-    "focal_sets of on": lambda v: M.on(v),
+    "focal_sets of on": lambda v: M.to_family(v),
     "focal_sets of from_belief": lambda v: MassFunctions.from_belief(np.eye(4), v),
     "focal_sets of from_commonality": lambda v: MassFunctions.from_commonality(np.eye(4), v),
     "frame": lambda v: MassFunctions(M.masses, FAMILY, frame=v),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dempster.io import read_dissimilarities, read_partition, read_table
-from tests.hostile.limits import limited, refused_or_sensible
+from tests.limits import limited, refused_or_sensible
 
 # ---- text files -----------------------------------------------------------------------------------------------------
 

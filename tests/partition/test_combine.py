@@ -27,7 +27,7 @@ def test_closed_forms_agree_with_general_rules(seed, n_sources, rule):
         relations = [np.column_stack([np.zeros(5), r[:, 1:] + r[:, :1] / 3]) for r in relations]
     relations = [0.99 * r + 0.01 * np.array([0, 0, 0, 1]) for r in relations]
     sources = [MassFunctions(r, full) for r in relations]
-    general = sources[0].combine(*sources[1:], rule=rule).on(full).masses
+    general = sources[0].combine(*sources[1:], rule=rule).to_family(full).masses
     np.testing.assert_allclose(combine_relations(relations, rule), general, atol=1e-12)
 
 

@@ -37,10 +37,10 @@ def test_reference(reference, name):
 def test_reference_of_hard_and_fuzzy_partitions(reference):
     case = reference("hard_fuzzy_credpart")
     hard = CredalPartition.from_hard(case["y"])
-    np.testing.assert_allclose(hard.on(FocalSets(case["hard_F"])).masses, case["hard_mass"])
+    np.testing.assert_allclose(hard.to_family(FocalSets(case["hard_F"])).masses, case["hard_mass"])
     assert hard.nonspecificity_index() == pytest.approx(float(case["hard_N"]))
     fuzzy = CredalPartition.from_fuzzy(case["U"])
-    np.testing.assert_allclose(fuzzy.on(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12)
+    np.testing.assert_allclose(fuzzy.to_family(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12)
     assert fuzzy.nonspecificity_index() == pytest.approx(float(case["fuzzy_N"]))
 
 

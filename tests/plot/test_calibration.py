@@ -1,13 +1,10 @@
-"""Calibration displays: what they draw is what the estimator found."""
+"""Displays of calibration and of pair probabilities."""
 
 from types import SimpleNamespace
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 
 from dempster import CredalPartition, FocalSets
@@ -15,14 +12,8 @@ from dempster.cluster.bootclus import PairIntervals
 from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def arrays(p, seed=0):
-    """Intervals, beliefs and plausibilities near their bounds, and truths that are sometimes outside."""
+    """Return intervals, beliefs and plausibilities near their bounds, and random true probabilities."""
     rng = np.random.default_rng(seed)
     lower, upper = np.sort(rng.random((2, p)), axis=0)
     belief = np.clip(lower + rng.normal(0, 0.02, p), 0, 1)
@@ -31,7 +22,7 @@ def arrays(p, seed=0):
 
 
 def intervals(n=40, seed=0):
-    """What an estimator hands over, from random masses."""
+    """Return pair intervals of random masses."""
     rng = np.random.default_rng(seed)
     family = FocalSets.pairs(3, empty=False, omega=False)
     partition = CredalPartition(rng.dirichlet(np.ones(6), n), family)
@@ -42,7 +33,7 @@ def intervals(n=40, seed=0):
 # ---- beliefs and plausibilities beside the intervals -----------------------------------------------------------------
 
 
-def test_points_over_the_bounds():
+def test_bounds():
     lower, upper, belief, plausibility, _ = arrays(200)
     display = CalibrationDisplay.from_arrays(lower, upper, belief, plausibility, title="fit")
     left, right = display.points_
@@ -56,7 +47,7 @@ def test_points_over_the_bounds():
     display.figure_.canvas.draw()
 
 
-def test_points_over_the_truth_tell_the_coverage():
+def test_true_probabilities():
     lower, upper, belief, plausibility, truth = arrays(300)
     display = CalibrationDisplay.from_arrays(
         lower, upper, belief, plausibility, probability=truth, confidence=0.9, x="probability"
@@ -69,7 +60,7 @@ def test_points_over_the_truth_tell_the_coverage():
     assert display.axes_[0].get_xlabel() == "true probability"
 
 
-def test_from_an_estimator_all_pairs_or_some():
+def test_from_estimator():
     given = intervals()
     model = SimpleNamespace(intervals_=given)
     display = CalibrationDisplay.from_estimator(model)
@@ -85,38 +76,24 @@ def test_from_an_estimator_all_pairs_or_some():
     assert CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage is not None
 
 
-def test_many_pairs_are_counted_in_hexagons():
+def test_many_pairs():
     display = CalibrationDisplay.from_arrays(*arrays(5001)[:4])
     for points in display.points_:
         assert isinstance(points, PolyCollection)
-        assert points.get_array().sum() == 5001  # none is left out
+        assert points.get_array().sum() == 5001
     display.figure_.canvas.draw()
     forced = CalibrationDisplay.from_arrays(*arrays(5001)[:4], style="points")
     assert len(forced.points_[0].get_offsets()) == 5001
 
 
-def test_given_axes_leave_the_figure_alone():
-    figure, axes = plt.subplots(1, 3)
-    display = CalibrationDisplay.from_arrays(*arrays(20)[:4], axes=axes[:2])
-    assert display.axes_ == list(axes[:2])
-    assert figure.axes == list(axes)
-    assert plt.get_fignums() == [figure.number]
-
-
-def test_calibration_errors():
+def test_invalid_calibration():
     good = arrays(5)
     with pytest.raises(TypeError, match="must be fitted and have intervals_, got int"):
         CalibrationDisplay.from_estimator(3)
-    with pytest.raises(ValueError, match="upper must hold 5 numbers, one for each pair, got 4"):
+    with pytest.raises(ValueError, match="^upper must hold 5 numbers, got 4"):
         CalibrationDisplay.from_arrays(good[0], good[1][:4], *good[2:4])
-    with pytest.raises(ValueError, match="lower must be a nonempty sequence of finite numbers"):
-        CalibrationDisplay.from_arrays([np.nan], [1], [0], [1])
-    with pytest.raises(ValueError, match="x='probability' needs the true probabilities"):
+    with pytest.raises(ValueError, match="^x='probability' needs"):
         CalibrationDisplay.from_arrays(*good[:4], x="probability")
-    with pytest.raises(ValueError, match="x must be 'interval' or 'probability', got 'truth'"):
-        CalibrationDisplay.from_arrays(*good[:4], x="truth")
-    with pytest.raises(ValueError, match="style must be"):
-        CalibrationDisplay.from_arrays(*good[:4], style="dots")
     with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
         CalibrationDisplay.from_arrays(*good[:4], axes=[plt.figure().gca()])
 
@@ -125,7 +102,7 @@ def test_calibration_errors():
 
 
 class Model:
-    """An estimator that gives the same answer for any objects."""
+    """Estimator whose predictions do not depend on the objects."""
 
     def __init__(self, n=6, n_fits=40):
         rng = np.random.default_rng(0)
@@ -142,7 +119,7 @@ class Model:
         return np.quantile(self.pair_probabilities(X, pairs), [0.05, 0.95], axis=1).T
 
 
-def test_histograms_of_pairs():
+def test_histograms():
     model, pairs = Model(), [(0, 1), (2, 5), (3, 4)]
     posterior = np.random.default_rng(1).dirichlet(np.ones(2), 6)
     display = PairProbabilityDisplay.from_estimator(model, None, pairs, posterior=posterior, bins=10)
@@ -161,7 +138,7 @@ def test_histograms_of_pairs():
     display.figure_.canvas.draw()
 
 
-def test_histograms_without_beliefs_and_on_given_axes():
+def test_histograms_without_beliefs():
     values = np.random.default_rng(0).random((4, 30))
     figure, axes = plt.subplots(2, 2)
     display = PairProbabilityDisplay(values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4)
@@ -169,14 +146,14 @@ def test_histograms_without_beliefs_and_on_given_axes():
     assert set(display.lines_[0]) == {"lower", "upper"}
     assert figure.axes == list(axes.ravel())
     new = display.plot(n_columns=3, title="pairs")
-    assert len(new.figure_.axes) == 4  # two spare panels are taken away
+    assert len(new.figure_.axes) == 4  # Two unused panels are removed.
     new.figure_.canvas.draw()
 
 
-def test_histogram_errors():
+def test_invalid_pairs():
     with pytest.raises(TypeError, match="method pair_probabilities, got int"):
         PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
-    with pytest.raises(ValueError, match="values must have a row for each of the 2 pairs"):
+    with pytest.raises(ValueError, match="^values must"):
         PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2)
-    with pytest.raises(ValueError, match="intervals must hold two finite bounds for each of the 1 pairs"):
+    with pytest.raises(ValueError, match="^intervals must"):
         PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]])

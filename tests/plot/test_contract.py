@@ -1,38 +1,242 @@
-"""What every display has in common."""
+"""Checks that all displays must pass: signatures, invalid options and arguments, axes, names."""
 
 import inspect
 
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pytest
 
-from dempster import plot
+from dempster import CredalPartition, FocalSets, plot
+from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
+from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, retention_curve, stability
+from dempster.model_selection import n_clusters_curve, number_of_clusters
+from tests.limits import limited, refused_or_sensible
 
-DISPLAYS = [getattr(plot, name) for name in plot.__all__ if name.endswith("Display")]
-DRAWING = [
-    (display, name)
-    for display in DISPLAYS
-    for name, _ in inspect.getmembers(display, callable)
-    if name == "plot" or name.startswith("from_")
-]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
-
-@pytest.mark.parametrize(("display", "name"), DRAWING, ids=lambda x: getattr(x, "__name__", x))
-def test_axes_are_given_by_keyword(display, name):
-    parameters = inspect.signature(getattr(display, name)).parameters
-    where = [parameters[key] for key in ("ax", "axes") if key in parameters]
-    assert where
-    assert all(p.kind is p.KEYWORD_ONLY and p.default is None for p in where)
+X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]], 8, axis=0) + np.random.default_rng(0).normal(size=(24, 2))
+Y = np.repeat([0, 1, 2], 8)
+MODEL = ECM(3, n_init=1, random_state=0).fit(X)
+PARTITION = MODEL.credal_partition_
+BOUNDS = np.linspace(0, 0.5, 9)
 
 
-@pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: display.__name__)
-def test_parameters_have_one_order(display):
-    """The constructor takes keywords only; `plot` takes the axes first and the title last; what computes takes what it
-    draws from first, the axes after its own options, and hands the rest to `plot`."""
-    made = list(inspect.signature(display).parameters.values())
-    assert all(p.kind is p.KEYWORD_ONLY for p in made)
-    drawn = list(inspect.signature(display.plot).parameters)
-    assert drawn[1] in ("ax", "axes")
-    assert drawn[-1] == "title"
-    for _, name in [pair for pair in DRAWING if pair[0] is display and pair[1] != "plot"]:
-        names = list(inspect.signature(getattr(display, name)).parameters)
-        assert names[-2] in ("ax", "axes")
-        assert names[-1] == "options"
+def make_displays():
+    """Yield one display of each class."""
+    boot = BootClus(3, n_bootstraps=5, mixture="EII", random_state=0).fit(X)
+    curve = plot.RejectionCurve.from_losses([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4])
+    yield plot.CredalPartitionDisplay(points=X, assignment=PARTITION.assignment())
+    yield plot.ShepardDisplay.from_estimator(EVCLUS(3, n_init=1, random_state=0).fit(X))
+    yield plot.MassContourDisplay.from_estimator(MODEL, X, grid_resolution=8)
+    yield plot.DeltaBelDisplay.from_estimator(BeliefPeaks(3).fit(X))
+    yield plot.ConvergenceDisplay(histories={"a": [3.0, 2.0, 1.0]})
+    yield plot.NumberOfClustersDisplay.from_numbers(number_of_clusters(X, candidates=[2, 3], random_state=0))
+    yield plot.NonspecificityDisplay.from_curve(n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3]))
+    yield plot.RetentionCurveDisplay(curves={"a": retention_curve(PARTITION, Y)})
+    yield plot.SilhouetteDisplay(silhouette=credal_silhouette(PARTITION, X))
+    yield plot.StabilityDisplay(stability=stability(MODEL, X, 2, random_state=0))
+    yield plot.ObjectExplanationDisplay(explanation=explain_object(MODEL, X, 0))
+    yield plot.ProfileDisplay(profile=profile(PARTITION, X))
+    yield plot.CautiousTreeDisplay(tree=CautiousTree(3).fit(X, PARTITION))
+    yield plot.PartitionMapDisplay(coordinates=X[:3], names=["a", "b", "c"])
+    yield plot.RejectionCurveDisplay(curves={"a": curve})
+    yield plot.CalibrationDisplay(lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2)
+    yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
+    plt.close("all")
+
+
+DISPLAYS = {type(display).__name__: display for display in make_displays()}
+SINGLE_AXES = [name for name, display in DISPLAYS.items() if "ax" in inspect.signature(display.plot).parameters]
+
+
+def test_all_displays_are_here():
+    assert sorted(DISPLAYS) == sorted(name for name in plot.__all__ if name.endswith("Display"))
+
+
+@pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
+def test_signatures(display):
+    """Keywords only, the axes first and the title last; the other methods pass their options to plot."""
+    for method in (type(display), display.plot):
+        parameters = inspect.signature(method).parameters.values()
+        assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
+    names = list(inspect.signature(display.plot).parameters)
+    assert names[0] in ("ax", "axes")
+    assert names[-1] == "title"
+    for name, method in inspect.getmembers(display, callable):
+        if name.startswith("from_"):
+            assert list(inspect.signature(method).parameters)[-1] == "options"
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+# None of these is a valid value of any option.
+NONSENSE = [
+    object(), Unprintable(), 1j, -1, -0.5, np.nan, np.inf, b"x", [], {}, {"a": 1}, {1, 2}, [None] * 30, [[1, 2], [3]],
+    pd.DataFrame(), pd.Series([0.5]), np.ma.masked, int, slice(None), lambda: 0,
+]  # fmt: skip
+INVALID = {
+    "ax": ["axes", 1.0, "figure", "three dimensions", "polar", "mollweide", "removed", "two"],
+    "axes": ["axes", 1.0, "figure", "three dimensions", "removed"],
+    "color": ["no color", (2.0, 0.0, 0.0), ["red"], 3],
+    "colors": ["red", ["no color"] * 30, [1, 2, 3], (c for c in "rgb")],
+    "marker_size": ["large", True, 1e70, 0, [12.0], 10**400],
+    "title": [3, ["title"], True, "\ud800", "$$", "$\\frac{$"],
+    "label": [3, True, "\ud800", "$\\nosuch$"],
+    "legend": ["left", "", 2],
+    "labels": ["yes", 2],
+    "levels": ["high", [0.9, 0.1], [0.5, 2.0], [np.nan, 1.0], 0.5],
+    "cmap": ["no map", 3],
+    "n_columns": [0, 1.5, "two", True, 2**40],
+    "bins": [0, 1.5, 10**9, "auto", True],
+    "most": [0, 1.5, True],
+    "n_groups": [0, 1.5, True],
+    "n_features": [0, 1.5, True],
+}
+
+
+def make_axes(value):
+    """Return the invalid axes that a word of the table describes, or the value itself."""
+    if not isinstance(value, str):
+        return value
+    if value == "figure":
+        return plt.figure()
+    if value in ("three dimensions", "polar", "mollweide"):
+        return plt.figure().add_subplot(projection="3d" if value == "three dimensions" else value)
+    if value == "two":
+        return plt.subplots(1, 2)[1]
+    if value == "removed":
+        ax = plt.subplots()[1]
+        ax.remove()
+        return ax
+    return value
+
+
+@pytest.mark.parametrize("which", DISPLAYS)
+def test_invalid_options(which):
+    display = DISPLAYS[which]
+    for option in list(inspect.signature(display.plot).parameters):
+        for value in [*NONSENSE, *map(make_axes, INVALID.get(option, ["nonsense", 1.5]))]:
+            figures = plt.get_fignums()
+            with limited(), pytest.raises(ValueError, match=rf"^{option} must"):
+                display.plot(**{option: value})
+            assert plt.get_fignums() == figures  # No figure was created.
+        plt.close("all")
+
+
+CONSTRUCTORS = {
+    "CredalPartitionDisplay": {"points": X, "assignment": PARTITION.assignment(), "centers": X[:3],
+                               "cluster_names": ["a", "b", "c"], "axis_names": ("u", "v")},
+    "ShepardDisplay": {"delta": BOUNDS, "conflict": BOUNDS, "dissimilarity": BOUNDS},
+    "DeltaBelDisplay": {"belief": BOUNDS, "delta": BOUNDS, "peaks": [0, 1], "min_belief": 0.5},
+    "ConvergenceDisplay": {"histories": {"a": [3.0, 2.0]}, "converged": {"a": True}, "references": {"r": 1.0}},
+    "NumberOfClustersDisplay": {"n_clusters": [2, 3], "support": [0.2, 0.8], "criteria": {"a": [0.1, 0.2]}},
+    "NonspecificityDisplay": {"n_clusters": [2, 3], "nonspecificity": [0.1, 0.2], "converged": [True, True]},
+    "PartitionMapDisplay": {"coordinates": X[:3], "names": ["a", "b", "c"], "stress": 0.1},
+    "CalibrationDisplay": {"lower": BOUNDS, "upper": BOUNDS + 0.3, "belief": BOUNDS, "plausibility": BOUNDS + 0.2},
+    "PairProbabilityDisplay": {"values": np.ones((1, 5)), "pairs": [[0, 1]], "intervals": [[0.1, 0.9]]},
+    "MassContourDisplay": {name: getattr(DISPLAYS["MassContourDisplay"], name)
+                           for name in ("xx", "yy", "values", "sets", "plausibility", "points", "point_labels")},
+}  # fmt: skip
+
+
+class HugeLength:
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, i):
+        return 1.0
+
+
+def invalid_variants(value):
+    yield from (object(), 1j, 3.5, "text", b"x", {"a": object()}, HugeLength(), np.ma.masked_all(3), lambda: 0, int)
+    if isinstance(value, np.ndarray) and value.dtype == float:
+        for wrong in (np.nan, np.inf, 1j, "word", None):
+            changed = value.astype(object if isinstance(wrong, str | None) else type(wrong))
+            changed.flat[0] = wrong
+            yield changed
+
+
+@pytest.mark.parametrize("which", CONSTRUCTORS)
+def test_invalid_arguments(which):
+    valid, make = CONSTRUCTORS[which], getattr(plot, which)
+    make(**valid).plot()
+    for name, value in valid.items():
+        for wrong in invalid_variants(value):
+            message = refused_or_sensible(
+                lambda name=name, wrong=wrong: make(**{**valid, name: wrong}).plot(), lambda _: None
+            )
+            assert message is None or name.rstrip("s") in message, (name, wrong, message)
+
+
+@pytest.mark.parametrize("which", DISPLAYS)
+def test_only_the_given_axes_change(which):
+    display = DISPLAYS[which]
+    names = inspect.signature(display.plot).parameters
+    n_axes = 1 if "ax" in names else len(display.plot().axes_)
+    plt.close("all")
+    figure, axes = plt.subplots(1, n_axes + 1)
+    other = plt.figure()  # This is the current figure.
+    settings = dict(matplotlib.rcParams)
+    display.plot(**({"ax": axes[0]} if "ax" in names else {"axes": axes[:-1]}))
+    figure.canvas.draw()
+    assert display.figure_ is figure
+    assert getattr(display, "ax_", axes[0]) is axes[0]
+    assert not axes[-1].has_data()
+    assert plt.get_fignums() == [figure.number, other.number]
+    assert plt.gcf() is other
+    new = display.plot()
+    assert new is display
+    assert new.figure_ is plt.gcf()
+    assert len(plt.get_fignums()) == 3
+    assert dict(matplotlib.rcParams) == settings
+
+
+@pytest.mark.parametrize("which", SINGLE_AXES)
+def test_shared_axes(which):
+    figure, axes = plt.subplots(1, 2, sharex=True, sharey=True)
+    DISPLAYS[which].plot(ax=axes[0])
+    DISPLAYS[which].plot(ax=axes[1].twinx())
+    figure.canvas.draw()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("which", DISPLAYS)
+def test_file_formats(which, ending, tmp_path):
+    path = tmp_path / f"plot.{ending}"
+    DISPLAYS[which].plot().figure_.savefig(path)
+    assert path.stat().st_size > 1000
+
+
+def test_names_that_fonts_cannot_draw():
+    names = ["\ud800", "\x1b[2J", "$\\frac"]
+    family = FocalSets.simple(3, empty=False, omega=False)
+    partition = CredalPartition(np.eye(3)[Y], family, frame=names)
+    plot.CredalPartitionDisplay.from_partition(partition, X).figure_.canvas.draw()
+    plot.SilhouetteDisplay.from_partition(partition, X).figure_.canvas.draw()
+    plot.ProfileDisplay(profile=profile(partition, X)).plot().figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_cluster_names_are_not_formulas(labels):
+    partition = CredalPartition(PARTITION.masses, PARTITION.focal_sets, frame=["$$", "$\\bad{$", "_"])
+    display = plot.CredalPartitionDisplay.from_partition(partition, X).plot(labels=labels, legend=True)
+    display.figure_.canvas.draw()
+    assert {"$$", "$\\bad{$", "_"} <= {text.get_text() for text in display.legend_.get_texts()}
+
+
+def test_curve_names_are_not_formulas():
+    names, rate = ["$$", "$\\bad{$", "_first", "\ud800"], plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
+    for display in (
+        plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
+        plot.RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),
+        plot.RejectionCurveDisplay(curves=dict.fromkeys(names, rate)),
+    ):
+        display.plot(legend=True).figure_.canvas.draw()
+        texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+        assert texts == [*names[:3], "\\ud800"]

@@ -1,13 +1,10 @@
-"""The displays: what they draw agrees with the partition, on any data, and nothing else is touched."""
+"""Displays of partitions, convergence and maps of partitions."""
 
 from types import SimpleNamespace
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -16,14 +13,8 @@ from dempster.cluster import ECM
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import embed_partitions
 from dempster.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
-from dempster.plot._canvas import PALETTE, cluster_colors, mixed_colors
+from dempster.plot._canvas import PALETTE, cluster_colors, mix_colors
 from dempster.plot.credal_partition import hull_vertices, rounded_outline, sector_angles
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +30,7 @@ def iris():
 
 
 def rough(*sets, n_clusters=3):
-    """A partition with the given set of clusters for each object."""
+    """Return a partition with the given set of clusters for each object."""
     upper = np.zeros((len(sets), n_clusters), dtype=bool)
     for row, clusters in zip(upper, sets, strict=True):
         row[list(clusters)] = True
@@ -54,7 +45,7 @@ def legend_texts(display):
 
 
 @pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
-def test_data_agree_with_the_partition(fourclass, rule):
+def test_data_match_the_partition(fourclass, rule):
     model, X = fourclass
     partition = model.credal_partition_
     display = CredalPartitionDisplay.from_partition(partition, X, rule=rule)
@@ -63,6 +54,8 @@ def test_data_agree_with_the_partition(fourclass, rule):
     np.testing.assert_array_equal(display.assignment, assignment)
     np.testing.assert_array_equal(display.outliers, partition.outliers)
     np.testing.assert_array_equal(display.ambiguous, np.flatnonzero(assignment.sum(axis=1) > 1))
+    if rule == "max_mass":
+        np.testing.assert_array_equal(display.ambiguous, partition.ambiguous)
     assert len(display.outliers) > 0
     assert len(display.ambiguous) > 0
     for k in range(4):
@@ -72,13 +65,7 @@ def test_data_agree_with_the_partition(fourclass, rule):
         assert set(display.upper_hulls[k]) <= set(display.upper[k])
 
 
-def test_max_mass_ambiguous_are_those_of_the_partition(fourclass):
-    model, X = fourclass
-    display = CredalPartitionDisplay.from_estimator(model, X)
-    np.testing.assert_array_equal(display.ambiguous, model.credal_partition_.ambiguous)
-
-
-def test_drawn_hulls_hold_their_objects_and_no_hull_is_lost(fourclass):
+def test_hulls_contain_their_objects(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X)
     assert len(display.lower_patches_) == len(display.upper_patches_) == 4
@@ -89,15 +76,15 @@ def test_drawn_hulls_hold_their_objects_and_no_hull_is_lost(fourclass):
         ):
             outline = patch.get_path()
             assert outline.contains_points(X[members]).all()
-        # the rounding adds little: other objects far from the hull stay outside
+        # The rounding is small: other centers stay outside.
         assert not display.lower_patches_[k].get_path().contains_points(model.cluster_centers_[[(k + 1) % 4]]).any()
 
 
-def test_every_object_is_drawn_once(fourclass):
+def test_each_object_is_drawn_once(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X)
     certain = np.concatenate([artist.get_offsets() for artist in display.certain_artists_])
-    # an ambiguous object is a sector for each of its clusters and a rim
+    # An ambiguous object has one sector for each of its clusters and a rim.
     ambiguous = np.concatenate([artist.get_offsets() for artist in display.ambiguous_artists_])
     cardinality = display.assignment[display.ambiguous].sum(axis=1)
     outliers = display.outlier_artist_.get_offsets()
@@ -107,16 +94,16 @@ def test_every_object_is_drawn_once(fourclass):
     assert len(drawn) == len(X)
 
 
-def test_ambiguous_marker_has_the_colours_of_its_clusters_facing_them():
+def test_sector_colors_of_ambiguous_objects():
     X = [[0, 0], [0, 1], [10, 0], [10, 1], [5, 0.5]]
     display = CredalPartitionDisplay.from_partition(rough([0], [0], [1], [1], [0, 1], n_clusters=2), X)
     (artist,) = display.ambiguous_artists_
     for path, color in zip(artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True):
         cluster = int(np.flatnonzero((color == cluster_colors(2)).all(axis=1))[0])
-        assert np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]  # cluster 0 is on the left
+        assert np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]  # Cluster 0 is on the left.
 
 
-def test_sectors_face_their_clusters():
+def test_sector_angles():
     corners = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     order, start = sector_angles(corners)
     directions = start + np.pi / 2 * np.arange(4)
@@ -124,31 +111,15 @@ def test_sectors_face_their_clusters():
     np.testing.assert_allclose(np.exp(1j * directions), np.exp(1j * expected), atol=1e-12)
 
 
-# ---- credal partition: any data ------------------------------------------------------------------------------------
+# ---- credal partition: edge cases ------------------------------------------------------------------------------------
 
 
-def test_degenerate_clusters():
-    """Clusters of none, one, two, collinear and coincident objects."""
+def test_clusters_of_few_objects():
+    """Test clusters of no, one, two, collinear and coincident objects."""
     sets = [[1], [2], [2], [3], [3], [3], [4], [4], [4], [5], [5], [5], [5], [0, 1]]
-    X = np.array(
-        [
-            [0, 0],
-            [1, 0],
-            [2, 0],
-            [0, 1],
-            [1, 2],
-            [2, 3],
-            [9, 9],
-            [9, 9],
-            [9, 9],
-            [5, 5],
-            [6, 5],
-            [6, 6],
-            [5, 6],
-            [1, 7],
-        ],
-        dtype=float,
-    )
+    # fmt: off
+    X = [[0, 0], [1, 0], [2, 0], [0, 1], [1, 2], [2, 3], [9, 9], [9, 9], [9, 9], [5, 5], [6, 5], [6, 6], [5, 6], [1, 7]]
+    # fmt: on
     display = CredalPartitionDisplay.from_partition(rough(*sets, n_clusters=7), X)
     assert [len(hull) for hull in display.lower_hulls] == [0, 1, 2, 2, 1, 4, 0]
     assert [len(hull) for hull in display.upper_hulls] == [1, 2, 2, 2, 1, 4, 0]
@@ -159,20 +130,26 @@ def test_degenerate_clusters():
     display.figure_.canvas.draw()
 
 
-def test_all_objects_in_one_place():
-    display = CredalPartitionDisplay.from_partition([0, 0, 1], np.ones((3, 2)))
+@pytest.mark.parametrize(
+    ("labels", "X"),
+    [
+        ([0, 0, 1], np.ones((3, 2))),
+        ([0], [[1.0]]),
+        ([0], [[1.0, 2.0]]),
+        ([0], [[1.0, 2.0, 3.0]]),
+        ([0, 0, 1, 1], np.ones((4, 5))),
+        ([0, 0, 1, 1], np.outer(np.arange(4.0), np.ones(5))),
+    ],
+)
+def test_degenerate_data(labels, X):
+    display = CredalPartitionDisplay.from_partition(labels, X)
+    assert display.points.shape == (len(labels), 2)
+    assert np.isfinite(display.points).all()
+    assert len(display.lower_patches_) == max(labels) + 1
     display.figure_.canvas.draw()
-    assert len(display.lower_patches_) == 2
 
 
-def test_one_object():
-    for X in ([[1.0]], [[1.0, 2.0]], [[1.0, 2.0, 3.0]]):
-        display = CredalPartitionDisplay.from_partition([0], X)
-        assert display.points.shape == (1, 2)
-        display.figure_.canvas.draw()
-
-
-def test_only_outliers_besides_one_object():
+def test_outliers():
     display = CredalPartitionDisplay.from_partition([0, -1, -1], [[0, 0], [1, 1], [2, 0]])
     np.testing.assert_array_equal(display.outliers, [1, 2])
     assert display.ambiguous_artists_ == []
@@ -180,7 +157,7 @@ def test_only_outliers_besides_one_object():
 
 
 @pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
-def test_one_attribute_is_a_strip(shape):
+def test_one_attribute(shape):
     x = np.array([0.0, 1, 2, 10, 11, 12, 6, 40])
     partition = rough([0], [0], [0], [1], [1], [1], [0, 1], [], n_clusters=2)
     display = CredalPartitionDisplay.from_partition(partition, x.reshape(shape), cluster_centers=[[1], [11]])
@@ -193,43 +170,36 @@ def test_one_attribute_is_a_strip(shape):
     assert display.ax_.get_yticks().size == 0
 
 
-def test_series_names_the_strip():
+def test_name_of_a_series():
     pandas = pytest.importorskip("pandas")
     display = CredalPartitionDisplay.from_partition([0, 0, 1], pandas.Series([1.0, 2.0, 9.0], name="height"))
     assert display.ax_.get_xlabel() == "height"
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_columns_name_the_axes(library):
+def test_column_names(library):
     frame = pytest.importorskip(library).DataFrame({"height": [1.0, 2.0, 9.0], "weight": [3.0, 4.0, 5.0]})
     display = CredalPartitionDisplay.from_partition([0, 0, 1], frame)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("height", "weight")
     assert CredalPartitionDisplay.from_partition([0, 1], np.eye(2)).axis_names == ("attribute 1", "attribute 2")
 
 
-def test_more_attributes_by_principal_components(iris):
+def test_principal_components(iris):
     model, table = iris
     display = CredalPartitionDisplay.from_estimator(model, table)
     X = table.to_numpy()
-    centred = X - X.mean(axis=0)
+    centerd = X - X.mean(axis=0)
     variance, vectors = np.linalg.eigh(np.cov(X.T))
     ratio = variance[::-1][:2] / variance.sum()
     np.testing.assert_allclose(display.explained_variance_ratio, ratio)
     assert display.ax_.get_xlabel() == f"PC 1 ({100 * ratio[0]:.0f} % of variance)"
-    np.testing.assert_allclose(np.abs(display.points), np.abs(centred @ vectors[:, [-1, -2]]), atol=1e-9)
+    np.testing.assert_allclose(np.abs(display.points), np.abs(centerd @ vectors[:, [-1, -2]]), atol=1e-9)
     np.testing.assert_allclose(
         np.abs(display.centers), np.abs((model.cluster_centers_ - X.mean(axis=0)) @ vectors[:, [-1, -2]]), atol=1e-9
     )
 
 
-def test_five_attributes_with_little_to_see():
-    for X in (np.ones((4, 5)), np.outer(np.arange(4.0), np.ones(5))):
-        display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
-        assert np.isfinite(display.points).all()
-        display.figure_.canvas.draw()
-
-
-def test_many_clusters_are_named_in_the_picture_not_in_the_legend():
+def test_many_clusters_are_named_in_the_plot():
     labels = np.repeat(np.arange(15), 4)
     X = np.column_stack([labels % 4 + 0.1 * np.arange(60) % 0.4, labels // 4 + 0.05 * (np.arange(60) % 3)])
     display = CredalPartitionDisplay.from_partition(labels, X)
@@ -241,7 +211,7 @@ def test_many_clusters_are_named_in_the_picture_not_in_the_legend():
     assert len(few.ax_.texts) == 0
 
 
-def test_objects_that_may_be_anywhere_are_grey():
+def test_objects_of_large_sets_are_grey():
     sets = [[0], [1], [2], [3], [4], [5], [0, 1], range(6)]
     X = np.column_stack([np.arange(8), np.arange(8) % 3])
     display = CredalPartitionDisplay.from_partition(rough(*sets, n_clusters=6), X)
@@ -250,9 +220,9 @@ def test_objects_that_may_be_anywhere_are_grey():
     assert sum("ambiguous" in text for text in legend_texts(display)) == 2
 
 
-def test_large_data_make_few_artists():
+def test_large_data_have_few_artists():
     rng = np.random.default_rng(0)
-    upper = rng.random((100_000, 12)) < 0.15  # thousands of different sets
+    upper = rng.random((100_000, 12)) < 0.15  # Thousands of different sets.
     X = rng.standard_normal((100_000, 2))
     display = CredalPartitionDisplay(points=X, assignment=upper).plot()
     assert len(display.ambiguous_artists_) == 1
@@ -268,19 +238,19 @@ def test_large_data_make_few_artists():
 # ---- credal partition: options and errors --------------------------------------------------------------------------
 
 
-def test_legend_says_what_is_there_and_only_that():
+def test_legend_has_only_drawn_artists():
     X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
-    assert not any("ambiguous" in t or "outlier" in t or "centre" in t for t in legend_texts(display))
+    assert not any("ambiguous" in t or "outlier" in t or "center" in t for t in legend_texts(display))
     display = CredalPartitionDisplay.from_partition(
         rough([0], [1], [0, 1], [], n_clusters=2), X, cluster_names=["low", "high"], cluster_centers=X[:2]
     )
     texts = legend_texts(display)
     assert texts[:2] == ["low", "high"]
-    assert texts[-3:] == ["ambiguous, in one of several (1)", "outliers, in no cluster (1)", "centres"]
+    assert texts[-3:] == ["ambiguous, in one of several (1)", "outliers, in no cluster (1)", "centers"]
 
 
-def test_options_leave_things_out(fourclass):
+def test_options(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X, lower=False, upper=False, centers=False, legend=False)
     assert (display.lower_patches_, display.upper_patches_) == ([], [])
@@ -292,16 +262,16 @@ def test_options_leave_things_out(fourclass):
     np.testing.assert_array_equal(display.colors_[0], [1, 0, 0])
 
 
-def test_centres_are_those_of_the_estimator(fourclass):
+def test_centers(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X)
     np.testing.assert_allclose(display.center_artist_.get_offsets(), model.cluster_centers_)
-    # attributes that the centres do not have: the picture goes without
+    # The centers lack the third attribute.
     wider = np.column_stack([X, X[:, 0] * X[:, 1]])
     assert CredalPartitionDisplay.from_estimator(model, wider).centers is None
 
 
-def test_partition_plots_itself():
+def test_partition_plot():
     X = load_butterfly().data
     model = ECM(2, focal_sets="full", delta=5, random_state=0).fit(X)
     ax = plt.figure().add_subplot()
@@ -311,47 +281,41 @@ def test_partition_plots_itself():
     assert (display.ambiguous.tolist(), display.outliers.tolist()) == ([5], [11])
 
 
-def test_errors_name_the_argument(fourclass):
+def test_invalid_input(fourclass):
     model, X = fourclass
     partition = model.credal_partition_
     before = plt.get_fignums()
-    with pytest.raises(ValueError, match="X must have a row for each of the 200 objects .* got 199"):
+    with pytest.raises(ValueError, match="^X must .* 200 .* 199"):
         CredalPartitionDisplay.from_partition(partition, X[:-1])
-    with pytest.raises(ValueError, match="got 199"):
-        CredalPartitionDisplay.from_estimator(model, X[:-1])
-    with pytest.raises(ValueError, match=r"no value at all \(all NaN\) in columns 0, 1"):
+    with pytest.raises(ValueError, match="columns 0, 1"):
         CredalPartitionDisplay.from_partition(partition, np.full((200, 2), np.nan))
     with pytest.raises(ValueError, match="rule must be"):
         CredalPartitionDisplay.from_partition(partition, X, rule="best")
-    with pytest.raises(ValueError, match="cluster_centers must have shape"):
+    with pytest.raises(ValueError, match="^cluster_centers must"):
         CredalPartitionDisplay.from_partition(partition, X, cluster_centers=[[0, 0]])
     with pytest.raises(ValueError, match="cluster_names must hold 4"):
         CredalPartitionDisplay.from_partition(partition, X, cluster_names=["a"])
     with pytest.raises(ValueError, match="colors must be"):
         CredalPartitionDisplay.from_partition(partition, X, colors=["red"])
-    with pytest.raises(ValueError, match="legend must be"):
-        CredalPartitionDisplay.from_partition(partition, X, legend="right")
-    with pytest.raises(ValueError, match="upper must be"):
-        CredalPartitionDisplay.from_partition(partition, X, upper="yes")
     with pytest.raises(NotFittedError):
         CredalPartitionDisplay.from_estimator(ECM(2), X)
     with pytest.raises(TypeError, match="credal_partition_"):
         CredalPartitionDisplay.from_estimator(KMeans(2, n_init=1).fit(X), X)
-    assert plt.get_fignums() == before, "an error must not leave an empty figure behind"
+    assert plt.get_fignums() == before
 
 
-# ---- hulls and colours ---------------------------------------------------------------------------------------------
+# ---- hulls and colors ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e9])
-def test_hull_holds_all_points(scale):
+def test_hull_contains_all_points(scale):
     rng = np.random.default_rng(3)
     points = rng.standard_normal((300, 2)) * [scale, 1] + [1e3 * scale, -5]
     corners = points[hull_vertices(points)] / [scale, 1]
     edge = np.roll(corners, -1, axis=0) - corners
     towards = (points / [scale, 1])[:, None, :] - corners
     cross = edge[:, 0] * towards[:, :, 1] - edge[:, 1] * towards[:, :, 0]
-    assert cross.min() > -1e-9  # every point on the left of every edge: counterclockwise and complete
+    assert cross.min() > -1e-9  # Every point is to the left of every edge.
 
 
 @pytest.mark.parametrize("angle", [0, 0.3, np.pi / 4, np.pi / 2, 2])
@@ -367,8 +331,8 @@ def test_rounded_outline_of_a_point_is_an_ellipse():
     np.testing.assert_allclose((((outline - [1, 2]) / [0.5, 0.1]) ** 2).sum(axis=1), 1)
 
 
-def test_colours_can_be_told_apart_by_colour_blind_eyes():
-    """Distances in Oklab for normal, protanope and deuteranope vision (matrices of Machado et al., 2009)."""
+def test_palette_for_color_blind_readers():
+    """Test distances in Oklab for normal, protanope and deuteranope vision (Machado et al., 2009)."""
     from matplotlib.colors import to_rgb
 
     protanope = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
@@ -393,12 +357,12 @@ def test_colours_can_be_told_apart_by_colour_blind_eyes():
         assert distance[:15, :15].min() > 0.07
 
 
-def test_palette_goes_on_and_mixes():
+def test_palette_repeats_and_mixes():
     assert len(cluster_colors(50)) == 50
     np.testing.assert_array_equal(cluster_colors(50)[len(PALETTE)], cluster_colors(1)[0])
     colors = np.array([[1.0, 0, 0], [0, 0, 1.0]])
     np.testing.assert_array_equal(
-        mixed_colors(np.array([[True, True], [False, True]]), colors), [[0.5, 0, 0.5], [0, 0, 1]]
+        mix_colors(np.array([[True, True], [False, True]]), colors), [[0.5, 0, 0.5], [0, 0, 1]]
     )
 
 
@@ -425,7 +389,7 @@ def test_convergence_of_several_estimators(fourclass, iris):
     assert list(ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories) == ["x", "y"]
 
 
-def test_logarithmic_scale_when_it_helps():
+def test_logarithmic_scale():
     falling = {"a": [1000.0, 10, 1, 1]}
     assert ConvergenceDisplay(histories=falling).plot().ax_.get_yscale() == "log"
     assert ConvergenceDisplay(histories=falling).plot(scale="linear").ax_.get_yscale() == "linear"
@@ -438,14 +402,14 @@ def test_logarithmic_scale_when_it_helps():
     excess.figure_.canvas.draw()
 
 
-def test_run_that_did_not_converge_ends_open():
+def test_open_circle_if_not_converged():
     display = ConvergenceDisplay(histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}).plot()
     ends = [line.get_markerfacecolor() for line in display.ax_.lines if line.get_label() == "_end"]
     assert [isinstance(color, str) and color == "white" for color in ends] == [False, True]
 
 
 class Network(ECM):
-    """A fitted estimator that started from another and was judged on held-out data."""
+    """Estimator with a start and with held-out data."""
 
     def fit(self, X):
         super().fit(X)
@@ -454,7 +418,7 @@ class Network(ECM):
         return self
 
 
-def test_convergence_beside_what_it_started_from_and_held_out_data(fourclass):
+def test_references_and_held_out_data(fourclass):
     model, X = fourclass
     network = Network(3, random_state=0).fit(X)
     display = ConvergenceDisplay.from_estimator(network, scale="linear")
@@ -469,32 +433,32 @@ def test_convergence_beside_what_it_started_from_and_held_out_data(fourclass):
     both = ConvergenceDisplay.from_estimator([network, model])
     assert list(both.references) == ["Network: EVCLUS"]
     assert [line.get_label() for line in both.validation_lines_] == ["Network: held out"]
-    excess = display.plot(quantity="excess")  # a level means nothing there
+    excess = display.plot(quantity="excess")  # References have no meaning for the excess.
     assert excess.reference_lines_ == []
     assert np.nanmin(excess.validation_lines_[0].get_ydata()) > 0
     excess.figure_.canvas.draw()
 
 
-def test_references_count_for_the_logarithmic_scale():
+def test_references_affect_the_scale():
     for level, scale in ((1.0, "log"), (80.0, "linear")):
         display = ConvergenceDisplay(histories={"a": [100.0, 90.0]}, references={"b": level}).plot()
         assert display.ax_.get_yscale() == scale
-    with pytest.raises(ValueError, match=r"validation must have names of histories \(a\), got \['b'\]"):
+    with pytest.raises(ValueError, match=r"^validation must .* got \['b'\]"):
         ConvergenceDisplay(histories={"a": [1.0]}, validation={"b": [1.0]})
-    with pytest.raises(ValueError, match="the validation of 'a' must be a nonempty sequence"):
+    with pytest.raises(ValueError, match="^validation.*'a'.* must be a nonempty sequence"):
         ConvergenceDisplay(histories={"a": [1.0]}, validation={"a": []})
 
 
-def test_estimator_that_started_from_nothing_has_one_line(fourclass):
+def test_network_without_start_and_held_out_data(fourclass):
     model, X = fourclass
     model = Network(3, random_state=0).fit(X)
     model.evclus_, model.validation_history_ = None, np.array([])
     display = ConvergenceDisplay.from_estimator(model)
-    assert len(display.ax_.get_lines()) == 2  # the curve and the dot at its end
+    assert len(display.ax_.get_lines()) == 2  # The curve and the marker of its end.
     assert display.ax_.get_legend() is None
 
 
-def test_convergence_errors(fourclass):
+def test_invalid_estimators(fourclass):
     model, X = fourclass
     with pytest.raises(NotFittedError):
         ConvergenceDisplay.from_estimator([model, ECM(2)])
@@ -504,10 +468,6 @@ def test_convergence_errors(fourclass):
         ConvergenceDisplay.from_estimator([model, model], names=["a", "a"])
     with pytest.raises(ValueError, match="at least one"):
         ConvergenceDisplay.from_estimator([])
-    with pytest.raises(ValueError, match="scale must be"):
-        ConvergenceDisplay.from_estimator(model, scale="loglog")
-    with pytest.raises(ValueError, match="quantity must be"):
-        ConvergenceDisplay.from_estimator(model, quantity="loss")
     assert plt.get_fignums() == []
 
 
@@ -519,10 +479,10 @@ def partitions():
     rng = np.random.default_rng(0)
     base = np.repeat([0, 1, 2], 20)
     noisy = [np.where(rng.random(60) < share, rng.integers(0, 3, 60), base) for share in np.linspace(0, 1, 12)]
-    return [*noisy, base]  # the first and the last coincide
+    return [*noisy, base]  # The first and the last coincide.
 
 
-def test_map_shows_the_coordinates(partitions):
+def test_map(partitions):
     names = [f"partition {i}" for i in range(len(partitions))]
     display = PartitionMapDisplay.from_partitions(partitions, names)
     expected = embed_partitions(partitions, names)
@@ -536,7 +496,7 @@ def test_map_shows_the_coordinates(partitions):
     np.testing.assert_array_equal(again.coordinates, display.coordinates)
 
 
-def test_labels_of_a_map_cover_neither_each_other_nor_points(partitions):
+def test_labels_of_a_map_do_not_overlap(partitions):
     display = PartitionMapDisplay.from_partitions(partitions, [f"partition {i}" for i in range(len(partitions))])
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.labels_]
@@ -551,8 +511,8 @@ def test_labels_of_a_map_cover_neither_each_other_nor_points(partitions):
     assert not any(box.overlaps(display.stress_text_.get_window_extent()) for box in boxes)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")  # scikit-learn divides by the sum of distances, zero here
-def test_map_of_equal_partitions_and_of_a_mapping():
+@pytest.mark.filterwarnings("ignore:invalid value")  # scikit-learn divides by the sum of distances, which is zero.
+def test_map_of_equal_partitions():
     display = PartitionMapDisplay.from_partitions({"a": [0, 0, 1], "b": [1, 1, 0], "c": [0, 0, 1]}, title="same")
     assert display.names == ["a", "b", "c"]
     np.testing.assert_allclose(display.coordinates, 0, atol=1e-12)
@@ -564,7 +524,7 @@ def test_map_of_equal_partitions_and_of_a_mapping():
     assert len(bare.points_.get_facecolors()) == 3
 
 
-def test_map_errors():
+def test_invalid_maps():
     with pytest.raises(ValueError, match="names must hold 2"):
         PartitionMapDisplay.from_partitions([[0, 1], [0, 1]], ["a"])
     with pytest.raises(ValueError, match="names must be None"):
@@ -572,57 +532,3 @@ def test_map_errors():
     with pytest.raises(ValueError, match="coordinates must be"):
         PartitionMapDisplay(coordinates=np.zeros((2, 3)), names=["a", "b"])
     assert plt.get_fignums() == []
-
-
-# ---- manners -------------------------------------------------------------------------------------------------------
-
-
-def _credal(model, X, ax):
-    return CredalPartitionDisplay.from_estimator(model, X, ax=ax)
-
-
-def _convergence(model, X, ax):
-    return ConvergenceDisplay.from_estimator(model, ax=ax)
-
-
-def _map(model, X, ax):
-    return PartitionMapDisplay.from_partitions([model.labels_, model.credal_partition_], ["hard", "credal"], ax=ax)
-
-
-@pytest.mark.parametrize("make", [_credal, _convergence, _map])
-def test_given_axes_are_used_and_nothing_else_changes(fourclass, make):
-    figure, axes = plt.subplots(1, 2)
-    other = plt.figure()  # the current figure is another one
-    settings = dict(matplotlib.rcParams)
-    numbers = plt.get_fignums()
-    display = make(*fourclass, axes[0])
-    figure.canvas.draw()
-    assert display.ax_ is axes[0]
-    assert display.figure_ is figure
-    assert plt.get_fignums() == numbers
-    assert plt.gcf() is other
-    assert not axes[1].has_data()
-    assert dict(matplotlib.rcParams) == settings
-
-
-@pytest.mark.parametrize("make", [_credal, _convergence, _map])
-def test_new_figure_when_no_axes_are_given(fourclass, make):
-    settings = dict(matplotlib.rcParams)
-    display = make(*fourclass, None)
-    assert len(plt.get_fignums()) == 1
-    assert display.figure_ is plt.gcf()
-    assert display.ax_ in display.figure_.axes
-    again = display.plot()
-    assert again is display
-    assert len(plt.get_fignums()) == 2
-    assert dict(matplotlib.rcParams) == settings
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("make", [_credal, _convergence, _map])
-def test_every_format_can_be_written(fourclass, make, tmp_path):
-    display = make(*fourclass, None)
-    for ending in ("png", "svg", "pdf"):
-        path = tmp_path / f"picture.{ending}"
-        display.figure_.savefig(path)
-        assert path.stat().st_size > 1000

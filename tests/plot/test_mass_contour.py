@@ -1,14 +1,11 @@
-"""Masses over the plane: what is drawn is what the model says there, for any model, and nothing else is touched."""
+"""Displays of masses over the plane."""
 
 import warnings
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 from scipy.interpolate import RegularGridInterpolator
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
@@ -20,20 +17,14 @@ from dempster.datasets import load_iris, make_fourclass
 from dempster.plot import MassContourDisplay
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def fourclass():
     X, _ = make_fourclass(120, random_state=1)
     return ECM(4, focal_sets="pairs", beta=2.0, delta=3, random_state=0).fit(X), X
 
 
-class Given(BaseEstimator):
-    """A classifier that gives the masses of a function of the attributes."""
+class FunctionClassifier(BaseEstimator):
+    """Classifier whose masses are a function of the attributes."""
 
     def __init__(self, function, family, frame=None):
         self.function, self.family, self.frame = function, family, frame
@@ -47,14 +38,14 @@ class Given(BaseEstimator):
 
 
 def halves(X):
-    """Mass on "a" grows to the right, that on "b" to the left; the rest on neither."""
+    """Return masses of "a" that increase to the right, of "b" to the left, and 0.1 on the empty set."""
     right = 1 / (1 + np.exp(-X[:, 0]))
     return np.column_stack([np.full(len(X), 0.1), 0.9 * right, 0.9 * (1 - right), np.zeros(len(X))])
 
 
 @pytest.fixture
 def classifier():
-    return Given(halves, FocalSets.full(2), frame=("a", "b"))
+    return FunctionClassifier(halves, FocalSets.full(2), frame=("a", "b"))
 
 
 SQUARE = np.array([[-2.0, -1.0], [2.0, -1.0], [2.0, 3.0], [-2.0, 3.0]])
@@ -73,7 +64,7 @@ def vertices(contours):
 
 @pytest.mark.parametrize("quantity", ["mass", "plausibility", "belief"])
 @pytest.mark.parametrize("method", [ECM, EVCLUS])
-def test_values_are_what_the_model_says_at_each_place(quantity, method):
+def test_values_match_the_model(quantity, method):
     X, _ = make_fourclass(60, random_state=1)
     model = method(3, random_state=0).fit(X)
     sets = [(0,), (1, 2), (0, 1, 2)]
@@ -88,7 +79,7 @@ def test_values_are_what_the_model_says_at_each_place(quantity, method):
     np.testing.assert_array_equal(display.point_labels, model.predict_mass(X).labels_with_outliers)
 
 
-def test_grid_reaches_the_margin_around_the_objects(fourclass):
+def test_grid_includes_the_margin(fourclass):
     model, X = fourclass
     display = small(model, X, sets=(0,), margin=0.5)
     low, width = X.min(axis=0), np.ptp(X, axis=0)
@@ -98,7 +89,7 @@ def test_grid_reaches_the_margin_around_the_objects(fourclass):
     assert display.ax_.get_ylim() == (display.yy.min(), display.yy.max())
 
 
-def test_panels_by_default_are_those_that_matter(fourclass):
+def test_default_panels(fourclass):
     model, X = fourclass
     display = small(model, X)
     masses = model.predict_mass(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
@@ -110,39 +101,39 @@ def test_panels_by_default_are_those_that_matter(fourclass):
         assert list(small(model, X, quantity=quantity, layout="together").sets) == [(0,), (1,), (2,), (3,)]
 
 
-def test_no_more_than_twelve_panels_unless_single_clusters_need_them():
+def test_number_of_default_panels():
     def many(c):
         family = FocalSets.pairs(c)
         pair = np.flatnonzero(family.cardinality == 2)
 
         def masses(X):
             out = np.zeros((len(X), len(family)))
-            out[np.arange(len(X)), pair[np.arange(len(X)) % len(pair)]] = 1  # each pair somewhere
+            out[np.arange(len(X)), pair[np.arange(len(X)) % len(pair)]] = 1  # Each pair has mass at some grid point.
             return out
 
-        return Given(masses, family)
+        return FunctionClassifier(masses, family)
 
     assert len(small(many(6), SQUARE).sets) == 12
     assert list(small(many(13), SQUARE, layout="together").sets) == [(), *((k,) for k in range(13))]
 
 
-def test_family_without_empty_set_has_no_panel_for_it():
+def test_family_without_empty_set():
     family = FocalSets.simple(2, empty=False, omega=False)
-    assert list(small(Given(lambda X: np.full((len(X), 2), 0.5), family), SQUARE).sets) == [(0,), (1,)]
+    assert list(small(FunctionClassifier(lambda X: np.full((len(X), 2), 0.5), family), SQUARE).sets) == [(0,), (1,)]
 
 
-def test_boundary_separates_the_most_plausible_clusters(fourclass):
+def test_boundary(fourclass):
     model, X = fourclass
     display = small(model, X, sets=(0,))
     (boundary,) = display.boundaries_
     assert len(boundary) == 3
     line = vertices(boundary)
-    # On it the two most plausible clusters are equally so, up to interpolation between places.
+    # On the boundary the two most plausible clusters are equally plausible, up to interpolation.
     share = np.moveaxis(display.plausibility / display.plausibility.sum(axis=0), 0, -1)
     there = RegularGridInterpolator((display.yy[:, 0], display.xx[0]), share)(line[:, ::-1])
     best_two = np.sort(there, axis=1)[:, -2:]
     assert np.abs(np.diff(best_two, axis=1)).max() < 0.02
-    # It runs between all neighbouring places whose most plausible clusters differ.
+    # It separates all neighboring grid points with different labels.
     on_rows = {(round(x, 9), round(y, 9)) for x, y in line}
     rows, columns = np.nonzero(display.labels[:, 1:] != display.labels[:, :-1])
     assert len(rows) >= 20
@@ -151,17 +142,17 @@ def test_boundary_separates_the_most_plausible_clusters(fourclass):
         assert any(low - 1e-9 <= x <= high + 1e-9 for x, at in on_rows if at == y)
 
 
-def test_boundary_holds_where_plausibilities_are_tiny(classifier):
+def test_boundary_of_tiny_plausibilities(classifier):
     def faint(X):
         return np.column_stack([np.full(len(X), 1 - 1e-12), 1e-12 * halves(X)[:, 1:3] / 0.9, np.zeros(len(X))])
 
-    for model in (classifier, Given(faint, FocalSets.full(2))):
+    for model in (classifier, FunctionClassifier(faint, FocalSets.full(2))):
         line = vertices(small(model, SQUARE, sets=()).boundaries_[0])
         np.testing.assert_allclose(line[:, 0], 0, atol=1e-3)
         assert np.ptp(line[:, 1]) == pytest.approx(1.3 * 4)
 
 
-def test_masses_above_a_half_do_not_overlap_and_are_named(fourclass):
+def test_all_sets_in_one_axes(fourclass):
     model, X = fourclass
     display = small(model, X, layout="together")
     assert (display.values > 0.5).sum(axis=0).max() == 1
@@ -174,7 +165,7 @@ def test_masses_above_a_half_do_not_overlap_and_are_named(fourclass):
     assert small(model, X, layout="together", labels=False).texts_ == []
 
 
-def test_classifiers_name_their_classes(classifier):
+def test_class_names(classifier):
     display = small(classifier, SQUARE, sets=[(), ("a",), ("a", "b")])
     assert display.set_names == ["∅", "{a}", "Ω"]
     assert [ax.get_title() for ax in display.axes_] == ["m(∅)", "m({a})", "m(Ω)"]
@@ -185,11 +176,11 @@ def test_classifiers_name_their_classes(classifier):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_tables_keep_their_columns(library):
+def test_tables(library):
     X, _ = make_fourclass(40, random_state=0)
     table = pytest.importorskip(library).DataFrame({"length": X[:, 0], "width": X[:, 1]})
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # scikit-learn warns about attributes without their names
+        warnings.simplefilter("error")  # scikit-learn warns about missing column names.
         model = ECM(2, random_state=0).fit(table)
         display = small(model, table, sets=(0,))
         display.figure_.canvas.draw()
@@ -197,7 +188,7 @@ def test_tables_keep_their_columns(library):
     np.testing.assert_allclose(display.values, small(ECM(2, random_state=0).fit(X), X, sets=(0,)).values)
 
 
-def test_outliers_are_crosses_and_the_network_gives_mass_to_nothing_far_away():
+def test_outliers_of_a_network():
     from dempster.cluster import NNEVCLUS
 
     X, _ = make_fourclass(80, random_state=0)
@@ -217,7 +208,7 @@ def test_outliers_are_crosses_and_the_network_gives_mass_to_nothing_far_away():
 # ---- drawing ---------------------------------------------------------------------------------------------------------
 
 
-def test_panels_of_a_new_figure_share_one_scale(fourclass):
+def test_panels_of_a_new_figure(fourclass):
     model, X = fourclass
     display = small(model, X, quantity="plausibility", title="all")
     assert [ax.get_title() for ax in display.axes_] == [f"pl({{{k}}})" for k in range(4)]
@@ -232,7 +223,7 @@ def test_panels_of_a_new_figure_share_one_scale(fourclass):
     assert columns == {0}
 
 
-def test_axes_decide_the_layout(fourclass):
+def test_layout_follows_the_axes(fourclass):
     model, X = fourclass
     figure, axes = plt.subplots(2, 2)
     together = small(model, X, quantity="plausibility", ax=axes[0, 0])
@@ -241,7 +232,7 @@ def test_axes_decide_the_layout(fourclass):
     single = small(model, X, sets=(), ax=axes[0, 1])
     assert single.ax_.get_title() == "m(∅)"
     assert single.colorbar_ is None
-    assert single.ax_.texts  # levels are written on the lines instead
+    assert single.ax_.texts  # Levels are written on the lines.
     panels = small(model, X, sets=[(0,), (1,)], axes=axes[1])
     assert list(panels.axes_) == list(axes[1])
     assert [len(artists) for artists in panels.point_artists_] == [len(panels.point_artists_[0])] * 2
@@ -249,7 +240,7 @@ def test_axes_decide_the_layout(fourclass):
     figure.canvas.draw()
 
 
-def test_parts_can_be_left_out_and_the_colours_chosen(fourclass):
+def test_options(fourclass):
     model, X = fourclass
     display = small(
         model, X, sets=(0, 1), boundary=False, points=False, colorbar=False, cmap="magma", levels=[0, 0.5, 1]
@@ -265,11 +256,11 @@ def test_parts_can_be_left_out_and_the_colours_chosen(fourclass):
 
 @pytest.mark.parametrize("layout", ["panels", "together"])
 @pytest.mark.parametrize("row", [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
-def test_flat_masses_are_drawn_without_complaint(layout, row):
-    model = Given(lambda X: np.tile(np.array(row, dtype=float), (len(X), 1)), FocalSets.full(2))
+def test_constant_masses(layout, row):
+    model = FunctionClassifier(lambda X: np.tile(np.array(row, dtype=float), (len(X), 1)), FocalSets.full(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        display = small(model, SQUARE[:1], layout=layout)  # a single object: no range either
+        display = small(model, SQUARE[:1], layout=layout)  # A single object has no range.
         display.figure_.canvas.draw()
     assert display.boundaries_[0] == []
     assert all(line is None for line in display.lines_)
@@ -283,36 +274,13 @@ def test_one_cluster():
     assert display.boundaries_ == [[], []]
 
 
-def test_given_axes_are_used_and_nothing_else_changes(fourclass):
-    figure, axes = plt.subplots(1, 2)
-    other = plt.figure()  # the current figure is another one
-    settings = dict(matplotlib.rcParams)
-    display = small(*fourclass, ax=axes[0])
-    figure.canvas.draw()
-    assert display.figure_ is figure
-    assert plt.get_fignums() == [figure.number, other.number]
-    assert plt.gcf() is other
-    assert not axes[1].has_data()
-    assert dict(matplotlib.rcParams) == settings
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("layout", ["panels", "together"])
-def test_every_format_can_be_written(fourclass, layout, tmp_path):
-    display = small(*fourclass, sets=[(), (0,)], layout=layout)
-    for ending in ("png", "svg", "pdf"):
-        path = tmp_path / f"picture.{ending}"
-        display.figure_.savefig(path)
-        assert path.stat().st_size > 1000
-
-
-def test_arrays_can_be_drawn_without_a_model():
+def test_arrays_without_a_model():
     xx, yy = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 4))
     both = np.stack([xx, 1 - xx])
     display = MassContourDisplay(
         xx=xx, yy=yy, values=both, sets=FocalSets.from_sets(2, [(0,), (1,)]), plausibility=both
     ).plot()
-    np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])  # ties go to the lowest number
+    np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])  # Ties go to the lowest number.
     assert display.point_artists_ == [[], []]
     np.testing.assert_allclose(vertices(display.boundaries_[0])[:, 0], 0.5)
 
@@ -320,16 +288,20 @@ def test_arrays_can_be_drawn_without_a_model():
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_only_two_attributes_can_be_drawn(fourclass):
+def test_invalid_models_and_data(fourclass):
     model, X = fourclass
     iris = load_iris().data
-    with pytest.raises(ValueError, match="estimator must be fitted to two attributes .* got 4"):
+    with pytest.raises(NotFittedError):
+        small(ECM(2), X)
+    with pytest.raises(TypeError, match="predict_mass, got KMeans"):
+        small(KMeans(2, n_init=1).fit(X), X)
+    with pytest.raises(ValueError, match="^estimator must .* got 4"):
         small(ECM(3, random_state=0).fit(iris), iris)
-    with pytest.raises(ValueError, match=r"X must have shape \(n, 2\), .* got \(150, 4\)"):
+    with pytest.raises(ValueError, match=r"^X must .* got \(150, 4\)"):
         small(model, iris)
-    with pytest.raises(ValueError, match=r"X must have shape \(n, 2\), .* got \(5, 1, 8, 8\)"):
+    with pytest.raises(ValueError, match=r"^X must .* got \(5, 1, 8, 8\)"):
         small(model, np.zeros((5, 1, 8, 8)))
-    with pytest.raises(ValueError, match=r"X must have shape \(n, 2\), .* got \(0, 2\)"):
+    with pytest.raises(ValueError, match=r"^X must .* got \(0, 2\)"):
         small(model, pd.DataFrame(X).iloc[:0])
     assert plt.get_fignums() == []
 
@@ -337,61 +309,50 @@ def test_only_two_attributes_can_be_drawn(fourclass):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"quantity": "commonality"}, "quantity must be one of 'mass', 'plausibility', 'belief', got 'commonality'"),
-        ({"grid_resolution": 1}, "grid_resolution must be an integer of at least 2, got 1"),
-        ({"margin": -1}, "margin must be a number of at least 0, got -1"),
-        ({"sets": []}, "sets must hold at least one set"),
-        ({"sets": [(0,), (0,)]}, "each only once"),
-        ({"sets": [(0, 7)]}, "7 is not in the frame"),
-        ({"layout": "grid"}, "layout must be 'auto', 'panels' or 'together', got 'grid'"),
-        ({"levels": [0.5, 0.2]}, "levels must be an increasing sequence"),
-        ({"levels": [0.5, 2]}, r"levels must lie in \[0, 1\]"),
-        ({"n_columns": 0}, "n_columns must be None or an integer of at least 1, got 0"),
-        ({"colors": ["red"]}, "colors must be a sequence of at least 4"),
+        ({"quantity": "commonality"}, "quantity must"),
+        ({"grid_resolution": 1}, "grid_resolution must"),
+        ({"grid_resolution": 100_000}, "grid_resolution must"),
+        ({"margin": -1}, "margin must"),
+        ({"sets": []}, "sets must"),
+        ({"sets": [(0,), (0,)]}, "sets must"),
+        ({"sets": [(0, 7)]}, "7"),
+        ({"levels": [0.5, 2]}, "levels must"),
+        ({"colors": ["red"]}, "colors must"),
     ],
 )
-def test_wrong_arguments_are_named(fourclass, options, message):
+def test_invalid_arguments(fourclass, options, message):
     with pytest.raises(ValueError, match=message):
         MassContourDisplay.from_estimator(*fourclass, **{"grid_resolution": 5, **options})
     assert plt.get_fignums() == []
 
 
-def test_axes_that_do_not_fit_are_refused(fourclass):
+def test_invalid_axes(fourclass):
     _, axes = plt.subplots(1, 2)
     for options, message in (
         ({"ax": axes[0], "axes": axes}, "either ax .* or axes"),
-        ({"axes": axes, "layout": "together"}, "give it as ax"),
-        ({"ax": axes[0], "layout": "panels"}, "give them as axes"),
-        ({"axes": axes}, "axes must hold .* axes, one for each set, got 2"),
+        ({"axes": axes, "layout": "together"}, "give ax"),
+        ({"ax": axes[0], "layout": "panels"}, "give axes"),
+        ({"axes": axes}, "axes must hold .* got 2"),
     ):
         with pytest.raises(ValueError, match=message):
             small(*fourclass, **options)
         assert not axes[0].has_data()
 
 
-def test_models_that_cannot_be_drawn(fourclass):
-    _, X = fourclass
-    with pytest.raises(NotFittedError):
-        small(ECM(2), X)
-    with pytest.raises(TypeError, match="predict_mass, got KMeans"):
-        small(KMeans(2, n_init=1).fit(X), X)
-
-
-def test_arrays_that_do_not_fit_are_named():
+def test_invalid_arrays():
     xx, yy = np.meshgrid(np.arange(3.0), np.arange(4.0))
     good = {"xx": xx, "yy": yy, "values": np.zeros((1, 4, 3)), "plausibility": np.zeros((2, 4, 3))}
     good["sets"] = FocalSets.from_sets(2, [(0,)])
     MassContourDisplay(**good)
-    for name, wrong, message in (
-        ("yy", yy.T, "xx and yy must have the same shape"),
-        ("values", np.zeros((2, 4, 3)), r"values must have shape \(1, 4, 3\), got \(2, 4, 3\)"),
-        ("values", np.full((1, 4, 3), np.nan), r"values must lie in \[0, 1\]"),
-        ("plausibility", np.full((2, 4, 3), 2.0), r"plausibility must lie in \[0, 1\], got values from 2 to 2"),
-        ("points", np.zeros((5, 3)), r"points must have shape \(n, 2\)"),
-        ("point_labels", [0, 1], "point_labels must hold 0 labels"),
-        ("cluster_names", ["a"], "cluster_names must hold 2 names"),
+    for name, wrong in (
+        ("yy", yy.T),
+        ("values", np.zeros((2, 4, 3))),
+        ("values", np.full((1, 4, 3), np.nan)),
+        ("plausibility", np.full((2, 4, 3), 2.0)),
+        ("points", np.zeros((5, 3))),
+        ("point_labels", [0, 1]),
+        ("cluster_names", ["a"]),
+        ("sets", [(0,)]),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"{name} must"):
             MassContourDisplay(**{**good, name: wrong})
-    with pytest.raises(TypeError, match="sets must be a FocalSets, got list"):
-        MassContourDisplay(**{**good, "sets": [(0,)]})

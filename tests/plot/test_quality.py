@@ -1,4 +1,4 @@
-"""Pictures of silhouettes and of stability: they show the numbers, for any number of clusters and any names."""
+"""Displays of silhouettes and stability."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,32 +14,26 @@ from tests.strategies import random_masses
 X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def soft(c, names=None):
     family = FocalSets.pairs(c)
     return CredalPartition(random_masses(np.random.default_rng(0), 80, len(family)), family, frame=names)
 
 
 @pytest.mark.parametrize("c", [1, 2, 15])
-def test_silhouettes_are_all_drawn(c):
+def test_silhouettes(c):
     partition = soft(c, [f"$a_{k}$ and a long name, much too long for the picture" for k in range(c)])
     found = credal_silhouette(partition, X)
     display = found.plot(title="t")
     drawn = [area.get_paths()[0].vertices for area in display.bars_]
     heights = sum(float(points[:, 1].max() - points[:, 1].min()) for points in drawn)
-    assert heights == (found.sizes > 0).sum()  # a bar of height one for each object, outliers left out
+    assert heights == (found.sizes > 0).sum()  # One bar for each object except outliers.
     assert len(display.ax_.get_yticks()) == c
     assert display.lines_[0].get_xdata()[0] == found.mean
-    display.figure_.canvas.draw()  # names with dollars are names
+    display.figure_.canvas.draw()
     assert all(len(text.get_text()) <= 22 for text in display.ax_.get_yticklabels())
 
 
-def test_bars_are_sorted_and_colored_by_cluster():
+def test_order_and_colors_of_bars():
     display = SilhouetteDisplay.from_partition(y, X, colors=["red", "green", "blue"], legend=False)
     assert len(display.bars_) == 3
     for k, area in enumerate(display.bars_):
@@ -51,15 +45,15 @@ def test_bars_are_sorted_and_colored_by_cluster():
     assert display.bars_[0].get_facecolor()[0, :3].tolist() == [1, 0, 0]
 
 
-def test_silhouettes_of_outliers_only():
-    nobody = CredalPartition(np.tile([1.0, 0, 0, 0], (80, 1)), FocalSets.full(2))
-    display = credal_silhouette(nobody, X).plot()
+def test_only_outliers():
+    outliers = CredalPartition(np.tile([1.0, 0, 0, 0], (80, 1)), FocalSets.full(2))
+    display = credal_silhouette(outliers, X).plot()
     assert display.bars_ == []
     assert "80 outliers left out" in display.ax_.get_legend().get_texts()[-1].get_text()
 
 
 @pytest.mark.parametrize("c", [2, 15])
-def test_stability_shows_clusters_and_objects(c):
+def test_stability(c):
     found = stability(KMeans(c, n_init=1), X, 3, random_state=0)
     display = found.plot(title="t")
     points = display.cluster_points_.get_offsets()
@@ -69,11 +63,11 @@ def test_stability_shows_clusters_and_objects(c):
     _, axes = plt.subplots(1, 2)
     again = StabilityDisplay(stability=found).plot(axes=axes)
     assert again.axes_ == list(axes)
-    # certain labels: all objects have doubt 0, and one mean
+    # All objects have doubt 0, so there is one mean.
     assert display.mean_line_.get_ydata() == pytest.approx([1 - found.mean], abs=0.02)
 
 
-def test_clear_errors():
+def test_invalid_input():
     with pytest.raises(TypeError, match="silhouette must come from credal_silhouette, got float"):
         SilhouetteDisplay(silhouette=0.3)
     with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):

@@ -1,11 +1,8 @@
-"""Error against rejection: the curve counts what it says, and the picture shows the curve."""
+"""Rejection curves and displays of classifiers."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -15,12 +12,6 @@ from dempster.classify import EKNNClassifier, EvidenceFromClassifier
 from dempster.plot import MassContourDisplay, RejectionCurve, RejectionCurveDisplay
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
@@ -28,8 +19,8 @@ def iris():
     return X[::2, 2:], names[::2], X[1::2, 2:], names[1::2]
 
 
-def test_curve_of_a_small_example():
-    # losses .1 right, .2 wrong, .2 right, .6 wrong: equal losses are rejected together
+def test_curve():
+    # Objects of equal loss are rejected together.
     curve = RejectionCurve.from_losses([False, True, False, True], [0.1, 0.2, 0.2, 0.6])
     assert curve.rejection_rate.tolist() == [0, 0.25, 0.75]
     np.testing.assert_allclose(curve.error, [0.5, 1 / 3, 0])
@@ -39,7 +30,7 @@ def test_curve_of_a_small_example():
 
 
 @pytest.mark.parametrize("rule", ["pignistic", "maximin", "maximax", "hurwicz"])
-def test_curve_agrees_with_the_decisions(iris, rule):
+def test_curve_matches_the_decisions(iris, rule):
     X, y, X_test, y_test = iris
     model = EKNNClassifier(9).fit(X, y)
     curve = RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule=rule).curves["EKNNClassifier"]
@@ -51,7 +42,7 @@ def test_curve_agrees_with_the_decisions(iris, rule):
         assert (decided[kept] != y_test[kept]).mean() == pytest.approx(error)
 
 
-def test_doubt_is_worth_something(shared_data):
+def test_rejection_reduces_the_error(shared_data):
     X, y = shared_data("vehicles", standardise=True)
     model = EKNNClassifier(10).fit(X[:564], y[:564])
     curve = RejectionCurveDisplay.from_estimator(model, X[564:], y[564:]).curves["EKNNClassifier"]
@@ -59,7 +50,7 @@ def test_doubt_is_worth_something(shared_data):
     assert curve.area < 0.6 * curve.error_at(0)
 
 
-def test_several_classifiers_in_one_picture(iris):
+def test_several_classifiers(iris):
     X, y, X_test, y_test = iris
     models = {
         "EK-NN": EKNNClassifier(9).fit(X, y),
@@ -89,16 +80,16 @@ def test_from_masses():
     np.testing.assert_allclose(pessimist.threshold, [1, 0.5, 0.1])
 
 
-def test_bad_input_is_refused(iris):
+def test_invalid_input(iris):
     X, y, X_test, y_test = iris
     model = EKNNClassifier().fit(X, y)
     with pytest.raises(ValueError, match="y must hold the classes of 75 objects"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test[:3])
-    with pytest.raises(ValueError, match="rule must be one of"):
+    with pytest.raises(ValueError, match="^rule must"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule="interval_dominance")
     with pytest.raises(TypeError, match="estimator must have predict_mass or predict_proba, got LinearSVC"):
         RejectionCurveDisplay.from_estimator(LinearSVC().fit(X, y), X_test, y_test)
-    with pytest.raises(ValueError, match="two sequences alike"):
+    with pytest.raises(ValueError, match="^wrong and expected_loss must"):
         RejectionCurve.from_losses([True], [0.1, 0.2])
     with pytest.raises(ValueError, match="expected_loss must be finite"):
         RejectionCurve.from_losses([True], [np.nan])
@@ -122,7 +113,7 @@ def test_classifiers_over_the_plane(iris, model, quantity):
     masses = model.predict_mass(places)
     theirs = masses.singleton_belief if quantity == "mass" else masses.contour
     np.testing.assert_allclose(display.values[:3].reshape(3, -1).T, theirs)
-    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99  # but for ties far away
+    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99  # Except for ties.
     chosen = MassContourDisplay.from_estimator(
         model, X, quantity=quantity, sets=[("setosa",), ("versicolor", "virginica")], grid_resolution=20
     )

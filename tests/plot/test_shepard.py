@@ -1,25 +1,17 @@
-"""Shepard diagrams and curves of the nonspecificity: what they draw is what they were given."""
+"""Shepard diagrams and curves of the nonspecificity."""
 
 from collections import namedtuple
 from types import SimpleNamespace
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
 
+from dempster.cluster import EVCLUS
 from dempster.model_selection import NClustersCurve
 from dempster.plot import NonspecificityDisplay, ShepardDisplay
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def pairs(n, seed=0):
@@ -31,7 +23,7 @@ def pairs(n, seed=0):
 
 
 class Model:
-    """An estimator that offers pairs, in the form asked for."""
+    """Estimator that returns pairs in the given form."""
 
     Pairs = namedtuple("Pairs", "dissimilarity delta conflict")
 
@@ -41,7 +33,7 @@ class Model:
     def shepard(self, n_pairs, random_state):
         self.asked = n_pairs, random_state
         values = pairs(n_pairs, random_state)
-        if self.form is SimpleNamespace:  # order must not matter where there are names
+        if self.form is SimpleNamespace:  # The order does not matter.
             return SimpleNamespace(conflict=values[2], delta=values[1], dissimilarity=values[0])
         return self.Pairs(*values) if self.form is namedtuple else values
 
@@ -67,19 +59,17 @@ def test_shepard_of_an_estimator(form):
     display.figure_.canvas.draw()
 
 
-def test_all_pairs_that_an_estimator_has():
-    class Few(Model):
-        def shepard(self, n_pairs, random_state):
-            return super().shepard(min(n_pairs, 40), random_state)
-
-    assert len(ShepardDisplay.from_estimator(Few(), n_pairs=None).delta) == 40
+def test_shepard_of_all_pairs():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    display = ShepardDisplay.from_estimator(EVCLUS(2, n_init=1, random_state=0).fit(X), n_pairs=None)
+    assert len(display.delta) == 20 * 19 / 2
 
 
-def test_shepard_over_the_measured_dissimilarities():
+def test_shepard_over_dissimilarities():
     dissimilarity, delta, conflict = pairs(1000)
     display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x="dissimilarity")
     np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack([dissimilarity, conflict]))
-    along, height = display.reference_.get_data()  # where a perfect fit would lie
+    along, height = display.reference_.get_data()
     np.testing.assert_allclose(height, 1 - np.exp(-0.02 * along**2))
     assert (np.diff(along) >= 0).all()
     assert (along[0], along[-1]) == (dissimilarity.min(), dissimilarity.max())
@@ -88,12 +78,12 @@ def test_shepard_over_the_measured_dissimilarities():
 
 
 @pytest.mark.parametrize("x", ["delta", "dissimilarity"])
-def test_many_pairs_are_counted_in_hexagons(x):
+def test_many_pairs(x):
     dissimilarity, delta, conflict = pairs(5001)
     display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x=x)
     assert isinstance(display.points_, PolyCollection)
     assert isinstance(display.points_.norm, LogNorm)
-    assert display.points_.get_array().sum() == 5001  # none is left out
+    assert display.points_.get_array().sum() == 5001
     assert display.points_.get_array().min() >= 1
     assert display.colorbar_ is not None
     display.figure_.canvas.draw()
@@ -101,7 +91,7 @@ def test_many_pairs_are_counted_in_hexagons(x):
     assert len(few.points_.get_offsets()) == 5000
 
 
-def test_kind_can_be_chosen():
+def test_styles():
     _, delta, conflict = pairs(6000)
     points = ShepardDisplay.from_arrays(delta, conflict, style="points")
     assert len(points.points_.get_offsets()) == 6000
@@ -113,13 +103,13 @@ def test_kind_can_be_chosen():
     same.figure_.canvas.draw()
 
 
-def test_shepard_on_given_axes_leaves_the_figure_alone():
+def test_color_bar_on_given_axes():
     _, delta, conflict = pairs(6000)
     figure, axes = plt.subplots(1, 2)
     display = ShepardDisplay.from_estimator(Model(), ax=axes[0], n_pairs=6000, title="fit")
     assert display.ax_ is axes[0]
     assert display.figure_ is figure
-    assert figure.axes == list(axes)  # a colour bar would be a third
+    assert figure.axes == list(axes)  # There is no color bar.
     assert axes[0].get_title() == "fit"
     assert plt.get_fignums() == [figure.number]
     assert ShepardDisplay.from_arrays(delta, conflict, ax=axes[1], colorbar=True).colorbar_ in [
@@ -127,23 +117,19 @@ def test_shepard_on_given_axes_leaves_the_figure_alone():
     ]
 
 
-def test_shepard_errors():
+def test_invalid_pairs():
     with pytest.raises(TypeError, match="method shepard, got int"):
         ShepardDisplay.from_estimator(3)
-    with pytest.raises(ValueError, match="conflict must hold 3 numbers, one for each pair, got 2"):
-        ShepardDisplay.from_arrays([0, 0.5, 1], [0, 1])
-    with pytest.raises(ValueError, match="dissimilarity must hold 2"):
-        ShepardDisplay.from_arrays([0, 0.5], [0, 1], [1.0])
-    with pytest.raises(ValueError, match="delta must be a nonempty sequence of finite numbers"):
-        ShepardDisplay.from_arrays([0, np.nan], [0, 1])
-    with pytest.raises(ValueError, match="delta must be a nonempty"):
-        ShepardDisplay.from_arrays([], [])
-    with pytest.raises(ValueError, match="x='dissimilarity' needs the dissimilarities"):
+    for wrong, name in (
+        (([0, 0.5, 1], [0, 1]), "conflict"),
+        (([0, 0.5], [0, 1], [1.0]), "dissimilarity"),
+        (([0, np.nan], [0, 1]), "delta"),
+        (([], []), "delta"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            ShepardDisplay.from_arrays(*wrong)
+    with pytest.raises(ValueError, match="^x='dissimilarity' needs"):
         ShepardDisplay.from_arrays([0.5], [0.5], x="dissimilarity")
-    with pytest.raises(ValueError, match="x must be 'delta' or 'dissimilarity', got 'd'"):
-        ShepardDisplay.from_arrays([0.5], [0.5], x="d")
-    with pytest.raises(ValueError, match="style must be"):
-        ShepardDisplay.from_arrays([0.5], [0.5], style="hexagons")
     assert plt.get_fignums() == []
 
 
@@ -175,40 +161,41 @@ def test_nonspecificity_of_a_curve():
     display.figure_.canvas.draw()
 
 
-def test_fits_that_did_not_converge_are_open():
+def test_open_circles_if_not_converged():
     display = NonspecificityDisplay.from_curve(curve([0.3, 0.1, 0.2], [True, False, True]))
     np.testing.assert_array_equal(display.open_artist_.get_xydata(), [[3, 0.1]])
     assert display.open_artist_.get_markerfacecolor() == "white"
 
 
-def test_curve_plots_itself_on_given_axes():
+def test_two_curves_on_one_axes():
     figure, ax = plt.subplots()
     first = curve([0.3, 0.1, 0.2]).plot(ax=ax, label="simple")
     second = curve([0.2, 0.1, 0.1]).plot(ax=ax, label="pairs", color="red", mark_best=False)
     assert first.ax_ is second.ax_ is ax
-    assert second.best == 3  # the smaller number on ties
+    assert second.best == 3  # The smallest number on ties.
     assert second.best_text_ is None
     assert ax.get_legend_handles_labels()[1] == ["simple", "pairs"]
     assert plt.get_fignums() == [figure.number]
     figure.canvas.draw()
 
 
-def test_precise_partitions_and_a_single_candidate_can_be_drawn():
+def test_precise_partitions_and_a_single_candidate():
     display = NonspecificityDisplay.from_curve(curve([0.0, 0.0]))
     assert display.best == 2
     display.figure_.canvas.draw()
     NonspecificityDisplay.from_curve(curve([0.1])).figure_.canvas.draw()
 
 
-def test_nonspecificity_errors():
+def test_invalid_curves():
     with pytest.raises(TypeError, match="curve must come from n_clusters_curve, got list"):
         NonspecificityDisplay.from_curve([1, 2])
-    with pytest.raises(ValueError, match="nonempty increasing"):
-        NonspecificityDisplay(n_clusters=[3, 2], nonspecificity=[0.1, 0.2])
-    with pytest.raises(ValueError, match="nonspecificity must hold 2 finite numbers"):
-        NonspecificityDisplay(n_clusters=[2, 3], nonspecificity=[0.1])
-    with pytest.raises(ValueError, match="nonspecificity must hold 2 finite numbers"):
-        NonspecificityDisplay(n_clusters=[2, 3], nonspecificity=[0.1, np.nan])
-    with pytest.raises(ValueError, match="converged must hold 2"):
-        NonspecificityDisplay(n_clusters=[2, 3], nonspecificity=[0.1, 0.2], converged=[True])
+    good = {"n_clusters": [2, 3], "nonspecificity": [0.1, 0.2], "converged": [True, True]}
+    for name, wrong in (
+        ("n_clusters", [3, 2]),
+        ("nonspecificity", [0.1]),
+        ("nonspecificity", [0.1, np.nan]),
+        ("converged", [True]),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            NonspecificityDisplay(**{**good, name: wrong})
     assert plt.get_fignums() == []

@@ -1,8 +1,8 @@
-"""Combine and discount pieces of evidence about the same question.
+"""Combination and discounting of mass functions.
 
-Every rule takes N sources at once, because some of them (Yager, Dubois-Prade, PCR6) are not associative. The sources
-are arrays of masses with their families of focal sets; `MassFunctions.combine` and `MassFunctions.discount` check what
-users give.
+Every rule combines N sources at once, because some rules (Yager, Dubois-Prade, PCR6) are not associative. A source is
+an array of masses with its family of focal sets. `MassFunctions.combine` and `MassFunctions.discount` validate their
+arguments.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -22,38 +23,39 @@ from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
-_BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
-_MAX_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
-_MAX_PAIRS = 30_000_000  # of sets that are joined one by one
-_MAX_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
-_MAX_FRAME = 20  # whose power set can be gone through
-_TENSOR_CELLS = 1 << 26  # products of masses held at once, where they are a tensor
+_BLOCK_ROWS = 8192  # Rows of a block, small enough for the cache.
+_MAX_TUPLES = 1_000_000  # Tuples of focal sets in PCR6.
+_MAX_PAIRS = 30_000_000  # Pairs of sets.
+_MAX_PRODUCTS = 5_000_000_000  # Products of masses, about twenty seconds.
+_MAX_FRAME = 20  # Answers of a frame whose power set is computed.
+_TENSOR_CELLS = 1 << 26  # Products of masses in one tensor.
+_MAX_SETS = 1 << 17  # Sets of a family after discounting.
 
 Source = tuple[Array, FocalSets]
 
 
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
-    """Combine N >= 1 sources of n mass functions each (a source of length 1 is used for every row)."""
+    """Combine N >= 1 sources of n mass functions each; a source of length 1 is used for every row."""
     check_choice(rule, "rule", RULES)
     if len({family.n_clusters for _, family in sources}) != 1:
         raise InvalidInputError("the mass functions to combine must have the same frame")
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
     if not {1, n}.issuperset(lengths):
-        raise InvalidInputError(f"the sources must hold as many mass functions each (or one), got {lengths}")
+        raise InvalidInputError(f"the sources must hold the same number of mass functions (or one), got {lengths}")
     library = library_of(sources[0][0])
-    sources = in_one_place(sources)
+    sources = unify_tensors(sources)
     spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
     return _on_host(spread, rule) if library is not np and rule in _ON_HOST else RULES[rule](spread)
 
 
-def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
-    """The sources as they are, if all are arrays; tensors must be on one device, and get the highest precision."""
-    places = {str(masses.device) if is_tensor(masses) else "an array of NumPy" for masses, _ in sources}
-    if len(places) > 1:
+def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
+    """Convert tensors to their highest precision; raise an error if they are not on one device."""
+    devices = {str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources}
+    if len(devices) > 1:
         raise InvalidInputError(
-            f"the mass functions that meet must be in the same place, got masses in {' and '.join(sorted(places))}: "
-            "make them tensors on one device, or take to_numpy()"
+            f"the mass functions must be on the same device, got {' and '.join(sorted(devices))}; move the tensors to "
+            "one device, or use to_numpy()"
         )
     if not is_tensor(sources[0][0]):
         return sources
@@ -62,11 +64,9 @@ def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
 
 
 def _on_host(sources: Sequence[Source], rule: str) -> Source:
-    """A rule that is written for arrays: tensors go to the host and come back, which gradients do not."""
+    """Apply a rule that is written for NumPy arrays to tensors, without gradients."""
     if any(masses.requires_grad for masses, _ in sources):
-        raise InvalidInputError(
-            f"rule={rule!r} has no gradient, but the masses ask for one: detach() them, or take another rule"
-        )
+        raise InvalidInputError(f"rule={rule!r} has no gradient; detach() the masses, or use another rule")
     masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
     return to_device_of(masses, sources[0][0]), family
 
@@ -80,21 +80,21 @@ def _blocks(n: int) -> list[slice]:
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
-    """Product of masses, summed over the pairs of rows that join to the same row."""
+def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
+    """Sum the products of masses over the pairs of sets with the same joined set."""
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
-            f"combining families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows would take "
-            f"{pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or {_MAX_PAIRS:,} in one row): take families "
+            f"the combination of families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows needs "
+            f"{pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or {_MAX_PAIRS:,} in one row); use families "
             "of fewer sets, or fewer rows at once"
         )
     both = join(rows_a[:, None, :], rows_b[None, :, :])
     both = both.reshape(-1, both.shape[-1])
     rows, target = unique_sets(both)
     if is_tensor(a):
-        return _summed_products(a, b, target, len(rows)), rows
-    if pairs > len(a):  # more sets than rows: a row at a time
+        return _sum_products(a, b, target, len(rows)), rows
+    if pairs > len(a):
         out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
         for i in range(len(a)):
             out[i] = np.bincount(target, np.outer(a[i], b[i]).ravel(), minlength=len(rows))
@@ -112,8 +112,8 @@ def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Jo
     return out, rows
 
 
-def _summed_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
-    """(n, n_sets) sums of the products of masses, row by row, over the pairs of columns with the same target."""
+def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
+    """Return the (n, n_sets) sums of the products of masses over the pairs of columns with the same target."""
     torch, where = library_of(a), to_device_of(target, a)
     size = max(1, _TENSOR_CELLS // len(target))
     parts = []
@@ -126,12 +126,12 @@ def _summed_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Arr
 def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
     masses, rows = sources[0][0], sources[0][1].membership
     for other, family in sources[1:]:
-        masses, rows = _joined(masses, rows, other, family.membership, join)
-    return _ordered(masses, rows)
+        masses, rows = _join(masses, rows, other, family.membership, join)
+    return _sort_sets(masses, rows)
 
 
-def _ordered(masses: Array, rows: np.ndarray) -> Source:
-    """The same masses with the sets by cardinality, then lexicographically."""
+def _sort_sets(masses: Array, rows: np.ndarray) -> Source:
+    """Return the masses with the sets sorted by cardinality, then lexicographically."""
     family = FocalSets(rows)
     ordered = family.sorted()
     return masses[:, family.find(ordered.membership)], ordered
@@ -151,16 +151,17 @@ def _from_dense(dense: Array, c: int) -> Source:
 
 
 def _check_power_set(n: int, c: int) -> None:
-    """All 2^c sets, several times: commonalities take no less."""
+    """Raise an error if arrays of all 2^c sets, of which a rule needs several, are too large."""
     if c > _MAX_FRAME:
         raise InvalidInputError(
-            f"this takes all 2^{c} sets of {c} answers (at most 2^{_MAX_FRAME}): use another rule, or a smaller frame"
+            f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use another rule or a "
+            "smaller frame"
         )
     check_memory(4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once")
 
 
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
-    """Fast transforms take c 2^c additions for each source, pairs of sets the product of the sizes of the families."""
+    """Return whether transforms (c 2^c additions for each source) are faster than pairs of sets."""
     c = sources[0][1].n_clusters
     return c <= _MAX_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
@@ -169,35 +170,24 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 
 
 def _conjunctive(sources: Sequence[Source]) -> Source:
-    """Masses of conflicting sets go to the empty set; commonalities multiply."""
+    """Give each product of masses to the intersection of the sets; commonalities multiply."""
     if _dense_is_cheaper(sources):
-        q = prod((transforms.mass_to_commonality(_dense(s)) for s in sources[1:]), start=_commonality(sources[0]))
+        q = reduce(mul, (transforms.mass_to_commonality(_dense(source)) for source in sources))
         return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
     return _by_pairs(sources, np.logical_and)
 
 
-def _commonality(source: Source) -> Array:
-    return transforms.mass_to_commonality(_dense(source))
-
-
 def _disjunctive(sources: Sequence[Source]) -> Source:
-    """Each product of masses goes to the union of the sets; implicabilities multiply."""
+    """Give each product of masses to the union of the sets; implicabilities multiply."""
     if _dense_is_cheaper(sources):
-        b = prod(
-            (transforms.mass_to_implicability(_dense(s)) for s in sources[1:]),
-            start=transforms.mass_to_implicability(_dense(sources[0])),
-        )
+        b = reduce(mul, (transforms.mass_to_implicability(_dense(source)) for source in sources))
         return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
     return _by_pairs(sources, np.logical_or)
 
 
 def _dempster(sources: Sequence[Source]) -> Source:
-    """Conjunctive rule, then the conflict is removed by rescaling (Dempster, 1967; Shafer, 1976)."""
+    """Apply the conjunctive rule and rescale (Dempster, 1967; Shafer, 1976); raise an error for total conflict."""
     masses, family = _conjunctive(sources)
-    return _without_empty(masses, family)
-
-
-def _without_empty(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
     masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
@@ -207,22 +197,21 @@ def _without_empty(masses: Array, family: FocalSets) -> Source:
     if lost.any():
         row = int(lost.argmax())
         raise InvalidInputError(
-            f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
-            "discount the sources or use rule='dubois_prade' or 'yager'"
+            f"Dempster's rule is undefined for mass functions with conflict 1 (row {row}); discount the sources or use "
+            "rule='dubois_prade' or 'yager'"
         )
     if (agreement < 1e-12).any():
-        warnings.warn("nearly total conflict in Dempster's rule: the result has few correct digits", stacklevel=5)
+        warnings.warn("conflict close to 1 in Dempster's rule: the result has few correct digits", stacklevel=4)
     return rest / agreement[:, None], FocalSets(family.membership[kept])
 
 
 def _yager(sources: Sequence[Source]) -> Source:
-    """Conjunctive rule, then the conflict goes to the whole frame (Yager, 1987), once for all the sources."""
-    masses, family = _conjunctive(sources)
-    return move_empty_to_omega(masses, family)
+    """Apply the conjunctive rule and give the mass of the empty set to the whole frame (Yager, 1987)."""
+    return move_empty_to_omega(*_conjunctive(sources))
 
 
 def remove_empty(masses: Array, family: FocalSets) -> Source:
-    """Rescale what is not on the empty set; a row that has nothing else becomes vacuous."""
+    """Remove the mass of the empty set by rescaling; a row without other mass becomes vacuous."""
     empty = family.empty_index
     if empty is None:
         return masses, family
@@ -234,13 +223,13 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     total = rest.sum(axis=1, keepdims=True)
     out = divided(rest, total, 0)
     if lost.any():
-        out[lost] = 0  # what rounding left beside the empty set
+        out[lost] = 0  # This removes rounding errors.
         out[lost, family.omega_index] = 1
     return out, family
 
 
 def _with_omega(masses: Array, family: FocalSets) -> Source:
-    """The same masses, as a new array, on a family that holds the whole frame."""
+    """Return a copy of the masses on a family that contains the whole frame."""
     wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
     out = zeros((len(masses), len(wider)), masses)
     out[:, wider.find(family.membership)] = masses
@@ -248,7 +237,7 @@ def _with_omega(masses: Array, family: FocalSets) -> Source:
 
 
 def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
-    """Give the mass of the empty set to the whole frame, and drop the empty set from the family."""
+    """Give the mass of the empty set to the whole frame, and remove the empty set from the family."""
     if family.empty_index is None:
         return masses, family
     out, wider = _with_omega(masses, family)
@@ -261,14 +250,14 @@ NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 
 
 def _dubois_prade(sources: Sequence[Source]) -> Source:
-    """Agreeing sets are intersected, conflicting ones united (Dubois and Prade, 1988).
+    """Give each product of masses to the intersection of the sets or, if it is empty, to their union.
 
-    With more than two sources a conflicting tuple goes to the union of all its sets.
+    This is the rule of Dubois and Prade (1988); with more than two sources the union is that of all sets.
     """
     if len(sources) == 1:
         return sources[0]
     c = sources[0][1].n_clusters
-    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # intersection and union so far
+    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # Intersection and union.
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
@@ -278,29 +267,27 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
         return np.where(both.any(axis=-1, keepdims=True), both, either)
 
     for other, family in sources[1:-1]:
-        masses, rows = _joined(masses, rows, other, np.tile(family.membership, 2), join)
+        masses, rows = _join(masses, rows, other, np.tile(family.membership, 2), join)
     other, family = sources[-1]
-    return _ordered(*_joined(masses, rows, other, np.tile(family.membership, 2), last))
+    return _sort_sets(*_join(masses, rows, other, np.tile(family.membership, 2), last))
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
-    """Conflict is given back to the sets that made it, in proportion to their masses (Martin and Osswald, 2006)."""
+    """Give each conflicting product to its sets in proportion to their masses (PCR6; Martin and Osswald, 2006)."""
     for masses, family in sources:
         if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
-            raise InvalidInputError(
-                "rule='pcr6' needs mass functions without mass on the empty set; normalize them first"
-            )
+            raise InvalidInputError("rule='pcr6' does not allow mass on the empty set; normalize the mass functions")
     families = [family for _, family in sources]
     n_tuples = prod(len(family) for family in families)
     if n_tuples > _MAX_TUPLES:
-        raise InvalidInputError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MAX_TUPLES}")
+        raise InvalidInputError(f"rule='pcr6' needs {n_tuples:,} tuples of focal sets, more than {_MAX_TUPLES:,}")
     choices = list(product(*(range(len(family)) for family in families)))
     both = np.array(
         [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
     )
     wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
     wider = FocalSets(wider.membership[wider.cardinality > 0])
-    target = wider.find(both)  # -1: they conflict
+    target = wider.find(both)  # -1 for conflicting tuples.
     position = [wider.find(family.membership) for family in families]
     dtype = np.result_type(*(masses for masses, _ in sources))
     out, tiny = np.empty((len(sources[0][0]), len(wider)), dtype=dtype), np.finfo(dtype).tiny
@@ -319,16 +306,16 @@ def _pcr6(sources: Sequence[Source]) -> Source:
             sums[:] = parts[0]
             for part in parts[1:]:
                 sums += part
-            share /= np.maximum(sums, tiny, out=sums)  # where all are zero, so is their product
+            share /= np.maximum(sums, tiny, out=sums)  # If all masses are zero, so is their product.
             for own, k, part in zip(position, choice, parts, strict=True):
-                if own[k] >= 0:  # an empty set has no mass
+                if own[k] >= 0:  # The empty set has no mass.
                     total[own[k]] += np.multiply(part, share, out=sums)
         out[rows] = total.T
     return out, wider
 
 
 def _average(sources: Sequence[Source]) -> Source:
-    """Arithmetic mean."""
+    """Return the arithmetic mean of the masses."""
     wider = reduce(FocalSets.union, [family for _, family in sources])
     widest = max((masses for masses, _ in sources), key=lambda masses: masses.dtype.itemsize)
     out = zeros((len(widest), len(wider)), widest)
@@ -338,33 +325,32 @@ def _average(sources: Sequence[Source]) -> Source:
 
 
 def _cautious(sources: Sequence[Source]) -> Source:
-    """Smallest conjunctive weights, for sources that are not distinct (Denoeux, 2008); needs m(whole frame) > 0."""
-    if not all(_positive(masses, family.omega_index) for masses, family in sources):
+    """Combine sources that are not independent by the minimum of conjunctive weights (Denoeux, 2008)."""
+    if not all(_has_mass(masses, family.omega_index) for masses, family in sources):
         raise InvalidInputError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
-    return _smallest_weights(sources, complemented=False)
+    return _minimize_weights(sources, complemented=False)
 
 
 def _bold(sources: Sequence[Source]) -> Source:
-    """Smallest disjunctive weights, the dual of the cautious rule (Denoeux, 2008); needs m(empty set) > 0."""
-    if not all(_positive(masses, family.empty_index) for masses, family in sources):
+    """Combine sources by the minimum of disjunctive weights, the dual of the cautious rule (Denoeux, 2008)."""
+    if not all(_has_mass(masses, family.empty_index) for masses, family in sources):
         raise InvalidInputError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
-    return _smallest_weights(sources, complemented=True)
+    return _minimize_weights(sources, complemented=True)
 
 
-def _positive(masses: np.ndarray, column: int | None) -> bool:
+def _has_mass(masses: np.ndarray, column: int | None) -> bool:
     return column is not None and bool(np.all(masses[:, column] > 0))
 
 
-def _smallest_weights(sources: Sequence[Source], complemented: bool) -> Source:
-    """Mass functions with the smallest conjunctive weights of several, of the complements of their sets if wanted.
+def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
+    """Return the mass functions with the minimum of the conjunctive weights of the sources (or their complements).
 
-    The logarithms of the weights are those of the commonalities, summed with signs
-    (`transforms.mass_to_conjunctive_weights`); the smallest weight is the largest of their negatives, so that none of
-    them is ever computed itself.
+    The smallest weight is the largest -ln w (see `transforms.mass_to_conjunctive_weights`), so that the weights
+    themselves are not needed.
     """
     c = sources[0][1].n_clusters
     _check_power_set(len(sources[0][0]), c)
-    flip = (1 << c) - 1 if complemented else 0  # turns the code of a set into that of its complement
+    flip = (1 << c) - 1 if complemented else 0  # Maps the code of a set to that of its complement.
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
     for rows in _blocks(len(out)):
@@ -377,7 +363,7 @@ def _smallest_weights(sources: Sequence[Source], complemented: bool) -> Source:
 
 
 def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """-ln w (2^c, n) of the conjunctive weights of n mass functions; zero for the whole frame."""
+    """Return -ln w (2^c, n) of the conjunctive weights of n mass functions; zero for the whole frame."""
     columns = np.zeros((1 << c, len(masses)))
     columns[codes] = masses.T
     transforms.sweep_columns(columns, 0, 1)
@@ -387,7 +373,7 @@ def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndar
     return columns
 
 
-_ON_HOST = ("pcr6", "cautious", "bold")  # rules that are written for arrays of NumPy
+_ON_HOST = ("pcr6", "cautious", "bold")  # Rules that are written for NumPy arrays.
 RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "dempster": _dempster,
     "conjunctive": _conjunctive,
@@ -401,26 +387,23 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 }
 
 
-_MAX_SETS = 1 << 17  # after discounting
+# ---- discounting ----------------------------------------------------------------------------------------------------
 
 
-# ---- discounting: believing a source less ---------------------------------------------------------------------------
-
-
-def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, FocalSets]:
-    """A share 1 - rate of each mass is kept, the rest goes to the whole frame (Shafer, 1976)."""
+def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
+    """Keep a share 1 - rate of each mass and give the rest to the whole frame (Shafer, 1976)."""
     n, c = len(masses), family.n_clusters
-    learnt = is_tensor(rate) and is_tensor(masses)  # gradients go through
-    rates: Array = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
+    has_gradient = is_tensor(rate) and is_tensor(masses)
+    rates: Array = rate if has_gradient else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise InvalidParameterError(
             "rate",
-            must=f"be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a mapping "
-            f"{{set: rate}}, or come with contexts",
+            must=f"be a number or one per row ({n}), got shape {rates.shape}; for rates of answers or sets use a "
+            "mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
     wider = family.union(FocalSets.from_sets(c, [range(c)]))
-    keep = (1 - rates).to(masses) if learnt else like(1 - rates, masses)
+    keep = (1 - rates).to(masses) if has_gradient else like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
     out = zeros((n, len(wider)), masses)
     out[:, wider.find(family.membership)] = masses * keep[:, None]
@@ -428,10 +411,10 @@ def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, Foca
     return out, wider
 
 
-def checked_contexts(
+def validate_contexts(
     rate: Any, contexts: Any, n_answers: int, membership_rows: Callable[[Any], tuple[np.ndarray, bool]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(l, c) membership of the contexts and their (l,) rates, from a mapping or from two lists."""
+    """Return the (l, c) membership of the contexts and their (l,) rates, from a mapping or from two lists."""
     if isinstance(rate, Mapping):
         if contexts is not None:
             raise InvalidParameterError("contexts", must="be None when rate is a mapping {set: rate}")
@@ -441,16 +424,14 @@ def checked_contexts(
             raise InvalidParameterError("contexts", "'answers' or a list of sets", contexts)
         rows = np.eye(n_answers, dtype=bool)
     else:
-        if not isinstance(contexts, list):
-            contexts = list(contexts) if isinstance(contexts, tuple) else contexts
         try:
-            rows = membership_rows(contexts)[0].astype(bool)
+            rows = membership_rows(list(contexts) if isinstance(contexts, tuple) else contexts)[0].astype(bool)
         except ValueError as error:
             raise InvalidParameterError("contexts", must=f"be sets of answers: {error}") from error
     if len({row.tobytes() for row in rows}) < len(rows):
-        raise InvalidParameterError("contexts", must="be different sets, but one comes twice")
+        raise InvalidParameterError("contexts", must="be different sets, but one occurs twice")
     if not rows.any(axis=1).all():
-        raise InvalidParameterError("contexts", must="be nonempty sets: the answer is never in the empty set")
+        raise InvalidParameterError("contexts", must="be nonempty sets")
     rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.shape != (len(rows),):
         raise InvalidParameterError(
@@ -460,14 +441,12 @@ def checked_contexts(
     return rows, rates
 
 
-def contextually_discounted(
-    masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray
-) -> tuple[Array, FocalSets]:
-    """Disjunctive combination with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for each context A.
+def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray) -> Source:
+    """Combine disjunctively with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for each context A.
 
-    The form that Mercier, Quost and Denoeux (2008) give for it. A context A leaves a share 1 - rate of the mass of
-    every set where it is and moves the rest to the union of the set with A; these steps are the same for all rows, so
-    they are multiplied with each other first, as sparse matrices.
+    This is the form of Mercier, Quost and Denoeux (2008). A context A keeps a share 1 - rate of the mass of every set
+    and moves the rest to the union of the set with A. These steps are the same for all rows, so the function first
+    multiplies them as sparse matrices.
     """
     from scipy import sparse
 
@@ -490,11 +469,9 @@ def contextually_discounted(
 
 
 def _check_sets(n: int, f: int, n_contexts: int) -> None:
-    advice = f"take fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
+    advice = f"use fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
     if f > _MAX_SETS:
-        raise InvalidInputError(
-            f"contextual discounting would widen the family to more than {_MAX_SETS:,} sets; {advice}"
-        )
+        raise InvalidInputError(f"contextual discounting gives a family of more than {_MAX_SETS:,} sets; {advice}")
     check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 
 

@@ -1,8 +1,8 @@
-"""Choosing an act (a class, a rejection, a set of classes) under evidence.
+"""Decisions under evidence: the choice of an act (a class, a rejection, a set of classes).
 
-A loss matrix has a row for every class that may be true and a column for every act, like a confusion matrix. For a
-normalised mass function each act has a lower, an upper and a pignistic expected loss; the rules differ in which one
-they minimise (Denoeux, 2019, "Decision-making with belief functions: a review").
+A loss matrix has a row for every class and a column for every act. For a normalized mass function each act has a lower,
+an upper and a pignistic expected loss; the rules differ in the loss that they minimize (Denoeux, 2019,
+"Decision-making with belief functions: a review").
 """
 
 from __future__ import annotations
@@ -15,38 +15,34 @@ import numpy as np
 
 from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check, check_choice, integer, is_number, shown
+from dempster._validation import as_reals, check, check_choice, integer, is_number
 from dempster.belief.focal_sets import FocalSets
 
-SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
-SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
-_MAX_LOSSES = 100_000_000  # that are looked at to choose a set
+SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # Rules that choose one act.
+SET_RULES = ("interval_dominance", "maximality")  # Rules that keep all undominated acts.
+_MAX_LOSSES = 100_000_000  # Losses of candidate sets that are computed in all.
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
 def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
-    """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
+    """Choose acts under normalized mass functions, see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
     if reject is not None and not (is_number(reject) and reject >= 0):
-        raise InvalidParameterError(
-            "reject", message=f"reject is the loss of not deciding and must be at least 0, got {shown(reject)}"
-        )
-    table = checked_losses(losses, family.n_clusters)
+        raise InvalidParameterError("reject", "None or a loss of at least 0", reject)
+    table = validate_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:
-            raise InvalidParameterError(
-                "reject", message=f"reject has no meaning for rule={rule!r}, which already keeps several acts"
-            )
-        keep = interval_dominance if rule == "interval_dominance" else maximality
+            raise InvalidParameterError("reject", f"None for rule={rule!r}, which keeps several acts", reject)
+        keep = _find_undominated if rule == "interval_dominance" else _find_maximal
         return keep(masses, family, table)
-    return choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
+    return _choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
 
 
 def decide_sets(
     masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
 ) -> Array:
-    """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
+    """Choose sets under normalized mass functions, see `MassFunctions.decide_sets`."""
     _check_share(tolerance, "tolerance", 0.5)
     _check_share(optimism, "optimism", 0)
     check_choice(rule, "rule", SINGLE_RULES)
@@ -56,11 +52,19 @@ def decide_sets(
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
     if count * len(family) > _MAX_LOSSES:
         raise InvalidInputError(
-            f"max_size={size} of {c} answers gives {count:,} sets to choose from, and with {len(family):,} focal sets "
-            f"more than {_MAX_LOSSES:,} losses: set a smaller max_size"
+            f"max_size={size} of {c} answers gives {count:,} candidate sets, and with {len(family):,} focal sets more "
+            f"than {_MAX_LOSSES:,} losses; use a smaller max_size"
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
-    return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
+    # A set S that contains the truth has the utility g_1(|S|), the first weight of the maximum-entropy ordered weighted
+    # average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
+    # less for larger sets. Ties go to the smaller set, then to the lower index.
+    utility = np.array([_largest_weight(int(size), tolerance) for size in candidates.cardinality])
+    losses = 1.0 - utility[None, :] * candidates.membership.T
+    rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
+    blocks = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
+    acts = [_choose_acts(expected_losses(block, family, losses, rule, optimism), None) for block in blocks]
+    return looked_up(candidates.membership, library_of(masses).concatenate(acts))
 
 
 def _check_share(value: Any, name: str, least: float) -> None:
@@ -68,8 +72,8 @@ def _check_share(value: Any, name: str, least: float) -> None:
         raise InvalidParameterError(name, must=f"lie in [{least:g}, 1]", value=value)
 
 
-def checked_losses(losses: Any, c: int) -> np.ndarray:
-    """(c or c + 1, acts) losses; 0-1 if none are given."""
+def validate_losses(losses: Any, c: int) -> np.ndarray:
+    """Return (c or c + 1, acts) losses, by default 0-1 losses."""
     table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
         raise InvalidParameterError("losses", must=f"have {c} rows (or one more), got shape {table.shape}")
@@ -79,10 +83,9 @@ def checked_losses(losses: Any, c: int) -> np.ndarray:
 
 
 def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
-    """(n, acts) expected losses of normalised mass functions under one rule.
+    """Return (n, acts) expected losses of normalized mass functions under one rule.
 
-    If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
-    own and belongs to the set that was the whole frame.
+    A further row of ``losses`` is an unknown class, which belongs only to the whole frame.
     """
     check_choice(rule, "rule", SINGLE_RULES)
     _check_share(optimism, "optimism", 0)
@@ -100,13 +103,13 @@ def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: 
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
-    """Membership of the focal sets, with a column for the unknown class if the losses have a row for it."""
+    """Return the membership of the focal sets, with a column for the unknown class if the losses have a row for it."""
     sets = family.membership
     return sets if losses.shape[0] == family.n_clusters else np.column_stack([sets, sets.all(axis=1)])
 
 
 def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(f, acts) smallest and largest loss of each act inside each set; zero for the empty set."""
+    """Return the (f, acts) smallest and largest loss of each act in each set; zero for the empty set."""
     lowest = np.zeros((len(sets), losses.shape[1]))
     highest = np.zeros_like(lowest)
     for j in np.flatnonzero(sets.any(axis=1)):
@@ -115,8 +118,8 @@ def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return lowest, highest
 
 
-def choose_acts(expected: Array, reject: float | None) -> Array:
-    """Act of smallest expected loss, the lowest index on ties; -1 where even that exceeds the loss of rejecting."""
+def _choose_acts(expected: Array, reject: float | None) -> Array:
+    """Return the act of smallest expected loss, the lowest index on ties; -1 if it exceeds the loss of rejection."""
     act = expected.argmin(axis=1)
     if reject is None:
         return act
@@ -124,27 +127,22 @@ def choose_acts(expected: Array, reject: float | None) -> Array:
     return library.where(library.amin(expected, 1) > reject, -1, act)
 
 
-def interval_dominance(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
-    """(n, acts) true for the acts that no other act surely beats.
+def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
+    """Return (n, acts) whether the lower loss of an act is at most the smallest upper loss.
 
-    Act a is dominated when the upper loss of another is below the lower loss of a. With 0-1 losses the classes kept
-    are those whose plausibility reaches the largest belief of a class.
+    With 0-1 losses these are the classes whose plausibility is at least the largest belief of a class.
     """
-    if losses is None:
-        losses = 1.0 - np.eye(family.n_clusters)
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
     return lower <= library_of(upper).amin(upper, 1)[:, None] + _slack(masses, losses)
 
 
-def maximality(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
-    """(n, acts) true for the acts that no other act beats whatever probability the evidence allows.
+def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
+    """Return (n, acts) whether no other act is better under every probability that the evidence allows.
 
-    Act a is beaten by b when the lower expectation of the loss of a less that of b is positive (Walley, 1991; Denoeux,
-    2019). The acts kept are among those that `interval_dominance` keeps, which compares the two losses separately.
+    Act b is better than a if the lower expectation of the loss of a minus that of b is positive (Walley, 1991; Denoeux,
+    2019).
     """
-    if losses is None:
-        losses = 1.0 - np.eye(family.n_clusters)
     sets = _sets_of_states(family, losses)
     kept = zeros((len(masses), losses.shape[1]), masses) == 0
     for b in range(losses.shape[1]):
@@ -154,13 +152,13 @@ def maximality(masses: Array, family: FocalSets, losses: np.ndarray | None = Non
 
 
 def _slack(masses: Array, losses: np.ndarray) -> float:
-    """Rounding allowed for: what is equal in exact arithmetic is not dominated."""
+    """Return the tolerance for rounding errors: acts that are equal in exact arithmetic are not dominated."""
     return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
 
 
 @cache
-def _best_weight(size: int, tolerance: float) -> float:
-    """Largest weight g_1 of the maximum-entropy ordered weighted average of a given size and tolerance degree."""
+def _largest_weight(size: int, tolerance: float) -> float:
+    """Return the weight g_1 of the maximum-entropy ordered weighted average of a given size and tolerance degree."""
     if size == 1 or tolerance >= 1:
         return 1.0
     if tolerance <= 0.5:
@@ -175,20 +173,3 @@ def _best_weight(size: int, tolerance: float) -> float:
 
     root = brentq(lambda x: weights(x) @ t - tolerance, 0.0, 1e4, xtol=1e-12)
     return float(weights(root)[0])
-
-
-def cautious_sets(
-    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, candidates: FocalSets
-) -> Array:
-    """(n, c) Boolean sets of classes that minimise the expected loss of a partial assignment.
-
-    Choosing a set S that holds the truth is worth g_1(|S|), the first weight of the maximum-entropy ordered weighted
-    average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
-    less for larger sets; a set that misses the truth is worth 0. Ties go to the smaller set, then the lower index.
-    """
-    worth = np.array([_best_weight(int(size), tolerance) for size in candidates.cardinality])
-    losses = 1.0 - worth[None, :] * candidates.membership.T
-    rows = max(1, _MAX_LOSSES // (10 * len(candidates)))  # at once
-    parts = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
-    chosen = [choose_acts(expected_losses(part, family, losses, rule, optimism), None) for part in parts]
-    return looked_up(candidates.membership, library_of(masses).concatenate(chosen))

@@ -1,4 +1,4 @@
-"""Which sets of clusters may carry mass."""
+"""Families of sets of clusters that may have mass."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
 
 _ROUNDING = 1e-9
+_FEW_SETS = 1000  # Larger families are built without a Python list of their sets.
+_MAX_POWER_SET = 20  # Clusters; the power set of more does not fit in memory.
+_MAX_SETS = 1 << _MAX_POWER_SET
+_MAX_CLUSTERS = 1 << 20
 
 
 def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs (k, l), k < l, of points such that the ball between the two holds no third point.
+    """Return the edges (k, l), k < l, of the Gabriel graph of points.
 
-    The ball over the segment from k to l as its diameter holds the point j if |j - k|^2 + |j - l|^2 < |k - l|^2, so
-    squared distances are all that is needed (Gabriel and Sokal, 1969). Of points in a row, those next to each other
-    are the pairs.
+    An edge connects two points if the ball whose diameter is the segment between them contains no third point j, that
+    is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
     """
     S = np.asarray(squared_distances, dtype=float)
     pairs = []
@@ -35,23 +38,17 @@ def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
     return pairs
 
 
-_FEW_SETS = 1000  # up to which sets are listed one by one
-_MAX_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
-_MAX_SETS = 1 << _MAX_POWER_SET
-_MAX_CLUSTERS = 1 << 20
-
-
 class FocalSets:
-    """An ordered, immutable family of subsets of a frame of ``n_clusters`` elements.
+    """Ordered, immutable family of subsets of a frame of ``n_clusters`` elements.
 
-    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`, `full`, ...) are
-    ordered by cardinality, then lexicographically, so that the empty set comes first and the whole frame last;
-    `from_sets` and the constructor keep the order given, because it is the order of somebody's columns.
+    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`, `full`, ...) are sorted
+    by cardinality, then lexicographically, so that the empty set is first and the whole frame last. `from_sets` and
+    the constructor keep the given order.
 
     Parameters
     ----------
     membership : array-like of shape (f, c)
-        One row per set, true where the cluster belongs to the set. Rows must differ.
+        One row per set, true if the cluster belongs to the set. Rows must differ.
 
     Examples
     --------
@@ -71,15 +68,13 @@ class FocalSets:
             )
         rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
-            raise InvalidParameterError(
-                "membership", message="membership has the same set twice; the sets of a family must differ"
-            )
+            raise InvalidParameterError("membership", must="hold different sets, but one occurs twice")
         rows.flags.writeable = False
         self._membership = rows
 
     @classmethod
     def _unchecked(cls, rows: np.ndarray) -> FocalSets:
-        """Return the family of membership rows that are known to differ."""
+        """Return the family of membership rows that differ."""
         family = cls.__new__(cls)
         rows.flags.writeable = False
         family._membership = rows
@@ -89,7 +84,7 @@ class FocalSets:
 
     @classmethod
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """The empty set, the singletons and the whole frame."""
+        """Return the empty set, the singletons and the whole frame."""
         is_plain = type(n_clusters) is int and 1 <= n_clusters <= _FEW_SETS
         c = n_clusters if is_plain else _check_n_clusters(n_clusters)
         if not (isinstance(empty, bool) and isinstance(omega, bool)):
@@ -103,17 +98,17 @@ class FocalSets:
 
     @classmethod
     def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """The empty set, the singletons, all pairs and the whole frame."""
+        """Return the empty set, the singletons, all pairs and the whole frame."""
         return cls.max_cardinality(n_clusters, 2, empty=empty, omega=omega)
 
     @classmethod
     def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """All subsets of the frame."""
+        """Return all subsets of the frame."""
         c = _check_n_clusters(n_clusters)
         if c > _MAX_POWER_SET:
             raise InvalidInputError(
-                f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
-                f"(FocalSets.full takes at most {_MAX_POWER_SET} clusters)"
+                f"FocalSets.full needs at most {_MAX_POWER_SET} clusters, got {c} with 2^{c} sets; use FocalSets.pairs "
+                "or FocalSets.simple"
             )
         check_flags(empty=empty, omega=omega)
         largest = c if omega or c == 1 else c - 1
@@ -121,7 +116,7 @@ class FocalSets:
 
     @classmethod
     def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
+        """Return all subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
         c = _check_n_clusters(n_clusters)
         size = _checked_integer(size, "size")
         count = 0
@@ -129,41 +124,49 @@ class FocalSets:
             count += comb(c, k)
             if count > _MAX_SETS:
                 raise InvalidInputError(
-                    f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MAX_SETS:,} are "
-                    "taken: take smaller sets"
+                    f"size={size} gives {count:,} or more sets of {c} clusters, the limit is {_MAX_SETS:,}; use a "
+                    "smaller size"
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
         if count < _FEW_SETS or c > _MAX_POWER_SET:
             return cls._unchecked(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
-        many = rows.sum(axis=1)
-        kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
+        sizes = rows.sum(axis=1)
+        kept = ((sizes >= 1) & (sizes <= size)) | (empty & (sizes == 0)) | (omega & (sizes == c))
         return cls(rows[kept]).sorted()
 
     @classmethod
     def with_pairs(
         cls, n_clusters: int, pairs: Iterable[Sequence[int]], *, empty: bool = True, omega: bool = True
     ) -> FocalSets:
-        """The empty set, the singletons, the given pairs and the whole frame."""
+        """Return the empty set, the singletons, the given pairs and the whole frame."""
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
-        chosen = _listed_sets(pairs, "pairs")
-        _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
-        for pair in chosen:
+        sets = _list_sets(pairs, "pairs")
+        _membership_rows(c, sets, "pairs")
+        for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise InvalidParameterError("pairs", must="hold two different clusters each", value=pair)
-        return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
+        return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
 
     @classmethod
     def neighbors(
         cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True, omega: bool = False
     ) -> FocalSets:
-        """The empty set, the singletons and the pairs of neighboring clusters: those with no third one between them.
+        """Return the empty set, the singletons and the pairs of neighboring clusters.
 
-        Give the centers (c, p) of the clusters, or the squared distances (c, c) between them. Two clusters are
-        neighbors if the ball over the segment between their centers holds no third center (the Gabriel graph); of
-        clusters in a row, those next to each other.
+        Two clusters are neighbors if the ball whose diameter is the segment between their centers contains no third
+        center (the Gabriel graph).
+
+        Parameters
+        ----------
+        centers : array-like of shape (c, p), optional
+            Cluster centers. Give either these or ``squared_distances``.
+        squared_distances : array-like of shape (c, c), optional
+            Squared distances between the centers.
+        empty, omega : bool
+            Whether to include the empty set and the whole frame.
 
         Examples
         --------
@@ -173,7 +176,7 @@ class FocalSets:
         """
         squares = _squared_distances(centers, squared_distances)
         pairs = gabriel_pairs(squares)
-        # with two clusters the frame is their pair, with one it is the cluster
+        # The frame of two clusters is their pair, the frame of one is the cluster.
         single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
         rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
         place = len(single) - (bool(omega) and len(squares) > 2)
@@ -184,9 +187,9 @@ class FocalSets:
 
     @classmethod
     def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
-        """The empty set and all sets of consecutive clusters, for clusters that are ordered (grades, ages, tissue).
+        """Return the empty set and all sets of consecutive clusters, for ordered clusters (grades, ages).
 
-        The whole frame is the longest interval, unless ``max_length`` is smaller.
+        ``max_length`` limits the number of clusters of a set; by default the whole frame is the longest interval.
         """
         c = _check_n_clusters(n_clusters)
         longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
@@ -196,9 +199,9 @@ class FocalSets:
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
-        """The given sets, in the order given; a set is any iterable of cluster numbers 0..c-1."""
+        """Return the given sets in the given order; a set is an iterable of cluster numbers 0..c-1."""
         c = _check_n_clusters(n_clusters)
-        return cls(_membership_rows(c, _listed_sets(sets, "sets")))
+        return cls(_membership_rows(c, _list_sets(sets, "sets")))
 
     @classmethod
     def _canonical(cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool) -> FocalSets:
@@ -212,8 +215,8 @@ class FocalSets:
         return cls(_membership_rows(c, ordered))
 
     def sorted(self) -> FocalSets:
-        """The same sets by cardinality, then lexicographically."""
-        # of two sets of the same size the one that has the first cluster in which they differ comes first
+        """Return the same sets sorted by cardinality, then lexicographically."""
+        # Of two sets of the same size, the one that contains the first cluster in which they differ comes first.
         keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
         return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
 
@@ -221,11 +224,12 @@ class FocalSets:
 
     @property
     def membership(self) -> np.ndarray:
-        """(f, c) Boolean matrix, read-only."""
+        """Read-only Boolean array of shape (f, c)."""
         return self._membership
 
     @property
     def n_clusters(self) -> int:
+        """Number of elements of the frame."""
         return int(self._membership.shape[1])
 
     @cached_property
@@ -235,14 +239,14 @@ class FocalSets:
 
     @cached_property
     def conflict(self) -> np.ndarray:
-        """(f, f) matrix, 1 where two sets have no cluster in common (the empty set conflicts with all, itself too)."""
+        """(f, f) array, 1 if two sets are disjoint (the empty set is disjoint from every set, including itself)."""
         self._check_square("the conflict of all pairs of")
         rows = self._membership.astype(float)
         return frozen((rows @ rows.T == 0).astype(float))
 
     @cached_property
     def jaccard(self) -> np.ndarray:
-        """(f, f) matrix |A n B| / |A u B|, with 1 for the empty set and itself."""
+        """(f, f) Jaccard indices |A ∩ B| / |A ∪ B|, with 1 for the empty set and itself."""
         self._check_square("the Jaccard index of all pairs of")
         rows = self._membership.astype(float)
         common = rows @ rows.T
@@ -251,19 +255,17 @@ class FocalSets:
 
     @cached_property
     def empty_index(self) -> int | None:
-        """Position of the empty set, None if the family does not have it."""
-        places = np.flatnonzero(self.cardinality == 0)
-        return int(places[0]) if len(places) else None
+        """Index of the empty set, None if it is not in the family."""
+        return next(iter(np.flatnonzero(self.cardinality == 0).tolist()), None)
 
     @cached_property
     def omega_index(self) -> int | None:
-        """Position of the whole frame, None if the family does not have it."""
-        places = np.flatnonzero(self.cardinality == self.n_clusters)
-        return int(places[0]) if len(places) else None
+        """Index of the whole frame, None if it is not in the family."""
+        return next(iter(np.flatnonzero(self.cardinality == self.n_clusters).tolist()), None)
 
     @cached_property
     def singleton_index(self) -> np.ndarray:
-        """Position of each singleton {k}, -1 where the family does not have it."""
+        """Index of each singleton {k}, -1 if it is not in the family."""
         where = np.full(self.n_clusters, -1)
         singles = np.flatnonzero(self.cardinality == 1)
         where[self._membership[singles].argmax(axis=1)] = singles
@@ -276,7 +278,7 @@ class FocalSets:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Each set as the integer with bit k set when cluster k belongs to it (at most 62 clusters)."""
+        """Sets as integers, whose bit k is set if cluster k belongs to the set (at most 62 clusters)."""
         if self.n_clusters > 62:
             raise InvalidInputError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
         return frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
@@ -287,34 +289,39 @@ class FocalSets:
 
     def _check_square(self, what: str) -> None:
         f = len(self)
-        check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "take a family of fewer sets, such as FocalSets.pairs")
+        check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "use a family of fewer sets, such as FocalSets.pairs")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copies and pickles are as immutable as what they were made of."""
+        # Arrays of copies and pickles are writable unless they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
     def find(self, membership: np.ndarray) -> np.ndarray:
-        """Position of each row of a membership matrix in this family, -1 where it is absent."""
+        """Return the index of each row of a membership array in this family, -1 if it is absent."""
         rows = np.ascontiguousarray(as_truth(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
             raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
-        """Position of a set of clusters; ValueError if the family does not have it."""
-        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        where = int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0])
+        """Return the index of a set of clusters; raise ValueError if it is not in the family."""
+        where = self._find_set(clusters)
         if where < 0:
-            raise InvalidInputError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
+            raise InvalidParameterError(
+                "clusters", must=f"be one of the {len(self)} sets of the family", value=clusters
+            )
         return where
 
+    def _find_set(self, clusters: Iterable[int]) -> int:
+        members = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
+
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
-        """Readable names of the sets, for tables."""
-        given = range(self.n_clusters) if cluster_names is None else cluster_names
-        labels = [*given] if isinstance(given, str) else texts(given, "cluster_names", "names")
+        """Return readable names of the sets."""
+        names = range(self.n_clusters) if cluster_names is None else cluster_names
+        labels = [*names] if isinstance(names, str) else texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
             raise InvalidParameterError("cluster_names", must=f"hold {self.n_clusters} names, got {len(labels)}")
 
@@ -326,10 +333,10 @@ class FocalSets:
         return [name(row) for row in self._membership]
 
     def union(self, other: FocalSets) -> FocalSets:
-        """The sets of both families, by cardinality, then lexicographically."""
-        checked_family(other, "other")
+        """Return the sets of both families, sorted by cardinality, then lexicographically."""
+        validate_family(other, "other")
         if other.n_clusters != self.n_clusters:
-            raise InvalidInputError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
+            raise InvalidParameterError("other", must=f"have {self.n_clusters} clusters, got {other.n_clusters}")
         if other == self:
             return self
         return FocalSets._canonical(self.n_clusters, list(self) + list(other), empty=False, omega=False)
@@ -341,8 +348,7 @@ class FocalSets:
         return (tuple(int(k) for k in np.flatnonzero(row)) for row in self._membership)
 
     def __contains__(self, clusters: Iterable[int]) -> bool:
-        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        return int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0]) >= 0
+        return self._find_set(clusters) >= 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
@@ -357,17 +363,17 @@ class FocalSets:
         return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(shown)})"
 
 
-def inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """(a, b) true where row a of a membership matrix is a subset of row b of another."""
+def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """Return (a, b) whether row a of a membership array is a subset of row b of another."""
     return inner.astype(float) @ (~outer).T == 0
 
 
 def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of a Boolean matrix, in an order of their own, and for each row which of them it is."""
+    """Return the different rows of a Boolean array in some order, and for each row its index among them."""
     c = rows.shape[1]
     if c > 62:
         keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
-        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}
         number = {key: k for k, key in enumerate(sorted(first))}
         return rows[[first[key] for key in number]], np.array([number[key] for key in keys], dtype=np.intp)
     packed = np.packbits(rows, axis=1, bitorder="little")
@@ -377,14 +383,14 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
 
 
-def checked_family(family: Any, name: str) -> FocalSets:
-    """The family itself, if it is one."""
+def validate_family(family: Any, name: str) -> FocalSets:
+    """Return the family, or raise an error if it is not a `FocalSets`."""
     if not isinstance(family, FocalSets):
         raise InvalidParameterError(name, "a FocalSets", family)
     return family
 
 
-def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
+def _list_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
     return [tuple(listed(s, name, "sets of cluster numbers")) for s in listed(sets, name, "sets of cluster numbers")]
 
 
@@ -402,7 +408,7 @@ def _checked_integer(number: Any, name: str) -> int:
 
 
 def _check_family_fits(n_sets: int, c: int) -> None:
-    check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "take fewer clusters")
+    check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "use fewer clusters")
 
 
 def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets") -> np.ndarray:
@@ -419,7 +425,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
 
 
 def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
-    """Membership of all sets of at most ``size`` clusters, in their order: the smaller ones first."""
+    """Return the membership of all sets of at most ``size`` clusters, sorted by cardinality, then lexicographically."""
     rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
     rows[empty + count :] = True
     start = int(empty)
@@ -432,7 +438,7 @@ def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np
 
 def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
-        raise InvalidInputError("give either centers or squared_distances")
+        raise InvalidInputError("exactly one of centers and squared_distances must be given")
     if centers is not None:
         points = centers
         if not (type(centers) is np.ndarray and centers.dtype == np.float64):

@@ -1,4 +1,4 @@
-"""n mass functions on one frame, and everything the calculus does with them."""
+"""Mass functions on one frame, with the operations of the Dempster-Shafer calculus."""
 
 from __future__ import annotations
 
@@ -38,46 +38,45 @@ from dempster._validation import (
 from dempster.belief import combination, decisions, opinions, transforms
 from dempster.belief._arguments import (
     SUM_TOLERANCE,
-    checked_frame,
-    checked_index,
-    checked_masses,
-    checked_positions,
-    checked_probabilities,
-    in_order_of_sets,
     membership_rows,
-    positions,
+    parse_set,
+    reorder_columns,
+    validate_frame,
+    validate_index,
+    validate_masses,
+    validate_probabilities,
+    validate_rows,
 )
-from dempster.belief.combination import NORMALIZATIONS, combine_masses, in_one_place, remove_empty
-from dempster.belief.focal_sets import FocalSets, checked_family, inside
+from dempster.belief.combination import NORMALIZATIONS, combine_masses, remove_empty, unify_tensors
+from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
 from dempster.belief.opinions import Opinions
 
 _BLOCK_ROWS = 65536
-_BLOCK_CELLS = 1 << 20  # beliefs computed at once
-_MAX_BELIEFS = 1_000_000_000  # in all, some twenty seconds
+_BLOCK_CELLS = 1 << 20  # Beliefs in one block.
+_MAX_BELIEFS = 1_000_000_000  # Beliefs of a distance, about twenty seconds.
 _MAX_FRAME = 20
-_SHOWN_LINES = 5
-_SHOWN_ROWS = 20
-_SHOWN_SETS = 6
-_NAMED_ANSWERS = 8
+_MAX_TEXT_ROWS, _MAX_TEXT_SETS, _MAX_TEXT_ANSWERS = 5, 6, 8
+_MAX_HTML_ROWS = 20
 
 
 class MassFunctions:
-    """n mass functions on one frame, a row each.
+    """Mass functions on one frame, one in each row.
 
-    A mass function shares a unit of belief between *sets* of possible answers: mass on one answer is knowledge,
-    mass on several is ignorance between them, mass on the empty set says "none of these".
+    A mass function distributes a unit of belief over *sets* of possible answers. Mass on a single answer is
+    knowledge, mass on several answers is ignorance between them, and mass on the empty set means that no answer is
+    right.
 
     Parameters
     ----------
     masses : array-like of shape (n, f)
-        Nonnegative, rows summing to one. Rounding errors (above -1e-10, sums within 1e-6 of one) are repaired,
-        anything else is refused. float32 stays float32. A tensor of torch stays one: all that is computed from it is a
-        tensor on its device, and gradients go through.
+        Nonnegative masses whose rows sum to one. Rounding errors (masses above -1e-10, sums within 1e-6 of one) are
+        corrected, larger errors raise an exception. The precision float32 is kept. The columns of a table may have the
+        names of the sets in any order. If the masses are a torch tensor, all results are tensors on its device, with
+        gradients.
     focal_sets : FocalSets
         The sets of the columns.
     index : sequence of length n, optional
-        Names of the rows, kept by `to_frame`; by default those of a table. Columns of a table that are called as the
-        sets, in another order, are put into theirs.
+        Names of the rows; by default those of a table.
     frame : sequence of length c, optional
         Names of the answers (clusters, classes); 0..c-1 by default.
 
@@ -97,7 +96,7 @@ class MassFunctions:
     array([0.3])
     >>> m1.combine(m2, rule="dempster").contour.round(3)
     array([[0.714, 0.571, 0.   ]])
-    >>> m1 & m2  # the same before the conflict is removed
+    >>> m1 & m2  # without normalization
     MassFunctions(1 mass function on {a,b,c})
     ∅: 0.3  {a}: 0.3  {b}: 0.2  {a,b}: 0.2
     """
@@ -117,32 +116,32 @@ class MassFunctions:
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
             raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
-        names = checked_frame(frame, focal_sets.n_clusters)
+        names = validate_frame(frame, focal_sets.n_clusters)
         index = names_of_table(masses)["index"] if index is None else index
-        masses = in_order_of_sets(masses, focal_sets, names)
-        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, names)
+        masses = reorder_columns(masses, focal_sets, names)
+        self._set(validate_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
         self._masses = frozen(masses)
         self.focal_sets = focal_sets
-        self.index = None if index is None else checked_index(index, len(masses))
+        self.index = None if index is None else validate_index(index, len(masses))
         c = focal_sets.n_clusters
-        self.frame: tuple[Any, ...] = tuple(range(c)) if frame is None else checked_frame(frame, c)
+        self.frame: tuple[Any, ...] = tuple(range(c)) if frame is None else validate_frame(frame, c)
 
     @classmethod
     def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
-        """Without checks and copies, for masses that are known to be valid; the array must not be changed after."""
+        """Return mass functions of valid masses without validation and copy; the array must not change afterwards."""
         self = cls.__new__(cls)
         self._set(masses, focal_sets, index, frame, **more)
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copies and pickles are as immutable as what they were made of."""
+        # Arrays of copies and pickles are writable unless they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
             frozen(value)
 
-    # ---- other ways to make them -----------------------------------------------------------------------------------
+    # ---- constructors ---------------------------------------------------------------------------------------------
 
     @classmethod
     def from_dict(
@@ -151,68 +150,67 @@ class MassFunctions:
         frame: Iterable[Hashable],
         index: Sequence[Hashable] | None = None,
     ) -> Self:
-        """From ``{set of names: mass}`` (or a list of such dictionaries).
+        """Return the mass functions of a dictionary ``{set of names: mass}`` or of a list of dictionaries.
 
         A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
         """
-        listed_names = listed(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
-        names = checked_frame(listed_names, len(listed_names))
+        answers = listed(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
+        names = validate_frame(answers, len(answers))
         rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise InvalidParameterError(
                 "masses", must="hold at least one dictionary {set: mass} and nothing else", value=masses
             )
-        sets = [{positions(key, names, "masses"): value for key, value in row.items()} for row in rows]
-        for row, given in zip(sets, rows, strict=True):
-            if len(row) < len(given):
-                raise InvalidParameterError("masses", message=f"masses names the same set twice: {list(given)}")
+        sets = [{parse_set(key, names, "masses"): value for key, value in row.items()} for row in rows]
+        for parsed, row in zip(sets, rows, strict=True):
+            if len(parsed) < len(row):
+                raise InvalidParameterError("masses", must="hold each set only once", value=list(row))
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
         return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
 
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
-        values = transforms.table_of_values(values, checked_family(focal_sets, "focal_sets"))
+        """Return mass functions with the given unnormalized beliefs of the sets; these must include the whole frame."""
+        values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
-            raise InvalidParameterError("focal_sets", must="hold the whole frame: m(∅) = 1 - bel(whole frame)")
+            raise InvalidParameterError("focal_sets", must="hold the whole frame, because m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
         return cls.from_implicability(values + empty, focal_sets, **keywords)
 
     @classmethod
     def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From implicabilities b(A) = bel(A) + m(empty set) of the sets of the family."""
-        return cls._of_values(transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords)
+        """Return mass functions with the given implicabilities b(A) = bel(A) + m(empty set) of the sets."""
+        return cls._from_values(transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From unnormalised plausibilities of the sets of the family.
+        """Return mass functions with the given unnormalized plausibilities of the sets.
 
-        A restricted family must be closed enough for them to determine the masses (the full power set always is,
-        and so are singletons with the empty set); otherwise a ValueError says so.
+        The plausibilities of the family must determine the masses, as those of the power set and those of the
+        singletons with the empty set do.
         """
-        return cls._of_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
+        return cls._from_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From commonalities of the sets of the family."""
-        return cls._of_values(transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords)
+        """Return mass functions with the given commonalities of the sets."""
+        return cls._from_values(transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords)
 
     @classmethod
-    def _of_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
-        """Make mass functions of masses that were computed from the argument ``values``, and name it in errors."""
+    def _from_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
+        """Return mass functions of masses that were computed from ``values``, which errors must name."""
         try:
             return cls(masses, focal_sets, **keywords)
         except InvalidParameterError as error:
             if error.name != "masses":
                 raise
-            message = f"values must be those of mass functions, but {error}"
-            raise InvalidParameterError("values", message=message) from error
+            raise InvalidParameterError("values", must=f"belong to mass functions, but {error}") from error
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
-        """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
-        values = checked_probabilities(contour, "contour")
+        """Return consonant (nested) mass functions with the given (n, c) plausibilities of the single answers."""
+        values = validate_probabilities(contour, "contour")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_contour(values)),
             **(names_of_table(contour) | keywords),
@@ -220,8 +218,8 @@ class MassFunctions:
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
-        """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
-        p = checked_probabilities(probabilities, "probabilities")
+        """Return the least committed mass functions with the given (n, c) pignistic probabilities."""
+        p = validate_probabilities(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
             raise InvalidParameterError("probabilities", must="sum to one in every row")
         return cls(
@@ -231,19 +229,20 @@ class MassFunctions:
 
     @classmethod
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
-        """From multinomial opinions of subjective logic (Jøsang, 2016): m({k}) = belief of k, m(frame) = uncertainty.
+        """Return the mass functions of multinomial opinions of subjective logic (Jøsang, 2016).
 
-        An opinion has a base rate too, which says how its uncertainty is shared when it must become probabilities:
-        belief + base rate * uncertainty. A mass function has none. `pignistic` shares equally, which is the base rate
-        1/c; for another one ask ``to_opinions(base_rate).probability``.
+        The mass of {k} is the belief of k, and the mass of the frame is the uncertainty. An opinion also has a base
+        rate, which distributes the uncertainty in its probabilities, belief + base rate * uncertainty. A mass function
+        has no base rate: `pignistic` distributes the mass equally, which is the base rate 1/c. For other base rates
+        use ``to_opinions(base_rate).probability``.
 
         Parameters
         ----------
         belief : array-like of shape (n, c), nonnegative
         uncertainty : array-like of shape (n,), optional
-            What is missing to one by default.
+            By default one minus the sum of the beliefs.
         **keywords
-            ``index``, ``frame``: names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
         References
         ----------
@@ -263,20 +262,21 @@ class MassFunctions:
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
-        """From the parameters of Dirichlet distributions, as evidential networks and counting give them.
+        """Return the mass functions of Dirichlet distributions, such as the output of evidential networks.
 
-        What the data added to the prior is evidence: r = alpha - prior. With S the sum of alpha and W that of the
-        prior, the opinion is b_k = r_k / S, u = W / S (Jøsang, 2016, section 3.5), and the mass function is that of
-        `from_opinions`. No evidence is total ignorance, much evidence leaves little of it.
+        The evidence of the data is r = alpha - prior. With S the sum of alpha and W the sum of the prior, the opinion
+        is b_k = r_k / S, u = W / S (Jøsang, 2016, section 3.5), and the mass function is that of `from_opinions`.
+        Without evidence it is vacuous.
 
         Parameters
         ----------
         alpha : array-like of shape (n, c), at least the prior
+            Parameters of the distributions.
         prior : number or array-like of shape (c,), positive, default=1
-            Parameters before any evidence. 1, the uniform distribution, is what evidential deep learning takes
-            (Sensoy et al., 2018); Jøsang's is 2/c. Divided by its sum it is the base rate.
+            Parameters of the prior. Evidential deep learning uses 1, the uniform distribution (Sensoy et al., 2018);
+            Jøsang uses 2/c. Divided by its sum it is the base rate.
         **keywords
-            ``index``, ``frame``: names of the rows and of the answers; by default those of a table.
+            ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
         References
         ----------
@@ -295,53 +295,62 @@ class MassFunctions:
         names = names_of_table(alpha) | keywords
         return cls(*opinions.masses_from_dirichlet(alpha, in_order_of(prior, names["frame"])), **names)
 
-    # ---- reading --------------------------------------------------------------------------------------------------
+    # ---- measures -------------------------------------------------------------------------------------------------
 
     @property
     def masses(self) -> Array:
-        """(n, f) masses, read-only; a tensor where they were given as one."""
+        """Read-only (n, f) masses, an array or a tensor."""
         return self._masses
 
     @property
     def n_clusters(self) -> int:
+        """Number of answers of the frame."""
         return self.focal_sets.n_clusters
 
     @cached_property
     def empty(self) -> Array:
-        """Mass of the empty set in each row (zeros if the family does not have it)."""
+        """Mass of the empty set in each row, zero if the family does not contain it."""
         where = self.focal_sets.empty_index
         return frozen(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
 
     def mass(self, sets: Any = None) -> Array:
-        """Masses of the given sets (0 for sets outside the family); of the family when None."""
+        """Return the masses of sets, 0 for sets outside the family. Arguments as in `belief`."""
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = self._masses[:, where] * like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
-        """(s, c) membership of sets given by their members or names, and whether it was a single set."""
+        """Return the (s, c) membership of sets, and whether it is a single set."""
         return membership_rows(sets, self.focal_sets, self.frame)
 
     def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """bel(A) = sum of m(B) over nonempty B inside A: what supports "the answer is in A".
+        """Return bel(A), the sum of m(B) over nonempty subsets B of A, which is the support for "the answer is in A".
 
-        ``sets``: one set (a tuple or frozenset of answers, by name or number: the result has shape (n,)), a list of
-        sets or a FocalSets (shape (n, s)), or None for the family. Names are those of `frame`.
+        Parameters
+        ----------
+        sets : set, list of sets, FocalSets or None, default=None
+            A set is a tuple or frozenset of answers, by name (see `frame`) or number. None: the sets of the family.
+        normalized : bool, default=False
+            Whether to divide by 1 - m(empty set).
+
+        Returns
+        -------
+        array of shape (n,) for one set, (n, s) otherwise
         """
-        return self._measure(lambda own, rows: inside(own, rows) & own.any(axis=1)[:, None], sets, normalized)
+        return self._measure(lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized)
 
     def implicability(self, sets: Any = None) -> Array:
-        """b(A) = bel(A) + m(empty set)."""
-        return self._measure(inside, sets, False)
+        """Return b(A) = bel(A) + m(empty set). Arguments as in `belief`."""
+        return self._measure(is_subset, sets, False)
 
     def plausibility(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """pl(A) = sum of m(B) over B that meet A: what does not speak against A. Arguments as in `belief`."""
+        """Return pl(A), the sum of m(B) over B that intersect A. Arguments as in `belief`."""
         return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
 
     def commonality(self, sets: Any = None) -> Array:
-        """q(A) = sum of m(B) over B that contain A. Arguments as in `belief`."""
-        return self._measure(lambda own, rows: inside(rows, own).T, sets, False)
+        """Return q(A), the sum of m(B) over B that contain A. Arguments as in `belief`."""
+        return self._measure(lambda own, rows: is_subset(rows, own).T, sets, False)
 
     @cached_property
     def contour(self) -> Array:
@@ -355,58 +364,67 @@ class MassFunctions:
         return frozen(self._masses[:, to_device_of(where, self._masses)] * like(where >= 0, self._masses))
 
     def pignistic(self, *, normalized: bool = True) -> Array:
-        """(n, c) probabilities: each mass is shared equally inside its set (Smets and Kennes, 1994).
+        """Return (n, c) probabilities that distribute each mass equally over its set (Smets and Kennes, 1994).
 
-        Divided by 1 - m(empty set) unless ``normalized=False``; uniform where nothing is left to share.
+        They are divided by 1 - m(empty set) unless ``normalized=False``, and uniform if m(empty set) = 1.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
         return self._per_answer(rows_times(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
-        """(n, c) plausibilities of the answers rescaled to sum to one; uniform where all are zero."""
+        """Return the (n, c) plausibilities of the answers rescaled to sum to one; uniform if all are zero."""
         total = self.contour.sum(axis=1, keepdims=True)
         return divided(self.contour, total, 1 / self.n_clusters)
 
     def conflict(self, other: MassFunctions | None = None) -> Array:
-        """Degree of conflict, row by row: sum of m1(A) m2(B) over disjoint A and B; with itself when None.
+        """Return the degree of conflict of each row: the sum of m1(A) m2(B) over disjoint A and B.
 
-        Rows correspond by their names if both have some, as in `combine`.
+        By default this is the conflict with itself. Rows are matched as in `combine`.
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
         return library_of(self._masses).einsum(
-            "if,if->i", self._masses @ like(disjoint, self._masses), _rows_of(other, self)
+            "if,if->i", self._masses @ like(disjoint, self._masses), _broadcast_rows(other, self)
         )
 
     def nonspecificity(self) -> Array:
-        """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""
+        """Return the sum of m(A) log2 |A|, from 0 (precise) to log2 c (vacuous); the empty set counts as the frame."""
         size = self.focal_sets.cardinality.astype(float)
         size[size == 0] = self.n_clusters
         return self._masses @ like(np.log2(size), self._masses)
 
     def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
-        """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``.
+        """Return the distance of each row to other mass functions.
 
-        Rows correspond by their names if both have some, as in `combine`.
+        ``rule`` is ``"jousselme"`` (a metric, at most 1) or ``"belief"`` (half the sum of the differences of the
+        beliefs of all sets). Rows are matched as in `combine`.
         """
         check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
-        difference = self.on(family).masses - _rows_of(other.on(family), self)
+        difference = self.to_family(family).masses - _broadcast_rows(other.to_family(family), self)
         measure = _jousselme_distance if rule == "jousselme" else _belief_distance
         return measure(difference, family)
 
     # ---- operations -----------------------------------------------------------------------------------------------
 
     def combine(self, *others: MassFunctions, rule: str = "dempster") -> MassFunctions:
-        """Combine with one or several other pieces of evidence, row by row.
+        r"""Combine each row with the rows of one or several other sources.
 
-        ``rule``: ``"dempster"``, ``"conjunctive"``, ``"disjunctive"``, ``"dubois_prade"``, ``"yager"``, ``"pcr6"``,
-        ``"average"``, ``"cautious"`` or ``"bold"``. A single mass function combines with every row. Rules that are
-        not associative (Yager, Dubois-Prade, PCR6) treat all the sources at once.
+        A single mass function combines with every row. If both sources have an `index`, rows are matched by name: the
+        names must be the same, in any order, and the result has the order of the first source. Otherwise rows are
+        matched by position.
 
-        Rows correspond by their names (`index`) if both sides have some: they must be the same, in any order (the
-        first source gives it). If one side has none, rows correspond by their positions.
+        Parameters
+        ----------
+        *others : MassFunctions
+        rule : {"dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average", "cautious", \
+                "bold"}
+            The rules of Dubois and Prade, Yager and PCR6 are not associative; they combine all sources at once.
+
+        Returns
+        -------
+        MassFunctions
         """
         for other in others:
             self._check_frame(other)
@@ -417,29 +435,28 @@ class MassFunctions:
         return MassFunctions.unchecked(masses, family, names, self.frame)
 
     def __and__(self, other: object) -> MassFunctions:
-        """``a & b``: the conjunctive rule, "both are right"; what they contradict each other in is m(empty set).
+        """Combine by the conjunctive rule, ``a.combine(b, rule="conjunctive")``.
 
-        The same as ``a.combine(b, rule="conjunctive")``, with its rules for names and single rows. For the normalised
-        result, Dempster's rule, write ``a.combine(b)`` or ``(a & b).normalize()``.
+        For the normalized result, Dempster's rule, use ``a.combine(b)``.
         """
         return self.combine(other, rule="conjunctive") if isinstance(other, MassFunctions) else NotImplemented
 
     def __or__(self, other: object) -> MassFunctions:
-        """``a | b``: the disjunctive rule, "one of them is right": ``a.combine(b, rule="disjunctive")``."""
+        """Combine by the disjunctive rule, ``a.combine(b, rule="disjunctive")``."""
         return self.combine(other, rule="disjunctive") if isinstance(other, MassFunctions) else NotImplemented
 
     def discount(self, rate: Any, *, contexts: Any = None) -> MassFunctions:
-        """Believe a source less: with probability ``rate`` it knows nothing.
+        """Discount a source that is unreliable with probability ``rate``.
 
         Parameters
         ----------
         rate : number, array of shape (n,), or mapping of sets to numbers, in [0, 1]
             A number, or one per row: a share 1 - rate of each mass is kept, the rest goes to the whole frame.
 
-            A mapping ``{set: rate}``: contextual discounting. The source is unreliable to the given degree *if the
-            answer is in that set*: one that mistakes helicopters for planes is believed less about helicopters only.
+            A mapping ``{set: rate}``: contextual discounting, where the source is unreliable with this probability
+            *if the answer is in that set*.
         contexts : "answers" or list of l sets, optional
-            The same with the rates in an array of shape (c,), one for each answer of the frame, or (l,).
+            Contexts of contextual discounting if ``rate`` is an array, of shape (c,) for "answers" or (l,).
 
         Returns
         -------
@@ -451,10 +468,10 @@ class MassFunctions:
         every context A (Mercier, Quost and Denoeux, 2008, where the contexts are a partition of the frame; Mercier,
         Lefevre and Delmotte, 2012, where they are any sets). The plausibility of an answer k becomes
 
-            pl'(k) = 1 - (1 - pl(k)) prod_{A holds k} (1 - rate(A)).
+            pl'(k) = 1 - (1 - pl(k)) prod_{A contains k} (1 - rate(A)).
 
         The whole frame as the only context is plain discounting. `dempster.classify.ContextualDiscounting` learns the
-        rates from labelled objects.
+        rates from labeled objects.
 
         References
         ----------
@@ -476,13 +493,13 @@ class MassFunctions:
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
         if contexts is None and not isinstance(rate, Mapping):
-            return self._like(*combination.discounted(self._masses, self.focal_sets, ordered_like(rate, self.index)))
+            return self._like(*combination.discount(self._masses, self.focal_sets, ordered_like(rate, self.index)))
         rate = in_order_of(rate, self.frame) if isinstance(contexts, str) else rate
-        rows, rates = combination.checked_contexts(rate, contexts, self.n_clusters, self.membership_rows)
-        return self._like(*combination.contextually_discounted(self._masses, self.focal_sets, rows, rates))
+        rows, rates = combination.validate_contexts(rate, contexts, self.n_clusters, self.membership_rows)
+        return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
-        """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
+        """Condition on the event that the answer is in a set; by default with Dempster normalization."""
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
@@ -491,29 +508,29 @@ class MassFunctions:
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
-        """Remove the mass of the empty set: rescale the rest (``"dempster"``) or give it to the frame (``"yager"``).
+        """Remove the mass of the empty set by rescaling (``"dempster"``) or by giving it to the frame (``"yager"``).
 
-        Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
+        With "dempster" a row with all mass on the empty set becomes vacuous, with a warning.
         """
         check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
             return self
         lost = int((self.empty >= 1).sum()) if rule == "dempster" else 0
         if lost:
-            warnings.warn(f"{lost} mass functions had only the empty set and became vacuous", stacklevel=2)
+            warnings.warn(f"{lost} mass functions with all mass on the empty set became vacuous", stacklevel=2)
         return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
-    def on(self, focal_sets: FocalSets) -> MassFunctions:
-        """The same masses on another family, which must hold every set that carries mass."""
-        if checked_family(focal_sets, "focal_sets") == self.focal_sets:
+    def to_family(self, focal_sets: FocalSets) -> MassFunctions:
+        """Return the same masses on another family, which must contain every set that has mass."""
+        if validate_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
             raise InvalidParameterError(
-                "focal_sets", message=f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}"
+                "focal_sets", must=f"have {self.n_clusters} clusters, got {focal_sets.n_clusters}"
             )
         where = focal_sets.find(self.focal_sets.membership)
         if (self._masses[:, where < 0] > 0).any():
-            raise InvalidParameterError("focal_sets", message="focal_sets lacks a set that carries mass")
+            raise InvalidParameterError("focal_sets", must="contain every set that has mass")
         out = zeros((len(self), len(focal_sets)), self._masses)
         out[:, where[where >= 0]] = self._masses[:, where >= 0]
         return self._like(out, focal_sets)
@@ -531,70 +548,83 @@ class MassFunctions:
         Parameters
         ----------
         rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance", "maximality"}
-            Which expected loss to minimise: pignistic, lower (optimistic), upper (pessimistic), or ``optimism``
-            times the lower plus the rest times the upper. With 0-1 losses these pick the answer of largest pignistic
-            probability, plausibility, belief. Interval dominance keeps every act whose smallest expected loss is not
-            above the largest one of another; maximality, which keeps fewer, every act that no other beats whatever
-            probability the evidence allows.
+            Expected loss to minimize: pignistic, lower (maximax, optimistic), upper (maximin, pessimistic), or
+            ``optimism`` times the lower plus 1 - ``optimism`` times the upper loss (hurwicz). With 0-1 losses the
+            first three rules choose the answer of largest pignistic probability, plausibility and belief. Interval
+            dominance keeps every act whose lower loss is not above the upper loss of another act. Maximality keeps
+            every act that no other act beats under every probability that the evidence allows, which is a subset.
         losses : array-like of shape (c, acts) or (c + 1, acts), optional
-            Loss of each act (column) when each answer (row) is true; 0-1 by default. A further row stands for an
-            unknown answer, which belongs to the set that was the whole frame.
+            Loss of each act (column) if each answer (row) is true; by default 0-1 losses. A further row is an unknown
+            answer, which belongs only to the whole frame.
         reject : float, optional
-            Loss of not deciding.
+            Loss of rejection.
         optimism : float in [0, 1]
             For ``rule="hurwicz"``.
 
         Returns
         -------
         array
-            (n,) number of the act, -1 for rejection; for interval dominance and maximality (n, acts) Boolean.
+            (n,) index of the act, -1 for rejection; for interval dominance and maximality (n, acts) Boolean.
 
         Notes
         -----
-        The mass of the empty set is removed by Dempster normalisation first (a row that has nothing else counts as
-        knowing nothing).
+        The masses are first normalized by Dempster's rule; a row with all mass on the empty set becomes vacuous.
         """
-        known, losses = self._for_decision(), in_order_of(losses, self.frame)
-        return decisions.decide(known.masses, known.focal_sets, rule, losses, reject, optimism)
+        losses = in_order_of(losses, self.frame)
+        return decisions.decide(*self._normalized, rule, losses, reject, optimism)
 
     def decide_sets(
         self, tolerance: float = 0.8, *, rule: str = "pignistic", optimism: float = 0.5, max_size: int | None = None
     ) -> Array:
-        """Cautious decision: the best *set* of answers for each row, (n, c) Boolean.
+        """Choose the *set* of answers with the smallest expected loss for each row.
 
-        ``tolerance`` in [0.5, 1] tells how acceptable imprecise but right answers are: at 0.5 a pair that holds the
-        truth is worth half a precise answer, at 1 as much. ``max_size`` limits the sets looked at to that many
-        answers, and the whole frame (2 when there are more than eight answers, otherwise no limit).
+        Parameters
+        ----------
+        tolerance : float in [0.5, 1], default=0.8
+            Tolerance to imprecision: the utility of a pair that contains the true answer, if that of the true answer
+            alone is 1.
+        rule, optimism
+            As in `decide`, for rules that choose one act.
+        max_size : int, optional
+            Largest number of answers of a set other than the whole frame; by default 2 if there are more than eight
+            answers, otherwise there is no limit.
+
+        Returns
+        -------
+        Boolean array of shape (n, c)
         """
-        known = self._for_decision()
-        return decisions.decide_sets(known.masses, known.focal_sets, tolerance, rule, optimism, max_size)
+        return decisions.decide_sets(*self._normalized, tolerance, rule, optimism, max_size)
 
     def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
-        """(n, acts) expected loss of each act, which `decide` minimises; arguments as there."""
-        known = self._for_decision()
-        table = decisions.checked_losses(in_order_of(losses, self.frame), self.n_clusters)
-        return decisions.expected_losses(known.masses, known.focal_sets, table, rule, optimism)
+        """Return the (n, acts) expected losses that `decide` minimizes. Arguments as in `decide`."""
+        table = decisions.validate_losses(in_order_of(losses, self.frame), self.n_clusters)
+        return decisions.expected_losses(*self._normalized, table, rule, optimism)
 
-    def _for_decision(self) -> MassFunctions:
-        return self._like(*remove_empty(self._masses, self.focal_sets))
+    @property
+    def _normalized(self) -> tuple[Array, FocalSets]:
+        return remove_empty(self._masses, self.focal_sets)
 
-    # ---- converting and showing ------------------------------------------------------------------------------------
+    # ---- conversion -----------------------------------------------------------------------------------------------
 
     def to_dense(self) -> Array:
-        """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
-        if self.n_clusters > 20:
+        """Return (n, 2^c) masses of all sets in binary order: bit k of the index is set if answer k is in the set."""
+        if self.n_clusters > _MAX_FRAME:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
         out = zeros((len(self), 1 << self.n_clusters), self._masses)
         out[:, to_device_of(self.focal_sets.codes, out)] = self._masses
         return out
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """A table with a column for each set.
+        """Return a table with a column for each set.
 
         Parameters
         ----------
         backend : {"pandas", "polars"}
-            pandas keeps the names of the rows as its index. polars has none: they are a first column, "object".
+            The names of the rows are the index in pandas, and a first column "object" in polars.
+
+        Returns
+        -------
+        DataFrame
 
         Examples
         --------
@@ -610,7 +640,7 @@ class MassFunctions:
         return table(to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend)
 
     def to_numpy(self) -> Self:
-        """The same with masses in an array of NumPy, for those that are a tensor; itself if they are an array.
+        """Return the same mass functions with the masses in a NumPy array instead of a tensor.
 
         Examples
         --------
@@ -622,19 +652,19 @@ class MassFunctions:
         """
         if isinstance(self._masses, np.ndarray):
             return self
-        return self._selected(to_host(self._masses), self.index)
+        return self._copy_with(to_host(self._masses), self.index)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The masses: what `numpy.asarray` makes of this."""
+        """Return the masses as a NumPy array."""
         return np.array(to_host(self.masses), dtype=dtype, copy=copy)
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
-        """Multinomial opinions of subjective logic, for mass functions on single answers and the whole frame.
+        """Return multinomial opinions of subjective logic, if only single answers and the whole frame have mass.
 
         Parameters
         ----------
         base_rate : array-like of shape (c,), summing to one, optional
-            Probabilities of the answers when nothing is known; 1/c each by default.
+            Prior probabilities of the answers; by default 1/c each.
 
         Returns
         -------
@@ -642,42 +672,46 @@ class MassFunctions:
             With ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
         """
         opinions.check_opinions(self.masses, self.focal_sets, self.frame)
-        rate = opinions.read_base_rate(base_rate, self.frame, self.n_clusters)
-        known = self.mass(FocalSets.simple(self.n_clusters, empty=False, omega=False))
-        unknown = self.mass(FocalSets.from_sets(self.n_clusters, [range(self.n_clusters)]))[:, 0]
-        return Opinions(known, unknown, rate)
+        rate = opinions.validate_base_rate(base_rate, self.frame, self.n_clusters)
+        return Opinions(self.singleton_belief, self.mass(tuple(self.frame)), rate)
 
     def __len__(self) -> int:
         return len(self._masses)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
+        """Return the mass functions of an index, a slice, a Boolean mask or an array of indices."""
         if is_integer(rows):
             if not -len(self) <= rows < len(self):
-                raise IndexError(f"row {rows} of {len(self)} mass functions")
+                raise IndexError(f"rows must be an index of {len(self)} mass functions, got {rows}")
             rows = [int(rows)]
         elif not isinstance(rows, slice):
-            rows = checked_positions(rows, len(self))
-        return self._selected(copied(self._masses[rows]), None if self.index is None else self._names()[rows])
+            rows = validate_rows(rows, len(self))
+        index = self.index
+        if isinstance(index, list | tuple):  # NumPy would convert a list of tuples to a 2-D array.
+            index = np.fromiter(index, dtype=object, count=len(self))
+        if index is not None:
+            index = np.asarray(index, dtype=object)[rows]
+        return self._copy_with(copied(self._masses[rows]), index)
 
     def __repr__(self) -> str:
-        return _text(self)
+        answers = ",".join(map(printable, self.frame))
+        if self.n_clusters > _MAX_TEXT_ANSWERS:
+            answers = f"{self.n_clusters} answers"
+        lines = [f"{type(self).__name__}({format_count(len(self), 'mass function')} on {{{answers}}})"]
+        lines += [_row_text(self, i) for i in range(min(len(self), _MAX_TEXT_ROWS))]
+        if len(self) > _MAX_TEXT_ROWS:
+            lines.append(f"... {len(self) - _MAX_TEXT_ROWS} more")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return _html_table(self, repr(self).splitlines()[0])
 
-    # ---- inside ---------------------------------------------------------------------------------------------------
+    # ---- helpers --------------------------------------------------------------------------------------------------
 
     def _like(self, masses: Array, focal_sets: FocalSets) -> MassFunctions:
         return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
 
-    def _names(self) -> np.ndarray:
-        """(n,) names of the rows; a list of tuples, too, has one name a row."""
-        if isinstance(self.index, list | tuple):
-            return np.fromiter(self.index, dtype=object, count=len(self))
-        return np.asarray(self.index, dtype=object)
-
-    def _selected(self, masses: Array, index: Any) -> Self:
+    def _copy_with(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame)
 
     def _measure(self, relation, sets: Any, normalized: bool) -> Array:
@@ -693,13 +727,13 @@ class MassFunctions:
         check_flags(normalized=normalized)
         if not normalized:
             return values
-        total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit
+        total = values.sum(axis=1, keepdims=True)  # This is 1 - m(empty set).
         return divided(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
-        """The other mass functions with the rows in our order; a single one, which goes with every row, as it is."""
+        """Return other mass functions with the rows in the order of these; a single one is returned unchanged."""
         self._check_frame(other)
-        in_one_place([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
+        unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
             return other
         order = None if other is self or len(self) == 1 else order_of_names(other.index, self.index)
@@ -709,17 +743,17 @@ class MassFunctions:
         if not isinstance(other, MassFunctions):
             raise InvalidParameterError("other", "MassFunctions", other)
         if other.frame != self.frame:
-            raise InvalidInputError(f"the frames differ: {self.frame} and {other.frame}")
+            raise InvalidParameterError("other", must=f"have the frame {self.frame}, got {other.frame}")
 
 
-def _rows_of(other: MassFunctions, ours: MassFunctions) -> Array:
-    if len(other) not in (1, len(ours)):
-        raise InvalidParameterError("other", must=f"hold {len(ours)} mass functions (or one), got {len(other)}")
-    return library_of(other.masses).broadcast_to(other.masses, (len(ours), other.masses.shape[1]))
+def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
+    if len(other) not in (1, len(target)):
+        raise InvalidParameterError("other", must=f"hold {len(target)} mass functions (or one), got {len(other)}")
+    return library_of(other.masses).broadcast_to(other.masses, (len(target), other.masses.shape[1]))
 
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
-    """sqrt(d' J d / 2), d the difference of mass functions, J the Jaccard index of sets (Jousselme et al., 2001)."""
+    """Return sqrt(d' J d / 2) for differences d, with J the Jaccard index of sets (Jousselme et al., 2001)."""
     library, jaccard = library_of(difference), like(family.jaccard, difference)
     squared = zeros((len(difference),), difference)
     for start in range(0, len(difference), _BLOCK_ROWS):
@@ -729,15 +763,12 @@ def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
 
 
 def _belief_distance(difference: Array, family: FocalSets) -> Array:
-    """Half the sum of |bel1(A) - bel2(A)| over all sets A (Denoeux, Li and Sriboonchitta, 2018).
-
-    At most 1 on a frame of two elements only. It looks at all 2^c sets, so the frame must be small.
-    """
+    """Return half the sum of |bel1(A) - bel2(A)| over all 2^c sets A (Denoeux, Li and Sriboonchitta, 2018)."""
     c = family.n_clusters
     if c > _MAX_FRAME or (len(difference) << c) > _MAX_BELIEFS:
         raise InvalidInputError(
-            f"rule='belief' looks at all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
-            f"2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all): use rule='jousselme', or fewer rows at once"
+            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
+            f"2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all); use rule='jousselme', or fewer rows at once"
         )
     total = zeros((len(difference),), difference)
     rows = max(1, _BLOCK_CELLS >> c)
@@ -745,34 +776,24 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
         d = difference[start : start + rows]
         dense = zeros((len(d), 1 << c), d)
         dense[:, to_device_of(family.codes, d)] = d
-        dense[:, 0] = 0  # beliefs leave the empty set out
+        dense[:, 0] = 0  # Beliefs do not include the empty set.
         total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(axis=1)
     return total / 2
 
 
-def _text(m: MassFunctions) -> str:
-    """How many there are, and the largest masses of the first."""
-    names = ",".join(map(printable, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
-    head = f"{type(m).__name__}({format_count(len(m), 'mass function')} on {{{names}}})"
-    lines = [_row_text(m, i) for i in range(min(len(m), _SHOWN_LINES))]
-    if len(m) > _SHOWN_LINES:
-        lines.append(f"... {len(m) - _SHOWN_LINES} more")
-    return "\n".join([head, *lines])
-
-
 def _row_text(m: MassFunctions, i: int) -> str:
-    """The largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
+    """Return the largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
     sets = m.focal_sets.names([printable(name) for name in m.frame])
     row = to_host(m.masses[i])
-    largest = [j for j in np.argsort(-row, kind="stable")[:_SHOWN_SETS] if row[j] >= 5e-4]
+    largest = [j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4]
     text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
     return text if m.index is None else f"{printable(m.index[i])}: {text}"
 
 
 def _html_table(m: MassFunctions, title: str) -> str:
-    """The first rows as HTML; names are escaped."""
+    """Return the first rows as an HTML table with escaped names."""
     sets = m.focal_sets.names(m.frame)
-    shown = min(len(m), _SHOWN_ROWS)
+    shown = min(len(m), _MAX_HTML_ROWS)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *sets])
     names = range(shown) if m.index is None else m.index[:shown]
     body = "".join(
@@ -785,6 +806,6 @@ def _html_table(m: MassFunctions, title: str) -> str:
 
 
 def _cell(value: float) -> str:
-    # darker for larger masses, so that a table reads like a picture
+    # Larger masses are darker.
     shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' if value >= 5e-3 else ""
     return f"<td{shade}>{value:.3f}</td>" if value >= 5e-4 else "<td></td>"

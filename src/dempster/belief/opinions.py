@@ -1,4 +1,4 @@
-"""Subjective logic: opinions, the Dirichlet distributions they stand for, and the mass functions they are."""
+"""Opinions of subjective logic, and their conversion to Dirichlet distributions and mass functions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dempster._validation import as_reals, check, choice, in_order_of, read_fiel
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
-_SINGLE_TOLERANCE = 1e-5  # of sums in single precision
+_SINGLE_TOLERANCE = 1e-5  # Tolerance of sums in single precision.
 
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """n multinomial opinions of subjective logic (Jøsang, 2016).
+    """Multinomial opinions of subjective logic (Jøsang, 2016).
 
-    `MassFunctions.to_opinions` makes them, `MassFunctions.from_opinions` turns them back.
+    `MassFunctions.to_opinions` returns them, and `MassFunctions.from_opinions` converts them to mass functions.
 
     Attributes
     ----------
     belief : (n, c) array
     uncertainty : (n,) array
     base_rate : (c,) array
-        Probabilities of the answers when nothing is known.
+        Prior probabilities of the answers.
 
     Examples
     --------
@@ -55,23 +55,27 @@ class Opinions:
 
     @property
     def probability(self) -> np.ndarray:
-        """(n, c) projected probabilities: belief + base rate * uncertainty; the mean of the Dirichlet distribution."""
+        """(n, c) projected probabilities, belief + base rate * uncertainty (the Dirichlet means)."""
         return self.belief + self.uncertainty[:, None] * self.base_rate
 
     def to_dirichlet(self, prior_weight: float | None = None) -> np.ndarray:
-        """(n, c) parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
+        """Return the (n, c) parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
 
         Parameters
         ----------
         prior_weight : float > 0, optional
-            W, the sum of the parameters before any evidence: c by default, as in `MassFunctions.from_dirichlet`.
+            W, the sum of the parameters of the prior; by default c, as in `MassFunctions.from_dirichlet`.
+
+        Returns
+        -------
+        array of shape (n, c)
         """
         check(prior_weight, "prior_weight", choice(None) | real(0, open_low=True))
         weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
         if (self.uncertainty <= 0).any():
             row = int((self.uncertainty <= 0).argmax())
             raise InvalidInputError(
-                f"opinions without uncertainty would take infinite evidence (row {row}): discount the mass functions"
+                f"the opinion in row {row} has no uncertainty (infinite evidence); discount the mass functions"
             )
         return weight * (self.belief / self.uncertainty[:, None] + self.base_rate)
 
@@ -84,7 +88,7 @@ class Opinions:
 
 
 def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
-    """Beliefs on the single answers, uncertainty on the whole frame."""
+    """Return masses with the beliefs on the single answers and the uncertainty on the whole frame."""
     known = _table(belief, "belief")
     if uncertainty is None:
         unknown = 1 - known.sum(axis=1)
@@ -110,7 +114,7 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
 
 
 def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
-    """Evidence is what was added to the prior: b = (alpha - prior) / S, u = W / S."""
+    """Return the masses of the opinions b = (alpha - prior) / S, u = W / S."""
     parameters = _table(alpha, "alpha")
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
@@ -133,21 +137,21 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
 
 
 def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
-    """Refuse masses on other sets than the single answers and the whole frame."""
+    """Raise an error if sets other than the single answers and the whole frame have mass."""
     c = family.n_clusters
     if c == 1:
-        raise InvalidInputError("opinions are about at least two answers, got one")
+        raise InvalidInputError("opinions need a frame of at least two answers, got one")
     other = (family.cardinality != 1) & (family.cardinality != c)
     if (masses[:, other] > 0).any():
         name = family.names(frame)[np.flatnonzero(other)[(masses[:, other] > 0).any(axis=0).argmax()]]
         raise InvalidInputError(
-            f"multinomial opinions have mass on single answers and the whole frame only, but {name} has some; take "
-            "MassFunctions.from_opinions(m.singleton_belief) for the opinions that keep what is believed of each answer"
+            f"multinomial opinions have mass only on single answers and the whole frame, but {name} has mass; "
+            "MassFunctions.from_opinions(m.singleton_belief) has the same beliefs of the single answers"
         )
 
 
-def read_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray:
-    """Validate the probabilities of the answers when nothing is known; None: all are alike."""
+def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray:
+    """Validate the prior probabilities of the answers, by default equal."""
     if base_rate is None:
         return np.full(n_answers, 1 / n_answers)
     rate = as_reals(in_order_of(base_rate, frame), "base_rate")

@@ -1,9 +1,9 @@
-"""Equivalent representations of a mass function, and masses from them.
+"""Transforms between the equivalent representations of a mass function.
 
-The transforms work on the last axis of an array, of length 2^c, in binary order: position s is the set whose element
-k is present when bit k of s is set. They cost c 2^(c-1) additions a mass function (Kennes, 1992, "Computational
-aspects of the Moebius transformation of graphs"). On families other than the power set, masses follow from a small
-linear system.
+The transforms work on the last axis of an array, of length 2^c, in binary order: index s is the set that contains
+element k if bit k of s is set. They need c 2^(c-1) additions for each mass function (Kennes, 1992, "Computational
+aspects of the Moebius transformation of graphs"). On families other than the power set, masses are the solution of a
+small linear system.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from dempster._arrays import Array, as_array, is_tensor, library_of
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_memory, check_size
-from dempster.belief.focal_sets import FocalSets, checked_family, inside, unique_sets
+from dempster.belief.focal_sets import FocalSets, is_subset, unique_sets, validate_family
 
 
 def _frame_size(values: Array) -> int:
@@ -28,10 +28,10 @@ def _frame_size(values: Array) -> int:
 
 
 def _sweep(values: Array, target: int, sign: int) -> Array:
-    """Add (or subtract) the slice of every bit into the other one, one bit after the other."""
+    """Add to (or subtract from) the half with ``target`` in bit k the other half, for each bit k in turn."""
     out = _copy(values)
     for k in range(_frame_size(out)):
-        # middle axis: bit k absent / present
+        # The second last axis is bit k.
         view = out.reshape(out.shape[:-1] + (out.shape[-1] >> (k + 1), 2, 1 << k))
         if sign > 0:
             view[..., target, :] += view[..., 1 - target, :]
@@ -41,7 +41,7 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
 
 
 def _copy(values: Array) -> Array:
-    """A copy in floating-point numbers, whose axes are in order."""
+    """Return a contiguous floating-point copy."""
     if not is_tensor(values):
         return np.array(values, dtype=np.result_type(values, np.float32), order="C")
     floating = values if values.is_floating_point() else values.double()
@@ -49,14 +49,14 @@ def _copy(values: Array) -> Array:
 
 
 def _reversed(values: Array) -> Array:
-    """The last axis from its end: the sets in binary order become their complements."""
+    """Reverse the last axis, which maps each set to its complement."""
     return library_of(values).flip(values, (-1,))
 
 
 def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
-    """The same sums in place, for mass functions that are the columns of an array: the first axis has length 2^c.
+    """Apply `_sweep` in place to the first axis, of length 2^c, of an array with a mass function in each column.
 
-    Rows are then long, which is faster for many mass functions as long as a block of them stays in the cache.
+    This is faster for many mass functions if the array fits in the cache.
     """
     for k in range(_frame_size(columns[:, 0])):
         view = columns.reshape(-1, 2, 1 << k, columns.shape[1])
@@ -67,56 +67,56 @@ def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
 
 
 def mass_to_commonality(mass: Array) -> Array:
-    """q(A) = sum of m(B) over B containing A."""
+    """Return q(A), the sum of m(B) over B that contain A."""
     return _sweep(as_array(mass), 0, 1)
 
 
 def commonality_to_mass(commonality: Array) -> Array:
-    """Inverse of `mass_to_commonality`."""
+    """Invert `mass_to_commonality`."""
     return _sweep(as_array(commonality), 0, -1)
 
 
 def mass_to_implicability(mass: Array) -> Array:
-    """b(A) = sum of m(B) over B contained in A, the empty set included."""
+    """Return b(A), the sum of m(B) over B contained in A, including the empty set."""
     return _sweep(as_array(mass), 1, 1)
 
 
 def implicability_to_mass(implicability: Array) -> Array:
-    """Inverse of `mass_to_implicability`."""
+    """Invert `mass_to_implicability`."""
     return _sweep(as_array(implicability), 1, -1)
 
 
 def mass_to_belief(mass: Array) -> Array:
-    """bel(A) = b(A) - m(empty set), not normalised."""
+    """Return the unnormalized bel(A) = b(A) - m(empty set)."""
     mass = as_array(mass)
     return mass_to_implicability(mass) - mass[..., :1]
 
 
 def belief_to_mass(belief: Array) -> Array:
-    """Inverse of `mass_to_belief`: m(empty set) = 1 - bel(whole frame)."""
+    """Invert `mass_to_belief`; m(empty set) = 1 - bel(whole frame)."""
     belief = as_array(belief)
     return implicability_to_mass(belief + (1 - belief[..., -1:]))
 
 
 def mass_to_plausibility(mass: Array) -> Array:
-    """pl(A) = 1 - b(complement of A), not normalised."""
+    """Return the unnormalized pl(A) = 1 - b(complement of A)."""
     return 1 - _reversed(mass_to_implicability(mass))
 
 
 def plausibility_to_mass(plausibility: Array) -> Array:
-    """Inverse of `mass_to_plausibility`."""
+    """Invert `mass_to_plausibility`."""
     return implicability_to_mass(1 - _reversed(as_array(plausibility)))
 
 
 def commonality_to_plausibility(commonality: Array) -> Array:
-    """pl(A) = sum over nonempty B in A of (-1)^(|B|+1) q(B)."""
+    """Return pl(A), the sum over nonempty subsets B of A of (-1)^(|B|+1) q(B)."""
     return mass_to_plausibility(commonality_to_mass(commonality))
 
 
 def mass_to_conjunctive_weights(mass: Array) -> Array:
-    """Weights w of the conjunctive canonical decomposition; the mass must leave something on the whole frame.
+    """Return the weights w of the conjunctive canonical decomposition, which needs m(whole frame) > 0.
 
-    ln w(A) = -sum over B containing A of (-1)^(|B|-|A|) ln q(B); the entry of the whole frame is set to 1.
+    ln w(A) is minus the sum of (-1)^(|B|-|A|) ln q(B) over B that contain A; the entry of the whole frame is 1.
     """
     mass = as_array(mass)
     if (mass[..., -1] <= 0).any():
@@ -127,7 +127,7 @@ def mass_to_conjunctive_weights(mass: Array) -> Array:
 
 
 def conjunctive_weights_to_mass(weights: Array) -> Array:
-    """Inverse of `mass_to_conjunctive_weights`: q(B) = product of w(A) over A not containing B."""
+    """Invert `mass_to_conjunctive_weights`; q(B) is the product of w(A) over A that do not contain B."""
     library = library_of(weights)
     logs = library.log(weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float))
     logs[..., -1] = 0
@@ -136,9 +136,9 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
 
 
 def mass_to_disjunctive_weights(mass: Array) -> Array:
-    """Weights v of the disjunctive canonical decomposition; needs m(empty set) > 0. The entry of the empty set is 1.
+    """Return the weights v of the disjunctive canonical decomposition, which needs m(empty set) > 0.
 
-    They are the conjunctive weights of the complementary mass function.
+    They are the conjunctive weights of the complementary mass function; the entry of the empty set is 1.
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
@@ -147,57 +147,57 @@ def mass_to_disjunctive_weights(mass: Array) -> Array:
 
 
 def disjunctive_weights_to_mass(weights: Array) -> Array:
-    """Inverse of `mass_to_disjunctive_weights`."""
+    """Invert `mass_to_disjunctive_weights`."""
     return _reversed(conjunctive_weights_to_mass(_reversed(as_array(weights))))
 
 
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nested sets and masses whose plausibilities of the singletons are ``contour`` (n, c).
+    """Return nested masses whose plausibilities of the singletons are ``contour`` (n, c).
 
-    Returns the order (n, c) of the elements by decreasing value and the masses (n, c + 1) of the empty set, the first
-    element, the first two, ... of that order. A stable sort gives ties to the lowest index.
+    The first array is the order (n, c) of the elements by decreasing value, with ties in the order of their indices.
+    The second array are the masses (n, c + 1) of the empty set, the first element, the first two elements, ...
     """
-    contour = np.asarray(contour, dtype=float)
-    order = np.argsort(-contour, axis=1, kind="stable")
-    levels = np.take_along_axis(contour, order, axis=1)
-    padded = np.concatenate([np.ones((len(levels), 1)), levels, np.zeros((len(levels), 1))], axis=1)
-    return order, padded[:, :-1] - padded[:, 1:]
+    order, levels = _sort_decreasing(contour)
+    return order, -np.diff(levels, axis=1, prepend=1.0, append=0.0)
 
 
 def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least committed nested masses with the given pignistic probabilities (n, c), as in `consonant_from_contour`.
+    """Return the least committed nested masses with the given pignistic probabilities (n, c).
 
-    m({first k elements}) = k (p_(k) - p_(k+1)).
+    m({first k elements}) = k (p_(k) - p_(k+1)). The format is that of `consonant_from_contour`.
     """
-    probabilities = np.asarray(probabilities, dtype=float)
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    levels = np.take_along_axis(probabilities, order, axis=1)
-    steps = levels - np.concatenate([levels[:, 1:], np.zeros((len(levels), 1))], axis=1)
-    masses = steps * np.arange(1, levels.shape[1] + 1)
+    order, levels = _sort_decreasing(probabilities)
+    masses = -np.diff(levels, axis=1, append=0.0) * np.arange(1, levels.shape[1] + 1)
     return order, np.concatenate([np.zeros((len(levels), 1)), masses], axis=1)
+
+
+def _sort_decreasing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values = np.asarray(values, dtype=float)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return order, np.take_along_axis(values, order, axis=1)
 
 
 # ---- masses on any family -------------------------------------------------------------------------------------------
 
 
 def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:
-    """(n, f) masses with the given implicabilities of the sets of the family."""
-    checked_family(family, "focal_sets")
-    return _solved(values, family, implicability_to_mass, inside(family.membership, family.membership))
+    """Return (n, f) masses with the given implicabilities of the sets of the family."""
+    validate_family(family, "focal_sets")
+    return _solve_masses(values, family, implicability_to_mass, is_subset(family.membership, family.membership))
 
 
 def masses_from_commonality(values: Any, family: FocalSets) -> np.ndarray:
-    """(n, f) masses with the given commonalities."""
-    checked_family(family, "focal_sets")
-    return _solved(values, family, commonality_to_mass, inside(family.membership, family.membership).T)
+    """Return (n, f) masses with the given commonalities of the sets of the family."""
+    validate_family(family, "focal_sets")
+    return _solve_masses(values, family, commonality_to_mass, is_subset(family.membership, family.membership).T)
 
 
 def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
-    """(n, f) masses with the given plausibilities, if these determine them."""
-    if checked_family(family, "focal_sets").is_full:
-        return _solved(values, family, plausibility_to_mass, 1 - family.conflict)
-    values = table_of_values(values, family)
-    # sets that meet, and the masses sum to one
+    """Return (n, f) masses with the given plausibilities, if these determine the masses."""
+    if validate_family(family, "focal_sets").is_full:
+        return _solve_masses(values, family, plausibility_to_mass, 1 - family.conflict)
+    values = validate_values(values, family)
+    # Plausibilities are sums over intersecting sets; the last equation is that the masses sum to one.
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
         raise InvalidInputError(
@@ -208,42 +208,42 @@ def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
 
 
 def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
-    """Masses (n, c + 1) of the first 0, 1, ..., c answers of each row's order, on the sets that occur."""
+    """Return nested masses (n, c + 1), in the format of `consonant_from_contour`, on the family of their sets."""
     n, c = order.shape
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
-    carriers = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
-    unique, target = unique_sets(np.concatenate([rank[who] < k for k, who in enumerate(carriers)]))
-    what = f"nested masses of {n:,} rows, which have {len(unique):,} different sets,"
-    check_memory(2 * 8 * n * len(unique), what, "take fewer rows at once, or limit the size of the sets")
+    rows_with_mass = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
+    unique, target = unique_sets(np.concatenate([rank[rows] < k for k, rows in enumerate(rows_with_mass)]))
+    what = f"nested masses of {n:,} rows on {len(unique):,} different sets"
+    check_memory(2 * 8 * n * len(unique), what, "use fewer rows at once, or limit the size of the sets")
     out = np.zeros((n, len(unique)))
     start = 0
-    for k, who in enumerate(carriers):
-        out[who, target[start : start + len(who)]] = masses[who, k]
-        start += len(who)
+    for k, rows in enumerate(rows_with_mass):
+        out[rows, target[start : start + len(rows)]] = masses[rows, k]
+        start += len(rows)
     family = FocalSets(unique)
     ordered = family.sorted()
     return out[:, family.find(ordered.membership)], ordered
 
 
-def table_of_values(values: Any, family: FocalSets) -> np.ndarray:
-    """(n, f) numbers, one for each set of the family, that are finite and can be added."""
+def validate_values(values: Any, family: FocalSets) -> np.ndarray:
+    """Return a finite array of shape (n, f) whose sums do not overflow."""
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
         raise InvalidParameterError(
-            "values", must=f"have a row at least and one column per set ({len(family)}), got {values.shape}"
+            "values", must=f"have at least one row and one column per set ({len(family)}), got shape {values.shape}"
         )
     if not np.isfinite(values).all():
-        raise InvalidParameterError("values", must="be finite; they hold NaN or infinite values")
+        raise InvalidParameterError("values", must="be finite, got NaN or infinite values")
     check_size(values, "values")
     return values
 
 
-def _solved(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) -> np.ndarray:
-    values = table_of_values(values, family)
+def _solve_masses(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) -> np.ndarray:
+    values = validate_values(values, family)
     if family.is_full and family.n_clusters <= 20:
         dense = np.empty_like(values)
         dense[:, family.codes] = values
         return fast(dense)[:, family.codes]
-    # unit triangular once the sets are ordered by cardinality, hence always solvable
+    # With the sets sorted by cardinality the system is unit triangular, hence solvable.
     return np.linalg.solve(system.T.astype(float), values.T).T

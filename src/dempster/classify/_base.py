@@ -320,7 +320,7 @@ def _joined(parts: Sequence[MassFunctions]) -> MassFunctions:
     family = parts[0].focal_sets
     for part in parts[1:]:
         family = family.union(part.focal_sets)
-    return MassFunctions(np.vstack([part.on(family).masses for part in parts]), family, frame=parts[0].frame)
+    return MassFunctions(np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame)
 
 
 def _names(frame: Sequence[Hashable]) -> np.ndarray:

@@ -15,7 +15,7 @@ from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Metric
 from dempster._validation import as_reals, in_order_of, object_index
 from dempster.belief import FocalSets, MassFunctions
-from dempster.belief.focal_sets import inside
+from dempster.belief.focal_sets import is_subset
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.dissimilarity.input import METRIC_RULE, try_metric
 from dempster.dissimilarity.neighbors import check_neighbors, exact_index, minkowski_power, safe_jobs
@@ -541,8 +541,8 @@ class SoftLabels:
 
     def __init__(self, labels: MassFunctions):
         self.family = _closed(labels.focal_sets)
-        on_family = labels.on(self.family).masses
-        supersets = inside(self.family.membership, self.family.membership).astype(float)  # [a, b]: a is inside b
+        on_family = labels.to_family(self.family).masses
+        supersets = is_subset(self.family.membership, self.family.membership).astype(float)  # [a, b]: a is inside b
         self.missing = 1.0 - on_family @ supersets.T  # 1 - q*, the same for sets in no label
         self._supersets = supersets
 

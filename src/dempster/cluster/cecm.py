@@ -235,7 +235,7 @@ class ConstrainedMethod(PrototypeMethod):
         if wider.model.linked_masses is None:
             return wider
         found = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
-        wider.model = replace(wider.model, linked_masses=np.asarray(found.on(wider.model.family).masses))
+        wider.model = replace(wider.model, linked_masses=np.asarray(found.to_family(wider.model.family).masses))
         return wider
 
     # ---- linked objects -------------------------------------------------------------------------------------------

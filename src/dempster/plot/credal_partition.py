@@ -605,7 +605,7 @@ class CredalPartitionDisplay:
             label = f"possible{': upper approximation' * explained}"
             handles.append(Patch(fill=False, edgecolor="#666666", linestyle=(0, (3, 2)), label=label))
         cardinality = self.cardinality[self.ambiguous]
-        n_few, n_many = np.count_nonzero(cardinality <= MAX_SECTORS), np.count_nonzero(cardinality > MAX_SECTORS)
+        n_few, n_many = int((cardinality <= MAX_SECTORS).sum()), int((cardinality > MAX_SECTORS).sum())
         rim = {"marker": "o", "markersize": 8, "markeredgecolor": INK, "markeredgewidth": 0.7}
         if n_few:
             example = self.ambiguous[cardinality.argmin()]

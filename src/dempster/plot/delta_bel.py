@@ -174,7 +174,7 @@ class DeltaBelDisplay:
             if new_figure:
                 self.figure_.draw_without_rendering()  # The placement of labels needs the final size of the axes.
             names = [str(k) for k in range(len(self.peaks))]
-            label_style = {"fontsize": "small", "color": INK, "zorder": 5}
+            label_style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 5}
             self.labels_ = place_labels(self.ax_, np.column_stack(peaks), names, **label_style)
         return self
 

@@ -162,6 +162,6 @@ class PartitionMapDisplay:
         self.labels_ = []
         if labels:
             avoid = [] if self.stress_text_ is None else [self.stress_text_]
-            style = {"fontsize": "small", "color": INK, "zorder": 4}
+            style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 4}
             self.labels_ = place_labels(self.ax_, self.coordinates, self.names, avoid=avoid, **style)
         return self

@@ -61,7 +61,7 @@ def test_agrees_with_the_reference(reference, name):
     with block_map(1) as apply:
         masses = graph.masses(labels, p["clusters"], apply)
     family = FocalSets(case["F"])
-    partition = CredalPartition(masses, FocalSets.simple(p["clusters"])).on(family)
+    partition = CredalPartition(masses, FocalSets.simple(p["clusters"])).to_family(family)
     case.assert_equal("mass", partition.masses)
     case.assert_equal("N", CredalPartition(partition).nonspecificity_index())
 
@@ -87,7 +87,7 @@ def test_masses_are_dempsters_combination(blobs):
             piece = np.zeros((1, c + 2))
             piece[0, [1 + k, c + 1]] = support, 1 - support
             total = total.combine(MassFunctions(piece, FocalSets.simple(c)))
-        return total.on(FocalSets.simple(c)).masses[0]
+        return total.to_family(FocalSets.simple(c)).masses[0]
 
     assert c > 2
     D = pairwise_distances(X[100:110], X[:100])

@@ -415,7 +415,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         start = checked_masses_start(init, self.n, family)
         if np.any(start.masses[:, family.find(start.focal_sets.membership) < 0] > 0):
             raise InvalidParameterError("init", must="have no mass on sets that are not in focal_sets")
-        return np.ascontiguousarray(start.on(family).masses[fitted], dtype=float)
+        return np.ascontiguousarray(start.to_family(family).masses[fitted], dtype=float)
 
     def _draw_masses(self, family: FocalSets, trial: int, n_init: int) -> list[np.ndarray]:
         pairs, problem = self.pairs, self.pairs.problem_at(trial)
@@ -517,7 +517,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return run
 
     def extend(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
-        wider = ObjectMasses(family, np.asarray(self.partition(run).on(family).masses), run.model.trial)
+        wider = ObjectMasses(family, np.asarray(self.partition(run).to_family(family).masses), run.model.trial)
         return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
 
     def _sweep(

@@ -996,7 +996,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
             family = family if families.select is None else families.select(self.init, None)
-            partition = carried_partition(self.init, family) if families.neighbors else self.init.on(family)
+            partition = carried_partition(self.init, family) if families.neighbors else self.init.to_family(family)
             masses = partition.to_numpy().masses
         elif families.select is not None:
             raise InvalidInputError("focal_sets='selected' requires init='evclus' or a CredalPartition as init")
