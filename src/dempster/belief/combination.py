@@ -140,9 +140,7 @@ def _sort_sets(masses: Array, rows: np.ndarray) -> Source:
 def _dense(source: Source) -> Array:
     masses, family = source
     _check_power_set(len(masses), family.n_clusters)
-    out = zeros((len(masses), 1 << family.n_clusters), masses)
-    out[:, to_device_of(family.codes, out)] = masses
-    return out
+    return transforms.to_dense(masses, family)
 
 
 def _from_dense(dense: Array, c: int) -> Source:

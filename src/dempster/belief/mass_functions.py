@@ -373,8 +373,7 @@ class MassFunctions:
 
     def plausibility_transform(self) -> Array:
         """Return the (n, c) plausibilities of the answers rescaled to sum to one; uniform if all are zero."""
-        total = self.contour.sum(axis=1, keepdims=True)
-        return divided(self.contour, total, 1 / self.n_clusters)
+        return self._per_answer(self.contour, normalized=True)
 
     def conflict(self, other: MassFunctions | None = None) -> Array:
         """Return the degree of conflict of each row: the sum of m1(A) m2(B) over disjoint A and B.
@@ -610,9 +609,7 @@ class MassFunctions:
         """Return (n, 2^c) masses of all sets in binary order: bit k of the index is set if answer k is in the set."""
         if self.n_clusters > _MAX_FRAME:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
-        out = zeros((len(self), 1 << self.n_clusters), self._masses)
-        out[:, to_device_of(self.focal_sets.codes, out)] = self._masses
-        return out
+        return transforms.to_dense(self._masses, self.focal_sets)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a table with a column for each set.
@@ -774,8 +771,7 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
     rows = max(1, _BLOCK_CELLS >> c)
     for start in range(0, len(difference), rows):
         d = difference[start : start + rows]
-        dense = zeros((len(d), 1 << c), d)
-        dense[:, to_device_of(family.codes, d)] = d
+        dense = transforms.to_dense(d, family)
         dense[:, 0] = 0  # Beliefs do not include the empty set.
         total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(axis=1)
     return total / 2

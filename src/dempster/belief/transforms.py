@@ -13,10 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, as_array, is_tensor, library_of
+from dempster._arrays import Array, as_array, is_tensor, library_of, to_device_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_memory, check_size
 from dempster.belief.focal_sets import FocalSets, is_subset, unique_sets, validate_family
+
+
+def to_dense(masses: Array, family: FocalSets) -> Array:
+    """Return the (n, 2^c) masses of all sets in binary order."""
+    out = zeros((len(masses), 1 << family.n_clusters), masses)
+    out[:, to_device_of(family.codes, out)] = masses
+    return out
 
 
 def _frame_size(values: Array) -> int:

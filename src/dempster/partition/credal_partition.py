@@ -91,7 +91,7 @@ class CredalPartition(MassFunctions):
         super()._set(masses, focal_sets, index, frame)
         self.metadata = dict(metadata or {})
 
-    def _selected(self, masses: Array, index: Any) -> Self:
+    def _copy_with(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
 
     # ---- conversion from other partitions -------------------------------------------------------------------------

@@ -547,7 +547,7 @@ class CautiousTreeDisplay:
         self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
         self.ax_ = open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.figure_ = self.ax_.figure
-        self.texts_ = []
+        self.texts_: list[Any] = []
         for node in self.tree.nodes_:
             if not node.is_leaf:
                 self._draw_branches(node)
