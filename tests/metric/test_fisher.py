@@ -1,5 +1,3 @@
-"""FDA, KFDA and LFDA against their definitions, scikit-learn, and each other."""
-
 import numpy as np
 import pytest
 from scipy import linalg
@@ -29,8 +27,7 @@ def scatters(X, y):
     return within, between
 
 
-def collinear(a, b):
-    """Columns of two tables of features are the same up to sign."""
+def assert_collinear(a, b):
     for u, v in zip(a.T, b.T, strict=True):
         np.testing.assert_allclose(abs(np.corrcoef(u, v)[0, 1]), 1, atol=1e-6)
 
@@ -39,7 +36,7 @@ def collinear(a, b):
 
 
 @pytest.mark.parametrize("ridge", [0, 1e-3, 0.5])
-def test_fda_solves_the_generalised_eigenproblem(wine, ridge):
+def test_fda_solves_the_generalized_eigenproblem(wine, ridge):
     X, y = wine
     model = FDA(regularization=ridge).fit(X, y)
     within, between = scatters(X, y)
@@ -48,18 +45,17 @@ def test_fda_solves_the_generalised_eigenproblem(wine, ridge):
     np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-9)
     V = model.components_.T
     np.testing.assert_allclose(between @ V, regular @ V * model.eigenvalues_, atol=1e-6)
-    # unit variance within classes
     np.testing.assert_allclose(np.diag(V.T @ within @ V), len(X))
 
 
 def test_fda_without_ridge_is_linear_discriminant_analysis(wine):
     X, y = wine
     ours, theirs = FDA(regularization=0).fit(X, y), LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
-    collinear(ours.transform(X), theirs.transform(X))
+    assert_collinear(ours.transform(X), theirs.transform(X))
 
 
-def test_shrinkage_of_scikit_learn_is_another_problem(wine):
-    """Why FDA is not a thin coat over LinearDiscriminantAnalysis: its shrinkage also changes the between scatter."""
+def test_shrinkage_of_scikit_learn_is_different(wine):
+    """Shrinkage of LinearDiscriminantAnalysis also changes the scatter between classes."""
     X, y = wine
     ridge = 0.5
     theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge / (1 + ridge)).fit(X, y).transform(X)
@@ -80,8 +76,8 @@ def test_fda_of_fewer_objects_than_attributes():
         FDA(regularization=0).fit(X, known)
 
 
-def test_features_that_separate_by_chance_do_not_drown_the_others():
-    """With two objects a class the within scatter vanishes in most directions; scales stay bounded."""
+def test_features_that_separate_by_chance_are_bounded():
+    """With two objects per class, the scatter within classes vanishes in most directions."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 30)), np.repeat([0, 1, 2], 2)
     Z = FDA(regularization=1e-9).fit_transform(X, y)
@@ -111,11 +107,11 @@ def test_fda_is_affine_invariant_without_ridge():
     mix = np.random.default_rng(0).normal(size=(4, 4))
     plain = FDA(regularization=0).fit_transform(X, y)
     mixed = FDA(regularization=0).fit_transform(X @ mix + 7, y)
-    collinear(plain, mixed)
+    assert_collinear(plain, mixed)
 
 
 @pytest.mark.parametrize("learner", [FDA, KFDA])
-def test_no_more_features_than_classes_less_one(learner, wine):
+def test_maximum_number_of_features(learner, wine):
     assert learner().fit_transform(*wine).shape[1] == 2
     assert learner(1).fit_transform(*wine).shape[1] == 1
     with pytest.raises(InvalidInputError, match=r"^n_components\b"):
@@ -126,7 +122,7 @@ def test_no_more_features_than_classes_less_one(learner, wine):
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 0.1])
-def test_kfda_solves_the_generalised_eigenproblem(wine, ridge):
+def test_kfda_solves_the_generalized_eigenproblem(wine, ridge):
     X, y = wine
     X, y = X[::3], y[::3]
     n = len(y)
@@ -142,7 +138,7 @@ def test_kfda_solves_the_generalised_eigenproblem(wine, ridge):
     expected = linalg.eigh(M, regular, eigvals_only=True)[::-1]
     model = KFDA(gamma=0.05, regularization=ridge).fit(X, y)
     np.testing.assert_allclose(model.eigenvalues_, expected[:2], rtol=1e-6)
-    assert expected[2] < 1e-8 * expected[0]  # there are no others
+    assert expected[2] < 1e-8 * expected[0]
     A = model.components_.T
     np.testing.assert_allclose(M @ A, regular @ A * model.eigenvalues_, rtol=1e-5, atol=1e-8 * np.abs(M @ A).max())
     np.testing.assert_allclose(np.diag(A.T @ N @ A), n)
@@ -152,10 +148,10 @@ def test_kfda_with_a_linear_kernel_is_fda():
     X, y = load_iris(return_X_y=True)
     X = X - X.mean(axis=0)
     kernel = KFDA(kernel="linear", regularization=1e-9).fit_transform(X, y)
-    collinear(kernel, FDA(regularization=1e-9).fit_transform(X, y))
+    assert_collinear(kernel, FDA(regularization=1e-9).fit_transform(X, y))
 
 
-def test_kfda_needs_the_labelled_objects_only(wine):
+def test_kfda_uses_labeled_objects_only(wine):
     X, y = wine
     known = np.where(np.arange(len(y)) % 3, -1, y)
     model = KFDA(gamma=0.05).fit(X, known)
@@ -167,12 +163,12 @@ def test_kfda_needs_the_labelled_objects_only(wine):
 # ---- LFDA -----------------------------------------------------------------------------------------------------------
 
 
-def classes_of(y):
+def encode_classes(y):
     names, codes = np.unique(y, return_inverse=True)
     return Classes(np.arange(len(y)), codes, names)
 
 
-def test_local_scatters_against_loops():
+def test_local_scatters_equal_their_definition():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(25, 3)), np.repeat([0, 1, 2], [12, 9, 4])
     n, scale = len(X), np.empty(len(X))
@@ -190,27 +186,27 @@ def test_local_scatters_against_loops():
             affinity = np.exp(-np.sum((X[i] - X[j]) ** 2) / (scale[i] * scale[j]))
             within += affinity / count * outer
             between += affinity * (1 / n - 1 / count) * outer
-    found = local_scatters(X, classes_of(y), lambda rows: local_affinity(rows, 5))
-    np.testing.assert_allclose(found[0], within)
-    np.testing.assert_allclose(found[1], between, atol=1e-12)
+    scatter = local_scatters(X, encode_classes(y), lambda rows: local_affinity(rows, 5))
+    np.testing.assert_allclose(scatter[0], within)
+    np.testing.assert_allclose(scatter[1], between, atol=1e-12)
 
 
-def test_lfda_is_fda_where_all_pairs_of_a_class_count_the_same(wine):
+def test_lfda_with_equal_weights_is_fda(wine):
     X, y = wine
-    found = local_scatters(X, classes_of(y), lambda rows: np.ones((len(rows),) * 2))
-    for ours, expected in zip(found, scatters(X, y), strict=True):
+    scatter = local_scatters(X, encode_classes(y), lambda rows: np.ones((len(rows),) * 2))
+    for ours, expected in zip(scatter, scatters(X, y), strict=True):
         np.testing.assert_allclose(ours, expected, atol=1e-9)
 
 
-def test_equal_objects_do_not_break_the_affinity():
+def test_affinity_of_equal_objects():
     rows = np.repeat([[0.0, 0.0], [1.0, 0.0]], [5, 5], axis=0)
     A = local_affinity(rows, 3)
     np.testing.assert_array_equal(A, np.kron(np.eye(2), np.ones((5, 5))))
 
 
-def test_lfda_solves_the_generalised_eigenproblem(wine):
+def test_lfda_solves_the_generalized_eigenproblem(wine):
     X, y = wine
-    within, between = local_scatters(X, classes_of(y), lambda rows: local_affinity(rows, 7))
+    within, between = local_scatters(X, encode_classes(y), lambda rows: local_affinity(rows, 7))
     regular = within + 1e-3 * np.trace(within) / 13 * np.eye(13)
     plain = LFDA(embedding="plain").fit(X, y)
     V = plain.components_.T
@@ -224,8 +220,8 @@ def test_lfda_solves_the_generalised_eigenproblem(wine):
     assert (span < 1e-12 * len(X)).all()
 
 
-def test_lfda_has_more_features_than_classes_and_keeps_pieces_apart():
-    """One class on both sides of the other: their means coincide, so FDA sees nothing in that direction."""
+def test_lfda_keeps_clusters_of_a_class_separate():
+    """One class is on both sides of the other, so their means are equal."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2)) * [0.5, 3] + np.repeat([[-4, 0], [0, 0], [4, 0]], 50, axis=0)
     y = np.repeat([0, 1, 0], 50)
@@ -237,11 +233,11 @@ def test_lfda_has_more_features_than_classes_and_keeps_pieces_apart():
     assert abs(z[y == 0]).min() > abs(z[y == 1]).max()
 
 
-def test_lfda_leaves_out_features_without_separation():
+def test_lfda_ignores_features_without_separation():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    X[:, 2] = 1  # constant: no scatter at all
+    X[:, 2] = 1
     y = (X[:, 0] > 0).astype(int)
     assert len(LFDA().fit(X, y).components_) == 2
-    with pytest.warns(UserWarning, match="n_components=3 features were asked for"):
+    with pytest.warns(UserWarning, match="n_components=3"):
         assert len(LFDA(3).fit(X, y).components_) == 2

@@ -1,16 +1,14 @@
-"""MMC and DMLEig: optimality by independent bounds, known solutions."""
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
+from dempster._errors import InvalidInputError
 from dempster.constraints import Constraints
 from dempster.metric import MMC, DMLEig
 from dempster.metric import full_metric as _full_metric
-from dempster.metric.full_metric import _Ascent, _matrix_problem, _smoothed_minimum, _weights_problem
-from tests.limits import limited
+from dempster.metric.full_metric import _FactorObjective, _matrix_problem, _smoothed_minimum, _weights_problem
 
 
 @pytest.fixture(scope="module", params=["iris", "wine"])
@@ -38,9 +36,11 @@ def test_gradients_against_differences():
         numeric = approx_fprime(point.ravel(), lambda v, f=function, s=point.shape: f(v.reshape(s))[0], 1e-7)
         np.testing.assert_allclose(gradient.ravel(), numeric, rtol=1e-4, atol=1e-4)
         factor = V if point.ndim == 2 else b
-        ascent = _Ascent(function, factor)
-        slope = ascent.at(factor)[1]
-        numeric = approx_fprime(factor.ravel(), lambda v, a=ascent, s=factor.shape: a.at(v.reshape(s))[0], 1e-7)
+        objective = _FactorObjective(function, factor)
+        slope = objective.evaluate(factor)[1]
+        numeric = approx_fprime(
+            factor.ravel(), lambda v, o=objective, s=factor.shape: o.evaluate(v.reshape(s))[0], 1e-7
+        )
         np.testing.assert_allclose(slope.ravel(), numeric, rtol=1e-4, atol=1e-4)
 
 
@@ -55,13 +55,12 @@ def test_mmc_is_feasible_and_optimal(problem):
     assert squared(must, A).sum() == pytest.approx(1, abs=1e-4)  # up to the ridge
     distances = np.sqrt(squared(cannot, A))
     assert model.objective_ == pytest.approx(distances.sum(), rel=1e-6)
-    # concave: no metric with the same must-links can exceed the linear bound, which is a generalised eigenvalue
+    # The objective is concave, so a generalized eigenvalue bounds it.
     gradient = 0.5 * (cannot.T / distances) @ cannot
     S = must.T @ must
     root = np.linalg.inv(np.linalg.cholesky(S))
     bound = model.objective_ / 2 + np.linalg.eigvalsh(root @ gradient @ root.T)[-1]
     assert model.objective_ <= bound <= model.objective_ * (1 + 2e-3)
-    # and the plain Euclidean metric of the same budget is not as good
     euclidean = np.sqrt(squared(cannot, np.eye(X.shape[1]) / (must**2).sum())).sum()
     assert model.objective_ > euclidean
 
@@ -77,7 +76,7 @@ def test_mmc_components_give_the_metric(problem):
 
 
 def test_mmc_diagonal_is_the_published_variant(problem):
-    """sum_ML u'Au - ln sum_CL sqrt(u'Au) has its minimum where the budget of the must-links is one half."""
+    """The published objective has its minimum where the sum over the must-links is one half."""
     X, known, must, cannot = problem
     model = MMC(diagonal=True, tol=1e-6).fit(X, constraints=known)
     A = model.metric_matrix_
@@ -96,7 +95,7 @@ def test_mmc_diagonal_is_the_published_variant(problem):
 
 
 def test_mmc_of_one_cannot_link():
-    """Must-links of equal scatter in all directions, one cannot-link: all weight along it."""
+    """If the must-links have equal scatter in all directions, all weight is along the cannot-link."""
     X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 1, 2]])
     known = Constraints(must_link=[(0, 1), (0, 2), (0, 3)], cannot_link=[(0, 4)])
     A = MMC(tol=1e-8).fit(X, constraints=known).metric_matrix_
@@ -114,7 +113,7 @@ def test_dml_eig_is_feasible_and_optimal(problem):
     assert squared(must, A).sum() == pytest.approx(1, abs=1e-4)
     smallest = squared(cannot, A).min()
     assert model.objective_ <= smallest <= model.objective_ + model.smoothing_ * np.log(len(cannot)) + 1e-12
-    # weak duality: for any weights p, max_A min_n u'Au <= largest generalised eigenvalue of sum p u u'
+    # Weak duality: for any weights p, max_A min_n u'Au <= largest generalized eigenvalue of sum p u u'.
     p = np.exp(-(squared(cannot, A) - smallest) / model.smoothing_)
     root = np.linalg.inv(np.linalg.cholesky(must.T @ must))
     bound = np.linalg.eigvalsh(root @ ((cannot.T * (p / p.sum())) @ cannot) @ root.T)[-1]
@@ -124,10 +123,10 @@ def test_dml_eig_is_feasible_and_optimal(problem):
 
 
 def test_dml_eig_shares_its_weight():
-    """Two orthogonal cannot-links of lengths 1 and 2: the smaller distance is largest where both are equal."""
+    """The smallest distance of two orthogonal cannot-links is largest if both distances are equal."""
     X = np.array([[0.0, 0], [1, 0], [0, 1], [0, 2]])
     known = Constraints(must_link=[(0, 2)], cannot_link=[(0, 1), (0, 3)])
-    # the ridge makes the scatter of the must-link the identity, up to a scale
+    # The ridge makes the scatter of the must-link proportional to the identity.
     model = DMLEig(regularization=1e6, smoothing=1e-5, tol=1e-5).fit(X, constraints=known)
     weights = np.diag(model.metric_matrix_) / np.trace(model.metric_matrix_)
     np.testing.assert_allclose(weights, [0.8, 0.2], atol=2e-3)
@@ -141,7 +140,7 @@ def test_less_smoothing_is_nearer_the_minimum(problem):
     assert max(smallest[:2]) < smallest[2]
 
 
-def test_identical_objects_that_must_not_link():
+def test_cannot_links_of_identical_objects():
     X = np.array([[0.0, 0], [1, 0.3], [0, 0], [2, 1], [1, 1]])
     known = Constraints(must_link=[(0, 1), (3, 4)], cannot_link=[(0, 2), (0, 3), (1, 4)])
     with pytest.warns(UserWarning, match="1 cannot-links join identical objects"):
@@ -155,15 +154,16 @@ def test_identical_objects_that_must_not_link():
 
 
 @pytest.mark.parametrize("learner", [MMC(), MMC(diagonal=True), DMLEig()])
-def test_both_kinds_of_pairs_are_needed(learner):
+def test_both_kinds_of_pairs_are_required(learner):
     X = np.random.default_rng(0).normal(size=(6, 2))
-    with pytest.raises(ValueError, match="pairs of both kinds, but there is no cannot-link"):
-        learner.fit(X, constraints=Constraints(must_link=[(0, 1)]))
-    with pytest.raises(ValueError, match="pairs of both kinds, but there is no must-link"):
-        learner.fit(X, constraints=Constraints(cannot_link=[(0, 1)]))
-    X[1] = X[0]
-    with pytest.raises(ValueError, match="must-link between objects that differ"):
-        learner.fit(X, constraints=Constraints([(0, 1)], [(2, 3)]))
+    X[5] = X[4]
+    for must, cannot, match in (
+        ([(0, 1)], [], "cannot-link"),
+        ([], [(0, 1)], "must-link"),
+        ([(4, 5)], [(2, 3)], "must-link"),
+    ):
+        with pytest.raises(InvalidInputError, match=match):
+            learner.fit(X, constraints=Constraints(must, cannot))
 
 
 @pytest.mark.parametrize("learner", [MMC, DMLEig])
@@ -180,8 +180,8 @@ def test_fewer_must_links_than_attributes(learner):
 
 
 @pytest.mark.parametrize("learner", [MMC, DMLEig])
-def test_more_attributes_than_objects_take_no_longer(learner, monkeypatch):
-    """All differences lie in few directions, and so does the metric."""
+def test_more_features_than_objects(learner, monkeypatch):
+    """The metric is learned in the span of the differences."""
     y = np.arange(24) % 3
     X = np.random.default_rng(0).normal(size=(24, 60)) + 2 * y[:, None] * (np.arange(60) < 4)
     few = learner(random_state=0).fit(X, y)
@@ -192,5 +192,4 @@ def test_more_attributes_than_objects_take_no_longer(learner, monkeypatch):
         every = learner(random_state=0).fit(X, y)
     size = np.abs(every.metric_matrix_).max()
     np.testing.assert_allclose(few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size)
-    with limited(5):
-        learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y)
+    assert learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y).components_.shape == (2, 2400)

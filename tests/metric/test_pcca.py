@@ -1,10 +1,9 @@
-"""PCCA and KPCCA: numbers of the R package, gradients, Example 5 of the NN-EVCLUS paper, degenerate pairs."""
-
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -54,8 +53,8 @@ class TestReferencePCCA:
         assert model.objective_ <= case["loss"]
 
 
-def test_distances_are_those_of_r_where_r_converged(reference):
-    case = reference("pcca_iris_d1")  # on glass R stopped at its limit of 300 iterations, well above our minimum
+def test_distances_equal_those_of_r(reference):
+    case = reference("pcca_iris_d1")  # on glass, R stopped at its limit of 300 iterations
     Z = PCCA(1, random_state=0).fit_transform(case["x"], constraints=constraints(case))
     case.assert_equal("D", pairwise_distances(Z))
 
@@ -85,7 +84,7 @@ def constraints(case):
 
 @pytest.mark.parametrize("beta", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
-def test_loss_and_gradient_against_loops_and_differences(beta, penalty):
+def test_loss_and_gradient(beta, penalty):
     rng = np.random.default_rng(3)
     X, L = rng.normal(size=(20, 4)), rng.normal(size=(2, 4)) / 2
     must, cannot = rng.integers(0, 20, (12, 2)), rng.integers(0, 20, (15, 2))
@@ -104,7 +103,7 @@ def test_loss_of_huge_distances_does_not_overflow():
     assert np.isfinite(gradient).all()
 
 
-def test_a_minimum_is_stationary():
+def test_minimum_is_stationary():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     known = Constraints.from_labels((X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int), 80, random_state=0)
@@ -121,32 +120,28 @@ def test_more_starts_are_never_worse():
     assert many <= one
 
 
-def test_a_start_is_used_as_given():
+def test_init_array():
     X = np.random.default_rng(0).normal(size=(20, 3))
     known = Constraints.from_labels(X[:, 0] > 0, 30, random_state=0)
     start = np.array([[1.0, 0.5, 0.0]])
     model = PCCA(1, init=start).fit(X, constraints=known)
     assert model.history_[0] == pytest.approx(naive_loss(X, known.must_link, known.cannot_link, start, 1.0))
-    for bad, words in (
-        (start.T, r"^init\b"),
-        (np.zeros((1, 3)), r"^init\b"),
-        (np.array([[np.nan, 0, 1]]), "finite"),
-    ):
-        with pytest.raises(InvalidInputError, match=words):
-            PCCA(1, init=bad).fit(X, constraints=known)
+    for invalid in (start.T, np.zeros((1, 3)), np.array([[np.nan, 0, 1]])):
+        with pytest.raises(InvalidInputError, match=r"^init\b"):
+            PCCA(1, init=invalid).fit(X, constraints=known)
 
 
 # ---- degenerate pairs -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", [PCCA, KPCCA])
-def test_pairs_of_one_kind_warn(learner):
+def test_warning_for_pairs_of_one_kind(learner):
     X = np.random.default_rng(0).normal(size=(20, 3))
     pairs = np.arange(20).reshape(10, 2)
-    with pytest.warns(UserWarning, match="must-links alone: the best map sends all objects to one point"):
+    with pytest.warns(UserWarning, match="only must-links"):
         together = learner(1, random_state=0).fit(X, constraints=Constraints(must_link=pairs))
     assert np.ptp(together.transform(X)) < 0.5
-    with pytest.warns(UserWarning, match="cannot-links alone: the best map spreads all objects"):
+    with pytest.warns(UserWarning, match="only cannot-links"):
         apart = learner(1, random_state=0).fit(X, constraints=Constraints(cannot_link=pairs))
     assert apart.converged_
     Z = apart.transform(X)[:, 0]
@@ -167,7 +162,7 @@ def test_regularization_shrinks_the_map():
 
 
 def best_threshold(z, y):
-    """Adjusted Rand index of the best cut of one feature in two."""
+    """Return the adjusted Rand index of the best threshold on one feature."""
     order = np.argsort(z, kind="stable")
     above = np.arange(len(z))[:, None] < np.searchsorted(np.sort(z), z[order])[None]
     cuts = above[np.argsort((y[order][None] == above).sum(axis=1))[[0, -1]]]
@@ -195,10 +190,10 @@ def test_example_5_circles_from_labels(gamma, seed):
     assert best_threshold(KFDA(gamma=gamma).fit_transform(X, known)[:, 0], y) >= 0.98
 
 
-def test_kernel_version_is_the_linear_one_in_the_space_of_the_kernel():
-    """KPCCA = PCCA on uncentred kernel principal components of the constrained objects, from the same start."""
+def test_kpcca_is_pcca_in_the_feature_space():
+    """PCCA on uncentered kernel principal components of the constrained objects gives the same result."""
     X, y = make_circles(120, random_state=0)
-    y[60:] = -1  # the disc and some of the ring
+    y[60:] = -1
     y[45:60] = 1
     labelled = y >= 0
     K = rbf_kernel(X[labelled], gamma=0.3)
@@ -213,7 +208,7 @@ def test_kernel_version_is_the_linear_one_in_the_space_of_the_kernel():
     )
 
 
-def test_linear_kernel_is_the_linear_method():
+def test_linear_kernel_is_pcca():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)) + np.repeat([[0, 0, 0], [3, 1, 0]], 30, axis=0)
     known = Constraints.from_labels(np.repeat([0, 1], 30), 80, random_state=0)
@@ -222,7 +217,7 @@ def test_linear_kernel_is_the_linear_method():
     assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-4)
 
 
-def test_features_are_sums_over_the_constrained_objects_alone():
+def test_features_are_sums_over_the_constrained_objects():
     X, y = make_circles(200, random_state=0)
     known = Constraints.from_labels(y, 30, random_state=0)
     model = KPCCA(2, gamma=0.3, random_state=0).fit(X, constraints=known)
@@ -232,7 +227,6 @@ def test_features_are_sums_over_the_constrained_objects_alone():
     A[:, used] = model.components_
     K = rbf_kernel(X, gamma=0.3)
     np.testing.assert_allclose(model.transform(X), K @ A.T, atol=1e-8)
-    # the objective, from the definition
     assert model.objective_ == pytest.approx(naive_loss(K, known.must_link, known.cannot_link, A, 1.0), rel=1e-8)
     new = np.random.default_rng(1).normal(size=(7, 2))
     np.testing.assert_allclose(model.transform(new), rbf_kernel(new, X, gamma=0.3) @ A.T, atol=1e-8)
@@ -252,7 +246,7 @@ def test_precomputed_kernel(learner):
         learner.fit(K + np.triu(np.ones_like(K)), y)
 
 
-def test_distances_are_no_kernel():
+def test_distances_are_not_a_kernel():
     X, y = make_circles(80, random_state=0)
     with pytest.raises(InvalidInputError, match=r"^X\b"):
         KPCCA(1, kernel="precomputed").fit(pairwise_distances(X), y)
@@ -274,11 +268,11 @@ def test_automatic_width():
     assert KPCCA(1, gamma=0.3).fit(X[:40], X[:40, 0] > 0).gamma_ == 0.3
 
 
-def test_large_sets_are_transformed_in_blocks(monkeypatch):
+def test_transform_in_blocks(monkeypatch):
     X, y = make_circles(200, random_state=0)
     model = KFDA(gamma=0.3).fit(X, y)
     Z = model.transform(X)
-    monkeypatch.setattr("dempster.metric._base._BLOCK", 7 * 200)
+    monkeypatch.setattr("dempster.metric._base.MAX_BLOCK_CELLS", 7 * 200)
     np.testing.assert_allclose(model.transform(X), Z, rtol=1e-9, atol=1e-12)
 
 
@@ -288,26 +282,23 @@ def test_more_components_than_constrained_objects():
         KPCCA(5).fit(X, constraints=Constraints([(0, 1)], [(2, 3)]))
 
 
-# ---- what it is for -------------------------------------------------------------------------------------------------
-
-
 def test_pairs_help_to_cluster_iris(shared_data):
-    """NN-EVCLUS paper, Figure 28: three features learnt from pairs help every clustering method."""
+    """NN-EVCLUS paper, Figure 28: three features learned from pairs."""
     X, y = shared_data("iris", standardise=True)
 
     def ari(Z):
         return adjusted_rand_score(y, KMeans(3, n_init=5, random_state=0).fit_predict(Z))
 
-    learnt = [
+    learned = [
         ari(PCCA(3, random_state=s).fit_transform(X, constraints=Constraints.from_labels(y, 100, random_state=s)))
         for s in range(5)
     ]
-    assert np.mean(learnt) > 0.85 > 0.7 > ari(X)
+    assert np.mean(learned) > 0.85 > 0.7 > ari(X)
 
 
-def test_start_of_the_kernel_version_is_kernel_pca():
+def test_start_of_kpcca_is_kernel_pca():
     X, y = make_circles(60, random_state=0)
-    with pytest.warns(match="did not reach tol"):
+    with pytest.warns(ConvergenceWarning):
         model = KPCCA(1, gamma=0.3, n_init=1, max_iter=1).fit(X, y)
     scores = KernelPCA(1, kernel="rbf", gamma=0.3).fit_transform(X)
     known = Constraints.from_partial_labels(y)

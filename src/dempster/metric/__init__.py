@@ -1,6 +1,6 @@
-"""Features in which objects known to belong together are close: metrics learnt from labels or from constraints.
+"""Metric learning from labels or pairwise constraints.
 
-From labels: `FDA` (linear), `LFDA` (linear, classes of several pieces), `KFDA` (nonlinear). From must-link and
+From labels: `FDA` (linear), `LFDA` (linear, for classes of several clusters), `KFDA` (nonlinear). From must-link and
 cannot-link pairs: `PCCA` (few linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric).
 """
 

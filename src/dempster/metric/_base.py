@@ -1,4 +1,4 @@
-"""What every metric learner shares: the frame of a fit, labels and pairs to learn from, linear maps and kernels."""
+"""Base classes of the metric learners: fit, labels and pairs, linear maps and kernels."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ KERNEL_RULES: Mapping[str, rule.Rule] = {
     "gamma": rule.choice("auto") | rule.real(0, open_low=True),
 }
 
-UNLABELLED = -1
-_SMALL = 500  # rows of matrices below which several BLAS threads cost more than they give
-_MAX_SAMPLE = 1000  # objects from which the typical distance is estimated
-_BLOCK = 2**22  # kernel values in memory at a time
+UNLABELED = -1
+MIN_THREADED_ROWS = 500  # products of smaller matrices are faster with one BLAS thread
+MAX_GAMMA_ROWS = 1000  # rows from which the median distance is estimated
+MAX_BLOCK_CELLS = 2**22  # kernel values in memory at once
 
 
 class Classes(NamedTuple):
-    """The labelled objects: their positions, their classes as numbers 0..c-1, and the names of the classes."""
+    """Indices of the labeled objects, their classes encoded as 0..c-1, and the names of the classes."""
 
     positions: np.ndarray
     codes: np.ndarray
@@ -70,7 +70,7 @@ class Classes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """(N, 2) positions of the two objects of each pair, and +1 for a must-link, -1 for a cannot-link."""
+    """(N, 2) indices of the two objects of each pair, and +1 for a must-link, -1 for a cannot-link."""
 
     ends: np.ndarray
     signs: np.ndarray
@@ -81,39 +81,40 @@ class Pairs(NamedTuple):
         return data[first] - data[second]
 
 
-# ---- the frame of a fit --------------------------------------------------------------------------------------------
-
-
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the learners: a method supplies ``_learn``, which sets ``components_``, and ``transform``."""
+    """Base of the metric learners; a method implements ``_learn``, which sets ``components_``, and ``transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}
-    _squares_attributes = False  # whether the method needs tables with a row and a column for each attribute
+    _needs_square_matrices = False  # whether the method uses matrices of shape (n_features, n_features)
     components_: np.ndarray
     n_components: int | None
-    max_iter: int  # these three are parameters of the methods that learn from pairs
+    max_iter: int  # Only the methods that learn from pairs have this parameter and the next two.
     max_pairs: int
     tol: float
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        """Set the fitted attributes. Labels are in the order of the objects; ``_classes`` and ``_pairs`` read them."""
+        """Set the fitted attributes; ``_classes`` or ``_pairs`` validates the labels or constraints."""
         raise NotImplementedError
 
     def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn the features from labels or from pairs.
+        """Learn the features from labels or pairs.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
-            All objects, labelled, constrained or not. float32 is kept.
+            All objects, with or without labels or constraints. float32 is kept.
         y : array-like of shape (n_samples,), optional
-            Labels, -1 for unlabelled objects. A method that learns from pairs takes two objects with a label as a
-            must-link if it is the same, otherwise as a cannot-link.
+            Labels, -1 for unlabeled objects. For a method that learns from pairs, two labeled objects are a must-link
+            if their labels are equal, otherwise a cannot-link.
         constraints : Constraints, optional
-            Instead of ``y``: pairs of rows of X. FDA, KFDA and LFDA, which learn from labels, do not accept them.
+            Pairs of rows of X, instead of ``y``. FDA, KFDA and LFDA learn from labels and do not accept constraints.
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
-            data = draft._checked_objects(X, reset=True)
+            data = draft._validate_features(X, reset=True)
             draft._learn(data, ordered_like(y, object_index(X)), constraints)
         return self
 
@@ -127,30 +128,28 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return the attributes as a float array, float32 kept; a fit needs at least two objects."""
+    def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Return X as a float array, float32 kept."""
         if reset:
             rule.check_parameters(self, self._rules)
-        fewest, floats = 2 if reset else 1, [np.float64, np.float32]
+        min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
         X = readable(self, X)
         with reading(X, "X"):
-            values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest)
+            values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows)
         (check_scale if reset else check_size)(values, "X")
-        if reset and self._squares_attributes:
+        if reset and self._needs_square_matrices:
             p = values.shape[1]
-            check_memory(
-                4 * 8 * p * p, f"{p:,} attributes times themselves", "take fewer of them, by a PCA for example"
-            )
+            check_memory(4 * 8 * p * p, f"{p:,} features times themselves", "select fewer of them, for example by PCA")
         return values
 
-    def _number_of_features(self, largest: int, words: str) -> int:
-        """Return ``n_components``, which must not exceed ``largest``, or by default ``largest``."""
-        if self.n_components is not None and self.n_components > largest:
-            raise InvalidParameterError("n_components", f"at most {words}", self.n_components)
-        return largest if self.n_components is None else int(self.n_components)
+    def _number_of_components(self, maximum: int, description: str) -> int:
+        """Return ``n_components``, or the maximum if it is None; raise an error if it exceeds the maximum."""
+        if self.n_components is not None and self.n_components > maximum:
+            raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
+        return maximum if self.n_components is None else int(self.n_components)
 
     def _classes(self, data: np.ndarray, y: Any, constraints: Any) -> Classes:
-        """Return the classes that labels give, for a method that learns from labels alone."""
+        """Return the classes, for a method that learns from labels."""
         learner = type(self).__name__
         if constraints is not None or isinstance(y, Constraints):
             raise InvalidParameterError(
@@ -161,37 +160,40 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         if y is None:
             raise InvalidParameterError(
                 "y",
-                message=f"{learner} requires y to be passed, but the target y is None; mark unlabelled objects by -1",
+                message=f"{learner} requires y to be passed, but the target y is None; use -1 for unlabeled objects",
             )
         return _encode_labels(data, y)
 
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
-        """Return the pairs of the constraints, or those that labels imply: at most ``max_pairs``, else a sample.
+        """Return the pairs of the constraints, or up to ``max_pairs`` pairs of labeled objects.
 
-        They are sorted, so that a result does not depend on the order in which the pairs were given.
+        Pairs are sorted, so that the result does not depend on their order.
         """
         learner = type(self).__name__
         if isinstance(y, Constraints):
             raise InvalidParameterError(
-                "y", message="y must hold labels, got Constraints; pass them by name: fit(X, constraints=...)"
+                "y", message="y must be labels, got Constraints; pass them by name: fit(X, constraints=...)"
             )
         if constraints is None:
             if y is None:
                 raise InvalidParameterError(
                     "y",
                     message=f"{learner} requires y to be passed, but the target y is None, and so is constraints; "
-                    "give labels, fit(X, y), or pairs, fit(X, constraints=Constraints(must_link, cannot_link))",
+                    "pass labels, fit(X, y), or pairs, fit(X, constraints=Constraints(must_link, cannot_link))",
                 )
-            constraints = _implied_constraints(_encode_labels(data, y), len(data), self.max_pairs, rng)
+            constraints = _pairs_from_classes(_encode_labels(data, y), len(data), self.max_pairs, rng)
         elif y is not None:
-            raise InvalidInputError("y and constraints must not both be given: labels imply pairs of their own")
+            raise InvalidInputError("y and constraints must not be combined: labels already imply pairs")
         constraints = checked_constraints(constraints, len(data))
         if len(constraints) == 0:
             raise InvalidParameterError(
-                "constraints", message=f"constraints must hold at least one pair for {learner} to learn from, got none"
+                "constraints", message=f"constraints must contain at least one pair for {learner}, got none"
             )
         must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
         return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
+
+    def _set_eigenvalues(self, eigenvalues: np.ndarray, classes: Classes) -> None:
+        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
 
     def _set_descent(self, run: Run[np.ndarray]) -> None:
         self.objective_ = run.objective
@@ -208,16 +210,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
 
 
 class LinearMetricLearner(MetricLearner):
-    """Features that are linear in the attributes: z = L x, with L in ``components_``."""
+    """Base of the linear metric learners: z = L x, with L in ``components_``."""
 
-    def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return the attributes; learning uses differences, so values far from zero are measured from nearby."""
-        values = super()._checked_objects(X, reset=reset)
+    def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Return X as a float array; values far from zero are centered for learning, which uses differences only."""
+        values = super()._validate_features(X, reset=reset)
         origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The learnt features of objects; the distance between two objects is the Euclidean one between theirs.
+        """Return the learned features; their Euclidean distances are the learned distances.
 
         Parameters
         ----------
@@ -228,12 +230,12 @@ class LinearMetricLearner(MetricLearner):
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self, "components_")
-        data = self._checked_objects(X, reset=False)
+        data = self._validate_features(X, reset=False)
         return data @ self.components_.T.astype(data.dtype, copy=False)
 
 
 class KernelMetricLearner(MetricLearner):
-    """Features that are linear in a kernel: z(x) = sum over the objects in ``support_`` of a_i k(x_i, x).
+    """Base of the kernel metric learners: z(x) = sum_i a_i k(x_i, x) over the objects in ``support_``.
 
     ``components_`` holds the coefficients a.
     """
@@ -247,12 +249,12 @@ class KernelMetricLearner(MetricLearner):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
         if reset:
             rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
             X = (square_table if reset else columns_of_fit)(self, readable(self, X))
-        data = super()._checked_objects(X, reset=reset)
+        data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
                 raise InvalidParameterError(
@@ -265,14 +267,14 @@ class KernelMetricLearner(MetricLearner):
         return data
 
     def _set_support(self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray) -> None:
-        """Set the objects of which the features are made (only their positions, if the kernel is precomputed)."""
+        """Set the support objects (their indices only, if the kernel is precomputed) and the coefficients."""
         self.support_ = positions
         if self.kernel != "precomputed":
             self.support_vectors_ = data[positions]
         self.components_ = coefficients
 
     def _gram(self, data: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Compute the kernel among some of the training objects, in double precision."""
+        """Return the kernel matrix of some training objects, in double precision."""
         if self.kernel == "precomputed":
             return data[np.ix_(positions, positions)].astype(np.float64)
         return self._kernel_values(data[positions], data[positions])
@@ -289,21 +291,21 @@ class KernelMetricLearner(MetricLearner):
         return rbf_kernel(rows, columns, gamma=self.gamma_)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The learnt features of objects; the distance between two objects is the Euclidean one between theirs.
+        """Return the learned features; their Euclidean distances are the learned distances.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            With ``kernel="precomputed"``: kernel between the objects and all training objects.
+            With ``kernel="precomputed"``: kernel values of the rows with all training objects.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self, "components_")
-        data = self._checked_objects(X, reset=False)
+        data = self._validate_features(X, reset=False)
         features = np.empty((len(data), len(self.components_)), dtype=data.dtype)
-        for block in gen_batches(len(data), max(1, _BLOCK // len(self.support_))):
+        for block in gen_batches(len(data), max(1, MAX_BLOCK_CELLS // len(self.support_))):
             if self.kernel == "precomputed":
                 values = data[block][:, self.support_]
             else:
@@ -312,14 +314,11 @@ class KernelMetricLearner(MetricLearner):
         return features
 
 
-# ---- labels and small helpers --------------------------------------------------------------------------------------
-
-
-def _implied_constraints(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator) -> Constraints:
-    y = np.full(n, UNLABELLED)
+def _pairs_from_classes(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator) -> Constraints:
+    y = np.full(n, UNLABELED)
     y[classes.positions] = classes.codes
-    labelled = len(classes.positions)
-    if labelled * (labelled - 1) // 2 <= max_pairs:
+    n_labeled = len(classes.positions)
+    if n_labeled * (n_labeled - 1) // 2 <= max_pairs:
         return Constraints.from_partial_labels(y)
     return Constraints.from_labels(y, max_pairs, random_state=rng)
 
@@ -329,16 +328,14 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
         labels = column_or_1d(plain_text(y), warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
-        raise InvalidParameterError("y", message=f"y must hold one label for each object, got records ({labels.dtype})")
+        raise InvalidParameterError("y", must=f"contain one label per row of X, got records ({labels.dtype})")
     if any(map(is_missing, labels.tolist())):
-        raise InvalidParameterError(
-            "y", message="y must hold labels without missing values; mark unlabelled objects by -1"
-        )
-    # an array of names turns -1 into "-1"
-    unlabelled = labels == str(UNLABELLED) if labels.dtype.kind == "U" else labels == UNLABELLED
+        raise InvalidParameterError("y", must="not contain missing values; use -1 for unlabeled objects")
+    # NumPy converts -1 to "-1" in an array of names.
+    unlabeled = labels == str(UNLABELED) if labels.dtype.kind == "U" else labels == UNLABELED
     if labels.dtype == object:
-        unlabelled = unlabelled | (labels == str(UNLABELLED))
-    positions = np.flatnonzero(~unlabelled)
+        unlabeled = unlabeled | (labels == str(UNLABELED))
+    positions = np.flatnonzero(~unlabeled)
     with reading_labels(y, "y"):
         if len(positions):
             check_classification_targets(labels[positions])
@@ -346,8 +343,8 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     if len(names) < 2:
         raise InvalidParameterError(
             "y",
-            message="y must hold at least two classes besides the unlabelled objects (-1), got "
-            f"{len(names)} class{'' if len(names) == 1 else 'es'} and {len(labels) - len(positions)} unlabelled",
+            must=f"contain at least two classes besides -1 for unlabeled objects, got {len(names)} and "
+            f"{len(labels) - len(positions)} unlabeled objects",
         )
     return Classes(positions, codes.reshape(-1), names)
 
@@ -355,21 +352,21 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
 def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
     """Return two over the median squared distance (for the Laplacian kernel: the median L1 distance).
 
-    For standardised attributes, it is about one over their number.
+    For standardized features, this is about one over their number.
     """
-    sample = np.asarray(data[:: -(-len(data) // _MAX_SAMPLE)], dtype=np.float64)
+    sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
     distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
-    typical = np.median(distances) or distances.mean()  # half of the objects may be equal
+    typical = np.median(distances) or distances.mean()  # the median is 0 if many objects are equal
     return 2 / typical if typical > 0 else 1.0
 
 
-def few_threads(size: int) -> AbstractContextManager[None]:
-    """Use one BLAS thread for many products of small matrices, where more cost more than they give."""
-    return one_blas_thread() if size < _SMALL else nullcontext()
+def limit_threads(size: int) -> AbstractContextManager[None]:
+    """Use one BLAS thread for products of small matrices."""
+    return one_blas_thread() if size < MIN_THREADED_ROWS else nullcontext()
 
 
-def signed_rows(rows: np.ndarray) -> np.ndarray:
-    """Give each row the sign that makes its largest coefficient positive: a free sign must not be left to chance."""
+def fix_signs(rows: np.ndarray) -> np.ndarray:
+    """Give each row the sign that makes its largest coefficient positive."""
     largest = np.abs(rows).argmax(axis=1)
     signs = np.sign(rows[np.arange(len(rows)), largest])
     return rows * np.where(signs == 0, 1.0, signs)[:, None]

@@ -1,6 +1,6 @@
 """Fisher discriminant analysis (FDA), its kernel version (KFDA) and its local version (LFDA).
 
-All of them look for directions of large scatter between classes for a given scatter within them.
+They find directions with a large scatter between classes relative to the scatter within classes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, signed_rows
+from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, fix_signs
 
-_MAX_RIDGE_SHARE = 0.99  # beyond this share of the ridge in a direction's within-class variance, the ridge scales it
-_MIN_EIGENVALUE = 1e-10  # eigenvalues below this part of the largest carry no separation
+_MAX_RIDGE_SHARE = 0.99  # largest share of the ridge in the within-class variance along a direction
+_MIN_EIGENVALUE = 1e-10  # relative to the largest; smaller eigenvalues do not separate the classes
 
 
 def class_deviations(rows: np.ndarray, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
@@ -34,12 +34,12 @@ def between_root(means: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.sqrt(counts)[:, None] * (means - np.average(means, axis=0, weights=counts))
 
 
-def ridged(within: np.ndarray, ridge: float) -> np.ndarray:
-    """Add to a scatter matrix ``ridge`` times its mean eigenvalue on the diagonal."""
+def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
+    """Add ``ridge`` times the mean eigenvalue to the diagonal of a scatter matrix."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
         raise InvalidParameterError(
-            "y", message="y must hold a class whose objects differ: the scatter within classes is zero"
+            "y", must="contain a class whose objects differ: the scatter within classes is zero"
         )
     return within + ridge * mean * np.eye(len(within))
 
@@ -53,11 +53,11 @@ def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
 
 
 def fisher_directions(root: np.ndarray, within: np.ndarray, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the leading eigenvalues and (q, p) eigenvectors of H'H v = lambda (W + ridge) v, scaled by `unit_within`.
+    """Find the leading eigenvalues and (q, p) eigenvectors of H'H v = lambda (W + ridge) v, scaled by `scale_within`.
 
-    H has only c rows, so one Cholesky factor of W and an eigenproblem of size c do.
+    H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
     """
-    regular = ridged(within, ridge)
+    regular = add_ridge(within, ridge)
     try:
         factor = linalg.cho_factor(regular)
     except linalg.LinAlgError:
@@ -66,38 +66,38 @@ def fisher_directions(root: np.ndarray, within: np.ndarray, ridge: float, q: int
     eigenvalues, mixtures = interruptible(np.linalg.eigh, root @ solved)
     leading = slice(-1, -q - 1, -1)
     vectors = mixtures[:, leading].T @ solved.T
-    return np.maximum(eigenvalues[leading], 0.0), unit_within(vectors, within, regular)
+    return np.maximum(eigenvalues[leading], 0.0), scale_within(vectors, within, regular)
 
 
-def unit_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
+def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
     """Scale rows v so that v' W v = 1.
 
-    With few objects W may vanish along v; then no less than a hundredth of v' (W + ridge) v takes its place, or a
-    feature that separates the labelled objects by chance would drown the others.
+    With few objects W may vanish along v. The divisor is therefore at least a hundredth of v' (W + ridge) v; otherwise
+    a feature that separates the labeled objects by chance would dominate all others.
     """
-    found = np.einsum("qi,ij,qj->q", vectors, within, vectors, optimize=True)
-    bounded = np.einsum("qi,ij,qj->q", vectors, regular, vectors, optimize=True)
-    size = np.maximum(found, (1 - _MAX_RIDGE_SHARE) * bounded)
+    variances = np.einsum("qi,ij,qj->q", vectors, within, vectors, optimize=True)
+    regularized = np.einsum("qi,ij,qj->q", vectors, regular, vectors, optimize=True)
+    size = np.maximum(variances, (1 - _MAX_RIDGE_SHARE) * regularized)
     return vectors / np.sqrt(np.where(size > 0, size, 1.0))[:, None]
 
 
 class FDA(LinearMetricLearner):
-    """Fisher discriminant analysis: linear features that set labelled classes apart.
+    """Fisher discriminant analysis: linear features that separate labeled classes.
 
     The rows v of the map are the leading solutions of
 
         S_b v = lambda (S_w + rho tr(S_w)/d I) v,
 
-    with S_w and S_b the scatter of the labelled objects within and between classes. There are at most one fewer than
-    classes. The features have unit variance within classes, so Euclidean distances between them are comparable.
+    where S_w and S_b are the scatter matrices of the labeled objects within and between classes. There are at most
+    n_classes - 1 features. They have unit variance within classes, so their Euclidean distances are comparable.
 
-    Unlike scikit-learn's ``LinearDiscriminantAnalysis``, whose shrinkage also changes S_b, it leaves unlabelled
-    objects out by itself, and copes with fewer labelled objects than attributes.
+    Unlike scikit-learn's ``LinearDiscriminantAnalysis``, whose shrinkage also changes S_b, this class ignores unlabeled
+    objects and accepts fewer labeled objects than attributes.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features. None: the most there are, min(n_classes - 1, n_features).
+        Number of features. None: the maximum, min(n_classes - 1, n_features).
     regularization : float >= 0, default=1e-3
         Ridge rho, in units of the mean eigenvalue of S_w.
 
@@ -105,11 +105,11 @@ class FDA(LinearMetricLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
     eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the scatter between to that within classes along each component.
+        Ratio of the scatter between classes to the scatter within classes along each component.
     objective_ : float
         Sum of these ratios.
     classes_ : ndarray
-        Labels found, without -1.
+        Distinct labels, without -1.
     n_features_in_ : int
 
     References
@@ -122,12 +122,12 @@ class FDA(LinearMetricLearner):
     >>> from sklearn.datasets import load_iris
     >>> from dempster.metric import FDA
     >>> X, y = load_iris(return_X_y=True)
-    >>> y[1::2] = -1  # every second label is not known
+    >>> y[1::2] = -1  # every second object is unlabeled
     >>> FDA().fit_transform(X, y).shape
     (150, 2)
     """
 
-    _squares_attributes = True
+    _needs_square_matrices = True
     _rules = {
         "n_components": rule.choice(None) | rule.integer(1),
         "regularization": rule.real(0),
@@ -140,34 +140,34 @@ class FDA(LinearMetricLearner):
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         classes = self._classes(data, y, constraints)
         n_classes, n_features = len(classes.names), data.shape[1]
-        q = self._number_of_features(
+        q = self._number_of_components(
             min(n_classes - 1, n_features),
             f"min(n_classes - 1, n_features) with {n_classes} classes and n_features={n_features}",
         )
         deviations, means = class_deviations(data[classes.positions].astype(np.float64, copy=False), classes)
         root = between_root(means, classes.counts)
         eigenvalues, vectors = fisher_directions(root, deviations.T @ deviations, self.regularization, q)
-        self.components_ = signed_rows(vectors * np.sqrt(len(deviations))).astype(data.dtype)
-        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
+        self.components_ = fix_signs(vectors * np.sqrt(len(deviations))).astype(data.dtype)
+        self._set_eigenvalues(eigenvalues, classes)
 
 
 class LFDA(LinearMetricLearner):
-    """Local Fisher discriminant analysis: linear features that keep near objects of a class near, not all of them.
+    """Local Fisher discriminant analysis: linear features for classes that consist of several clusters.
 
-    As `FDA`, but a pair of objects of one class counts by its affinity
-    A_ij = exp(-|x_i - x_j|^2 / (sigma_i sigma_j)), with sigma_i the distance to the ``n_neighbors``-th neighbour in
-    the class: classes of several pieces stay in pieces, and there may be more features than classes. For nonlinear
-    features put scikit-learn's ``KernelPCA`` before it in a pipeline.
+    The method is `FDA` in which a pair of objects of one class has the weight
+    A_ij = exp(-|x_i - x_j|^2 / (sigma_i sigma_j)), where sigma_i is the distance to the ``n_neighbors``-th neighbor in
+    the class. Only near objects of a class are kept near each other, so the clusters of a class stay separate, and
+    there may be more features than classes. For nonlinear features, use scikit-learn's ``KernelPCA`` before it.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features, at most n_features. None: all along which classes are separated.
+        Number of features, at most n_features. None: all features that separate the classes.
     n_neighbors : int, default=7
-        Neighbour that gives the local scale; in classes of fewer objects, the farthest object.
+        Neighbor that defines the local scale; in smaller classes, the farthest object.
     embedding : {"weighted", "plain", "orthonormalized"}, default="weighted"
         "plain": features of unit local variance within classes. "weighted": these times the root of their eigenvalue,
-        so that distances favour the features that separate most. "orthonormalized": orthonormal components.
+        which gives more weight to the features that separate best. "orthonormalized": orthonormal components.
     regularization : float >= 0, default=1e-3
         Ridge on the local scatter within classes, in units of its mean eigenvalue.
 
@@ -175,11 +175,11 @@ class LFDA(LinearMetricLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
     eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the local scatter between to that within classes along each component.
+        Ratio of the local scatter between classes to that within classes along each component.
     objective_ : float
         Sum of these ratios.
     classes_ : ndarray
-        Labels found, without -1.
+        Distinct labels, without -1.
     n_features_in_ : int
 
     References
@@ -193,13 +193,13 @@ class LFDA(LinearMetricLearner):
     >>> from dempster.metric import LFDA
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(90, 2)) + np.repeat([[-10, 0], [0, 0], [10, 0]], 30, axis=0)
-    >>> y = np.repeat([0, 1, 0], 30)  # one class lies on both sides of the other, and both have the same mean
+    >>> y = np.repeat([0, 1, 0], 30)  # one class is on both sides of the other; their means are equal
     >>> z = LFDA(n_components=1).fit_transform(X, y)[:, 0]
     >>> bool(abs(z[y == 0]).min() > abs(z[y == 1]).max())
     True
     """
 
-    _squares_attributes = True
+    _needs_square_matrices = True
     _rules = {
         "n_components": rule.choice(None) | rule.integer(1),
         "n_neighbors": rule.integer(1),
@@ -222,21 +222,21 @@ class LFDA(LinearMetricLearner):
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         classes = self._classes(data, y, constraints)
-        q = self._number_of_features(data.shape[1], f"n_features={data.shape[1]}")
-        labelled = data[classes.positions].astype(np.float64, copy=False)
-        within, between = local_scatters(labelled, classes, lambda rows: local_affinity(rows, self.n_neighbors))
+        q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
+        labeled = data[classes.positions].astype(np.float64, copy=False)
+        within, between = local_scatters(labeled, classes, lambda rows: local_affinity(rows, self.n_neighbors))
         eigenvalues, vectors = self._leading(within, between, q)
-        vectors = signed_rows(vectors * np.sqrt(len(labelled)))
+        vectors = fix_signs(vectors * np.sqrt(len(labeled)))
         if self.embedding == "weighted":
             vectors = vectors * np.sqrt(eigenvalues)[:, None]
         elif self.embedding == "orthonormalized":
-            vectors = signed_rows(np.linalg.qr(vectors.T)[0].T)
+            vectors = fix_signs(np.linalg.qr(vectors.T)[0].T)
         self.components_ = vectors.astype(data.dtype)
-        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
+        self._set_eigenvalues(eigenvalues, classes)
 
     def _leading(self, within: np.ndarray, between: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find (q, d) solutions of S_b v = lambda (S_w + ridge) v, leaving out those without separation."""
-        regular = ridged(within, self.regularization)
+        """Return up to q solutions of S_b v = lambda (S_w + ridge) v that separate the classes."""
+        regular = add_ridge(within, self.regularization)
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
         except linalg.LinAlgError:
@@ -244,42 +244,41 @@ class LFDA(LinearMetricLearner):
         eigenvalues, vectors = eigenvalues[::-1][:q], vectors.T[::-1][:q]
         kept = eigenvalues > _MIN_EIGENVALUE * max(eigenvalues[0], 0)
         if not kept.any():
-            raise InvalidParameterError(
-                "X", message="X must separate the classes of y in at least one direction, but separates them in none"
-            )
+            raise InvalidParameterError("X", must="separate the classes of y in at least one direction")
         if self.n_components is not None and not kept.all():
             warnings.warn(
-                f"n_components={q} features were asked for, but the classes are separated in {kept.sum()} only",
+                f"n_components={q} exceeds the number of features that separate the classes, {kept.sum()}",
                 UserWarning,
                 stacklevel=4,
             )
-        return eigenvalues[kept], unit_within(vectors[kept], within, regular)
+        return eigenvalues[kept], scale_within(vectors[kept], within, regular)
 
 
 def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Compute exp(-|x_i - x_j|^2 / (sigma_i sigma_j)) with local scales sigma (Sugiyama, 2007)."""
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
-    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # the object itself comes first
-    # among more than k equal objects the scale is zero: they are alike, and like no other
+    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # the nearest object is the object itself
+    # The scale of more than k equal objects is zero: their affinity is one, and that to others is zero.
     with np.errstate(over="ignore"):
         return np.exp(-squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny))
 
 
 def local_scatters(
-    labelled: np.ndarray, classes: Classes, affinity: Callable[[np.ndarray], np.ndarray]
+    labeled: np.ndarray, classes: Classes, affinity: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the local scatter within and between classes (Sugiyama, 2007).
 
-    Pairs of one class weigh A_ij / n_k within and A_ij (1/n - 1/n_k) between, pairs of different classes 1/n between.
-    The latter are all pairs less those of one class, so no matrix beyond one class is made.
+    A pair of one class has the weight A_ij / n_k within and A_ij (1/n - 1/n_k) between classes, a pair of different
+    classes has the weight 1/n between them. The latter sum is computed as the difference of the sums over all pairs and
+    over pairs of one class, so that no matrix is larger than a class.
     """
-    n = len(labelled)
-    centred = labelled - labelled.mean(axis=0)
-    within = np.zeros((labelled.shape[1],) * 2)
-    between = centred.T @ centred
+    n = len(labeled)
+    centered = labeled - labeled.mean(axis=0)
+    within = np.zeros((labeled.shape[1],) * 2)
+    between = centered.T @ centered
     for k, count in enumerate(classes.counts):
-        rows = centred[classes.codes == k]
+        rows = centered[classes.codes == k]
         weights = affinity(rows)
         local = (rows * weights.sum(axis=1)[:, None] - weights @ rows).T @ rows
         local = (local + local.T) / 2
@@ -290,46 +289,46 @@ def local_scatters(
 
 
 class KFDA(KernelMetricLearner):
-    """Kernel Fisher discriminant analysis: nonlinear features that set labelled classes apart.
+    """Kernel Fisher discriminant analysis: nonlinear features that separate labeled classes.
 
-    With K the kernel matrix of the labelled objects, the coefficients of a feature z(x) = sum_i alpha_i k(x_i, x) are
+    Let K be the kernel matrix of the labeled objects. The coefficients of a feature z(x) = sum_i alpha_i k(x_i, x) are
     a leading solution of
 
         M alpha = lambda (N + rho tr(N)/n I) alpha,
 
-    where M and N are the scatter of the columns of K between and within classes. There are at most one fewer features
-    than classes, each of unit variance within classes. Cost: cubic in the number of labelled objects, linear in that
-    of the others. The ridge is what keeps a few labels from being learnt by heart.
+    where M and N are the scatter matrices of the columns of K between and within classes. There are at most
+    n_classes - 1 features, each with unit variance within classes. The cost is cubic in the number of labeled objects
+    and linear in the number of other objects. The ridge prevents overfitting to a few labels.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features. None: the most there are, n_classes - 1.
+        Number of features. None: the maximum, n_classes - 1.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X holds kernel values, of all pairs of training objects for ``fit``, of objects with all
-        training objects for ``transform``.
+        "precomputed": X contains kernel values, of all pairs of training objects in ``fit``, of the rows with all
+        training objects in ``transform``.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian one. "auto": two over the
+        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two over the
         median squared distance of the objects (Laplacian: the median L1 distance).
     regularization : float >= 0, default=1
-        Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, 0.1 or less
-        lets the features follow the classes more closely.
+        Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, use 0.1 or
+        less for features that follow the classes more closely.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_support)
-        Coefficients of the labelled objects.
+        Coefficients of the labeled objects.
     support_ : ndarray of shape (n_support,)
-        Positions of the labelled objects.
+        Indices of the labeled objects.
     support_vectors_ : ndarray of shape (n_support, n_features)
         These objects; absent if the kernel is precomputed.
     gamma_ : float
     eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the scatter between to that within classes along each component.
+        Ratio of the scatter between classes to the scatter within classes along each component.
     objective_ : float
         Sum of these ratios.
     classes_ : ndarray
-        Labels found, without -1.
+        Distinct labels, without -1.
     n_features_in_ : int
 
     References
@@ -373,11 +372,11 @@ class KFDA(KernelMetricLearner):
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         classes = self._classes(data, y, constraints)
         n_classes = len(classes.names)
-        q = self._number_of_features(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
-        # Rows of K stand for objects, as attributes do in FDA: K is symmetric.
+        q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
+        # K is symmetric: its rows have the role of the features in FDA.
         deviations, means = class_deviations(self._gram(data, classes.positions), classes)
         root = between_root(means, classes.counts)
         within = interruptible(np.matmul, deviations.T, deviations)
         eigenvalues, vectors = interruptible(fisher_directions, root, within, self.regularization, q)
-        self._set_support(data, classes.positions, signed_rows(vectors * np.sqrt(len(deviations))))
-        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
+        self._set_support(data, classes.positions, fix_signs(vectors * np.sqrt(len(deviations))))
+        self._set_eigenvalues(eigenvalues, classes)

@@ -1,8 +1,7 @@
-"""Full metrics (x - x')' A (x - x') from pairs of both kinds: MMC and DMLEig.
+"""Full metrics (x - x')' A (x - x') learned from must-links and cannot-links: MMC and DMLEig.
 
-Both are found in coordinates where the sum over the must-links is the trace. With S the scatter of the must-links (plus
-a small ridge) and B = S^1/2 A S^1/2, the sum of the squared distances of the must-links is tr(B): the matrices allowed
-are positive semidefinite of trace one.
+Let S be the scatter of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of the squared distances of
+the must-links is then tr(B), and the feasible matrices are the positive semidefinite ones of trace one.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from dempster._native import interruptible
 from dempster._random import generator
 from dempster._types import Seed
 from dempster._validation import mean_of_rows
-from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, few_threads, signed_rows
+from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, fix_signs, limit_threads
 from dempster.optimize.descent import Run
 
-_ZERO = 1e-12  # squared distances below this part of their mean do not steepen the gradient further
+_MIN_SQUARE = 1e-12  # squared distances are at least this share of their mean in gradients
 _FIRST_SMOOTHING = 0.1
-_ROUGH = 1e-2  # gap that ends all degrees of smoothing but the last
+_ROUGH_TOL = 1e-2  # for all degrees of smoothing but the last
 
 Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # B -> value, gradient
 
 
 class Whitened(NamedTuple):
-    """Cannot-link differences in coordinates where the must-links have unit scatter, and the way back.
+    """Cannot-link differences in coordinates in which the must-links have unit scatter, and the inverse map.
 
-    ``basis``: where there are more attributes than objects, (r, d) orthonormal directions that hold all differences.
-    The best metric is zero beside them, and coordinates are taken along them; None if they are the attributes.
+    With more features than objects, the coordinates are along ``basis``, (r, d) orthonormal directions that span all
+    differences; the optimal metric is zero orthogonally to them. Otherwise it is None.
     """
 
     cannot: np.ndarray
-    back: np.ndarray
+    inverse: np.ndarray
     basis: np.ndarray | None
 
     def metric(self, B: np.ndarray) -> np.ndarray:
@@ -55,27 +54,27 @@ class Whitened(NamedTuple):
             return _metric_root(self.metric(B), q)
         r, d = self.basis.shape
         leading = _metric_root(self._along_basis(B), min(q, r)) @ self.basis
-        return np.concatenate([signed_rows(leading), np.zeros((q - len(leading), d))])
+        return np.concatenate([fix_signs(leading), np.zeros((q - len(leading), d))])
 
     def _along_basis(self, B: np.ndarray) -> np.ndarray:
-        A = self.back @ B @ self.back
+        A = self.inverse @ B @ self.inverse
         return (A + A.T) / 2
 
 
-def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
-    """Whiten by the must-links (attribute by attribute, if ``diagonal``); the ridge is in units of the mean eigenvalue
-    of their scatter."""
+def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
+    """Whiten by the must-links, feature by feature if ``diagonal``.
+
+    The ridge is in units of the mean eigenvalue of the scatter of the must-links.
+    """
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
-    for differences, words in ((must, "must-link"), (cannot, "cannot-link")):
+    for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
             raise InvalidInputError(
-                f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints, or among the "
-                "max_pairs of them that were drawn"
+                f"{learner} requires must-links and cannot-links, but y or constraints (or the max_pairs pairs drawn "
+                f"from them) contain no {kind}"
             )
         if not differences.any():
-            raise InvalidInputError(
-                f"{learner} needs a {words} between objects that differ, but all join identical ones"
-            )
+            raise InvalidInputError(f"{learner} requires a {kind} between different objects, but all join equal ones")
     basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
     if basis is not None:
         must, cannot = must @ basis.T, cannot @ basis.T
@@ -87,15 +86,15 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
         raise InvalidParameterError(
             "regularization",
-            message="regularization must be larger here: the scatter of the must-links is singular "
-            f"({len(must)} of them, {data.shape[1]} attributes), got {ridge:g}",
+            message="regularization must be larger: the scatter of the must-links is singular "
+            f"({len(must)} must-links, {data.shape[1]} features), got {ridge:g}",
         )
-    back = (vectors / np.sqrt(eigenvalues)) @ vectors.T
-    return Whitened(cannot @ back, back, basis)
+    inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
+    return Whitened(cannot @ inverse, inverse, basis)
 
 
 def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
-    """Return (r, d) orthonormal directions that hold all differences, if there are fewer than attributes."""
+    """Return (r, d) orthonormal directions that span all differences, or None if there are fewer features."""
     if len(objects) > objects.shape[1]:
         return None
     return interruptible(np.linalg.svd, objects - mean_of_rows(objects), False)[2]
@@ -105,13 +104,13 @@ def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
     """Return the (q, d) map L of the leading features, L'L = A if q = d."""
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)
-    return signed_rows(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
+    return fix_signs(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
-    """Return the projection on the span of difference vectors: a start from which the ascent never leaves that span.
+    """Return the projection on the span of difference vectors, an initial value from which B never leaves that span.
 
-    Weight outside it would gain nothing, and disturb new objects (if an attribute was constant, say).
+    Weight outside the span does not change the objective but affects new objects, for example if a feature is constant.
     """
     eigenvalues, vectors = np.linalg.eigh(differences.T @ differences)
     spanned = vectors[:, eigenvalues > 1e-12 * eigenvalues[-1]]
@@ -119,24 +118,23 @@ def projector(differences: np.ndarray) -> np.ndarray:
 
 
 def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Maximise a concave function of B, by L-BFGS on a factor of it: B = F F' / tr(F F'), or b = f^2 / sum(f^2).
+    """Maximize a concave function of B by L-BFGS on a factor: B = F F' / tr(F F'), or b = f^2 / sum(f^2).
 
-    The unknowns are the factor, a square matrix (or a vector, for a diagonal B, written as a vector too). What can
-    still be gained is at most the largest eigenvalue (entry) of the gradient minus its inner product with B, as B has
-    trace one: the ascent ends when that is at most ``tol`` times the value, so it ends at a global maximum or says
-    that it did not.
+    The factor is a square matrix, or a vector for a diagonal B. Because B has trace one, the objective can increase by
+    at most the largest eigenvalue (or entry) of the gradient minus its inner product with B. The iterations stop when
+    this bound is at most ``tol`` times the value, so a converged result is a global maximum.
     """
-    ascent = _Ascent(problem, start)
-    history, converged = [ascent.at(start)[0]], False
+    objective = _FactorObjective(problem, start)
+    history, converged = [objective.evaluate(start)[0]], False
     unit = abs(history[0]) or 1.0
 
     def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope, _ = ascent.at(flat.reshape(start.shape))
+        value, slope, _ = objective.evaluate(flat.reshape(start.shape))
         return -value / unit, -slope.reshape(-1) / unit
 
-    def watch(intermediate_result: OptimizeResult) -> None:
+    def check_gap(intermediate_result: OptimizeResult) -> None:
         nonlocal converged
-        value, _, gap = ascent.at(intermediate_result.x.reshape(start.shape))
+        value, _, gap = objective.evaluate(intermediate_result.x.reshape(start.shape))
         history.append(value)
         if gap() <= float(tol) * abs(value):
             converged = True
@@ -147,61 +145,61 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
         start.reshape(-1),
         jac=True,
         method="L-BFGS-B",
-        callback=watch,
+        callback=check_gap,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
     )
     return Run(result.x.reshape(start.shape), history, converged)
 
 
-def normalised(factor: np.ndarray) -> np.ndarray:
-    """Return the matrix (or vector) of trace one that a factor stands for."""
+def normalize_factor(factor: np.ndarray) -> np.ndarray:
+    """Return the matrix (or vector) of trace one of a factor."""
     return (factor**2 if factor.ndim == 1 else factor @ factor.T) / np.vdot(factor, factor)
 
 
-class _Ascent:
-    """A problem as a function of the factor; remembers the last point, which the minimiser asks for twice."""
+class _FactorObjective:
+    """Objective as a function of the factor; caches the last point, which is evaluated twice."""
 
     def __init__(self, problem: Problem, start: np.ndarray):
         self.problem = problem
         self.last = np.full_like(start, np.nan)
-        self.found: tuple[float, np.ndarray, Callable[[], float]]
+        self.result: tuple[float, np.ndarray, Callable[[], float]]
 
-    def at(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
-        """Return the value, the slope in the factor, and a function for the bound on what can be gained."""
+    def evaluate(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
+        """Return the value, the gradient in the factor, and a function that computes the bound on the increase."""
         if not np.array_equal(factor, self.last):
-            B = normalised(factor)
+            B = normalize_factor(factor)
             value, gradient = self.problem(B)
             inner = np.vdot(gradient, B)
             product = gradient * factor if factor.ndim == 1 else gradient @ factor
             slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
-            self.last, self.found = factor.copy(), (value, slope, lambda: _largest(gradient) - inner)
-        return self.found
 
+            def gap() -> float:
+                return float(gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1]) - inner
 
-def _largest(gradient: np.ndarray) -> float:
-    return float(gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1])
+            self.last, self.result = factor.copy(), (value, slope, gap)
+        return self.result
 
 
 class FullMetricLearner(LinearMetricLearner):
-    """Base of the two methods, which differ in what they maximise."""
+    """Base of the learners of a full metric, which differ in their objective."""
 
-    _squares_attributes = True
+    _needs_square_matrices = True
     regularization: float
     random_state: Seed
     diagonal = False
 
-    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Maximise the objective of the method, given the cannot-link differences in whitened coordinates."""
+    def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
+        """Maximize the objective of the method, for the cannot-link differences in whitened coordinates."""
         raise NotImplementedError
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        q = self._number_of_features(data.shape[1], f"n_features={data.shape[1]}")
+        q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         pairs = self._pairs(data, y, constraints, generator(self.random_state))
         objects, learner = data.astype(np.float64, copy=False), type(self).__name__
-        coordinates = whitened(learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal))
-        with few_threads(coordinates.cannot.shape[1]):
-            run = self._ascent(coordinates.cannot)
-        B = normalised(run.model)
+        coordinates = whiten(learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal))
+        with limit_threads(coordinates.cannot.shape[1]):
+            run = self._maximize(coordinates.cannot)
+        B = normalize_factor(run.model)
         B = np.diag(B) if B.ndim == 1 else B
         self.metric_matrix_ = coordinates.metric(B)
         self.components_ = coordinates.root(B, q).astype(data.dtype)
@@ -211,44 +209,43 @@ class FullMetricLearner(LinearMetricLearner):
 class MMC(FullMetricLearner):
     """Metric learning with side information (Xing et al., also called LSI): cannot-links far, must-links near.
 
-    Maximises over positive semidefinite matrices A the sum of the distances of the cannot-links, given that of the
-    squared distances of the must-links,
+    The method maximizes, over positive semidefinite matrices A, the sum of the distances of the cannot-links under a
+    bound on the squared distances of the must-links,
 
         sum_CL sqrt(u' A u)    subject to    sum_ML u' A u <= 1,
 
-    u the difference of the two objects of a pair. The problem is convex; it is solved in coordinates where the
-    must-links have unit scatter, by L-BFGS on a factor of A, up to a duality gap of ``tol``. For full metrics of few
-    attributes: an iteration costs the cube of their number. Standardise the attributes before.
+    where u is the difference of the two objects of a pair. The problem is convex. It is solved by L-BFGS on a factor of
+    A, in coordinates in which the must-links have unit scatter, up to a duality gap of ``tol``. An iteration is cubic
+    in the number of attributes, so the method is for few attributes. Standardize them first.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features: the leading ones of the metric. None: all, as many as attributes.
+        Number of features: the leading ones of the metric. None: n_features.
     diagonal : bool, default=False
-        Only weigh the attributes: A diagonal. (The published form of this variant minimises
+        Learn a diagonal A, that is, weights of the attributes. (The published form of this variant minimizes
         sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to scale.)
     regularization : float > 0, default=1e-6
-        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes
-        the metric collapses on directions in which they do not differ; a larger ridge prevents it.
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes,
+        the metric collapses to directions in which they do not differ; use a larger ridge then.
     max_pairs : int, default=10000
-        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
-        at random.
+        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000
     tol : float, default=1e-3
-        The objective is at most this part of itself below the largest possible.
+        Relative duality gap: the objective is at most this share below its maximum.
     random_state : int, RandomState, Generator or None
-        For the sampling of pairs.
+        Seed for the sample of pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Map L with L'L = A, features in the order of their weight.
+        Map L with L'L = A; features are sorted by their weight.
     metric_matrix_ : ndarray of shape (n_features, n_features)
-        A.
+        The matrix A.
     objective_ : float
         Sum of the distances of the cannot-links.
     history_ : ndarray
-        Objective at the start and after every iteration; never falls.
+        Objective at the start and after every iteration; never decreases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -263,8 +260,8 @@ class MMC(FullMetricLearner):
     >>> from dempster.constraints import Constraints
     >>> from dempster.metric import MMC
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
-    >>> MMC(regularization=0.1).fit(X, constraints=known).metric_matrix_.round(2)  # the first attribute tells
+    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> MMC(regularization=0.1).fit(X, constraints=constraints).metric_matrix_.round(2)
     array([[10.,  0.],
            [ 0.,  0.]])
     """
@@ -295,7 +292,7 @@ class MMC(FullMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
+    def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         if self.diagonal:
             problem, start = _weights_problem(U), np.where(np.any(U, axis=0), 1.0, 0.0)
         else:
@@ -327,55 +324,55 @@ def _weights_problem(U: np.ndarray) -> Problem:
 def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum of the distances, and the derivative in each squared distance."""
     squared = np.maximum(squared, 0)
-    guarded = np.sqrt(np.maximum(squared, max(_ZERO * squared.mean(), np.finfo(float).tiny)))
-    return float(np.sqrt(squared).sum()), 0.5 / guarded
+    bounded = np.sqrt(np.maximum(squared, max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)))
+    return float(np.sqrt(squared).sum()), 0.5 / bounded
 
 
 class DMLEig(FullMetricLearner):
-    """Metric learning by eigenvalue optimisation (DML-eig): the nearest cannot-link as far as possible.
+    """Metric learning by eigenvalue optimization (DML-eig): maximize the smallest distance of the cannot-links.
 
-    Maximises over positive semidefinite matrices A the smallest squared distance of the cannot-links, given the sum of
-    those of the must-links,
+    The method maximizes, over positive semidefinite matrices A, the smallest squared distance of the cannot-links under
+    a bound on the squared distances of the must-links,
 
         min_CL u' A u    subject to    sum_ML u' A u <= 1,
 
-    u the difference of the two objects of a pair. The minimum is smoothed, f = -mu ln sum_CL exp(-u'Au / mu), and mu
-    lowered in steps of ten down to ``smoothing``, each solved from the solution before. (The paper takes Frank-Wolfe
-    steps; L-BFGS on a factor of A solves the same problem to a given duality gap in far fewer.) As the worst pair
-    decides, one wrong cannot-link spoils the metric: prefer `MMC` or `PCCA` if there may be any. Cannot-links of
-    identical objects are left out, with a warning. Standardise the attributes before.
+    where u is the difference of the two objects of a pair. The minimum is smoothed,
+    f = -mu ln sum_CL exp(-u'Au / mu), and mu is decreased by factors of ten down to ``smoothing``; each problem starts
+    from the previous solution. (The paper uses Frank-Wolfe steps; L-BFGS on a factor of A reaches the same duality gap
+    in far fewer.) The worst pair determines the result, so one wrong cannot-link spoils the metric: prefer `MMC` or
+    `PCCA` if there may be errors. Cannot-links of identical objects are ignored with a warning. Standardize the
+    attributes first.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features: the leading ones of the metric. None: all, as many as attributes.
+        Number of features: the leading ones of the metric. None: n_features.
     smoothing : float > 0, default=1e-3
-        Last mu, in units of the mean squared distance of the cannot-links at the start (where must-links have the
-        same scatter in all directions).
+        Last mu, in units of the mean squared distance of the cannot-links at the start, where the must-links have the
+        same scatter in all directions.
     regularization : float > 0, default=1e-6
-        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes
-        the metric collapses on directions in which they do not differ; a larger ridge prevents it.
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes,
+        the metric collapses to directions in which they do not differ; use a larger ridge then.
     max_pairs : int, default=10000
-        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
-        at random.
+        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000
         Iterations for each degree of smoothing.
     tol : float, default=1e-3
-        The objective is at most this part of itself below the largest possible.
+        Relative duality gap: the objective is at most this share below its maximum.
     random_state : int, RandomState, Generator or None
-        For the sampling of pairs.
+        Seed for the sample of pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Map L with L'L = A, features in the order of their weight.
+        Map L with L'L = A; features are sorted by their weight.
     metric_matrix_ : ndarray of shape (n_features, n_features)
-        A.
+        The matrix A.
     objective_ : float
-        Smoothed smallest squared distance of the cannot-links; the smallest itself is above it, by mu ln(number of
-        cannot-links) at most.
+        Smoothed smallest squared distance of the cannot-links. The smallest distance itself is larger by at most
+        mu ln(number of cannot-links).
     history_ : ndarray
-        Objective at the start and after every iteration; never falls (lowering mu raises it).
+        Objective at the start and after every iteration; never decreases.
     smoothing_ : float
         Last mu.
     n_iter_ : int
@@ -392,8 +389,8 @@ class DMLEig(FullMetricLearner):
     >>> from dempster.constraints import Constraints
     >>> from dempster.metric import DMLEig
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
-    >>> DMLEig(regularization=0.1).fit(X, constraints=known).metric_matrix_.round(2)  # the first attribute tells
+    >>> constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> DMLEig(regularization=0.1).fit(X, constraints=constraints).metric_matrix_.round(2)
     array([[10.,  0.],
            [ 0.,  0.]])
     """
@@ -424,13 +421,13 @@ class DMLEig(FullMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Ascend for each degree of smoothing, from strong to the last."""
+    def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
+        """Maximize for each degree of smoothing, from the strongest to the last."""
         different = U.any(axis=1)
         if not different.all():
             warnings.warn(
                 f"{(~different).sum()} cannot-links join identical objects, which no metric can separate; "
-                "they are left out",
+                "they are ignored",
                 UserWarning,
                 stacklevel=4,
             )
@@ -441,7 +438,7 @@ class DMLEig(FullMetricLearner):
         factor, history, converged = projector(U), [], False
         for degree in degrees:
             mu = self.smoothing_ * degree / self.smoothing
-            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH)
+            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
             run = ascend(_smoothed_minimum(U, mu), factor, self.max_iter, tol)
             factor, converged = run.model, run.converged
             history += run.history

@@ -22,50 +22,40 @@ from dempster.metric._base import (
     KernelMetricLearner,
     LinearMetricLearner,
     Pairs,
-    few_threads,
-    signed_rows,
+    fix_signs,
+    limit_threads,
 )
 from dempster.optimize.descent import Run
 
-_MIN_ITERATIONS = 10  # the first steps away from a start near zero are short
-_SAME = 1e-13  # distances below this part of the largest coordinate are rounding errors
-_TIE = 1e-3  # starts whose objectives differ by less, relatively, are tied: the first one wins
-_MIN_EIGENVALUE = 1e-10  # eigenvalues of the kernel matrix below this part of the largest are rounding errors
-_INDEFINITE = 0.1  # a kernel matrix in few digits has small negative eigenvalues, which are left out; distances, large
+_MIN_ITERATIONS = 10  # the first steps from a start near zero are short
+_ROUNDING = 1e-13  # distances below this share of the largest coordinate are rounding errors
+_TIE = 1e-3  # relative difference of objectives below which starts are tied and the first one is kept
+_MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue of the kernel matrix
+_MAX_NEGATIVE = 0.1  # a kernel matrix may have small negative eigenvalues by rounding; a distance matrix has large ones
 
 
 class PairLoss:
-    """E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))) + penalty |L|^2 (Mignon and Jurie, 2012).
-
-    Parameters
-    ----------
-    objects : (n, r) coordinates of the objects
-    pairs : Pairs of these objects
-    beta : float
-    penalty : float
-    """
+    """E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))) + penalty |L|^2 (Mignon and Jurie, 2012)."""
 
     def __init__(self, objects: np.ndarray, pairs: Pairs, beta: float, penalty: float = 0.0):
         n_pairs = len(pairs.signs)
         used, ends = np.unique(pairs.ends, return_inverse=True)
         self.objects, self.signs, self.beta, self.penalty = objects[used], pairs.signs, beta, penalty
-        # u_n = sum_i incidence_ni x_i: products of this and the objects cost less than N difference vectors
+        # u_n = sum_i incidence_ni x_i: this product is cheaper than N difference vectors.
         self.incidence = sparse.csr_array(
             (np.tile([1.0, -1.0], n_pairs), (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1))),
             shape=(n_pairs, len(used)),
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
-        if self.typical_distance <= _SAME * np.abs(self.objects).max(initial=0.0):
-            raise InvalidParameterError(
-                "X", message="X must tell the two objects of at least one pair apart, but all pairs are identical"
-            )
+        if self.typical_distance <= _ROUNDING * np.abs(self.objects).max(initial=0.0):
+            raise InvalidParameterError("X", must="separate at least one pair, but all pairs join identical objects")
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
-        """(N, q) vectors L u_n."""
+        """Return the (N, q) vectors L u_n."""
         return self.incidence @ (self.objects @ L.T)
 
     def value_and_gradient(self, L: np.ndarray) -> tuple[float, np.ndarray]:
-        """E(L) and 2 L sum_n w_n u_n u_n' with w_n = y_n / (1 + exp(-beta y_n (|L u_n|^2 - 1)))."""
+        """Return E(L) and 2 L sum_n w_n u_n u_n' with w_n = y_n / (1 + exp(-beta y_n (|L u_n|^2 - 1)))."""
         mapped = self.mapped_differences(L)
         excess = self.beta * self.signs * (np.einsum("nq,nq->n", mapped, mapped) - 1)
         value = np.logaddexp(0, excess).sum() / self.beta + self.penalty * np.vdot(L, L)
@@ -75,44 +65,44 @@ class PairLoss:
 
 
 def _typical(differences: np.ndarray) -> float:
-    """Return the median of the squared lengths; their mean, if most are zero."""
+    """Return the median of the squared lengths, or their mean if the median is zero."""
     squared = np.einsum("nq,nq->n", differences, differences)
     return np.median(squared) or squared.mean()
 
 
-def starting_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any) -> list[np.ndarray]:
-    """Return (q, r) maps to start from, scaled so that the median of the squared distances of the pairs is one.
+def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any) -> list[np.ndarray]:
+    """Return (q, r) initial maps, scaled so that the median of the squared distances of the pairs is one.
 
-    Principal directions first if ``init="pca"``, then random ones. A random row is a random combination of the centred
-    objects, so it has no part outside their span (which the gradient, itself such a combination, could never remove).
+    With ``init="pca"`` the first map holds the principal directions; the others are random. The rows of a random map
+    are random combinations of the centered objects, because the gradient cannot remove a part outside their span.
     """
-    centred = objects - mean_of_rows(objects)
+    centered = objects - mean_of_rows(objects)
     maps = []
     if init == "pca":
         principal = np.zeros((q, objects.shape[1]))
-        _, singular, directions = np.linalg.svd(centred, full_matrices=False)
+        _, singular, directions = np.linalg.svd(centered, full_matrices=False)
         kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
-        principal[: len(kept)] = signed_rows(kept)
+        principal[: len(kept)] = fix_signs(kept)
         maps.append(principal)
-    maps += [rng.standard_normal((q, len(centred))) @ centred for _ in range(n_init - len(maps))]
+    maps += [rng.standard_normal((q, len(centered))) @ centered for _ in range(n_init - len(maps))]
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
-    # no principal direction tells the pairs apart: attributes as they are do, as the loss made sure
+    # If no map separates the pairs, the attributes themselves do: the constructor of the loss made sure of it.
     return useful or [np.eye(q, objects.shape[1]) / loss.typical_distance]
 
 
-def given_map(init: Any, shape: tuple[int, int], words: str) -> np.ndarray:
-    """Validate a start given by the user."""
+def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray:
+    """Return ``init`` as an array of this shape."""
     start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
-        raise InvalidParameterError("init", message=f"init must have shape {shape} ({words}), got {start.shape}")
+        raise InvalidParameterError("init", must=f"have shape {shape} ({axes}), got {start.shape}")
     if not np.isfinite(start).all() or not start.any():
         raise InvalidParameterError("init", "finite and not all zero (the gradient vanishes at zero)")
     return start
 
 
 def best_descent(loss: PairLoss, starts: list[np.ndarray], max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Descend from every start and keep the smallest objective, the earliest on ties."""
+    """Return the run with the smallest objective, the first one in case of ties."""
     best = _descend(loss, starts[0], max_iter, tol)
     for start in starts[1:]:
         run = _descend(loss, start, max_iter, tol)
@@ -122,8 +112,8 @@ def best_descent(loss: PairLoss, starts: list[np.ndarray], max_iter: int, tol: f
 
 
 def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Run L-BFGS until the objective falls by less than ``tol`` times itself, or the gradient vanishes."""
-    # Unknowns of order one whatever the units of the objects: the minimiser's own thresholds suppose it.
+    """Run L-BFGS until the relative decrease of the objective is below ``tol`` or the gradient vanishes."""
+    # The thresholds of the optimizer assume unknowns of order one, in any units of the objects.
     unit = loss.typical_distance
 
     def scaled(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -133,7 +123,7 @@ def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Ru
     history = [loss.value_and_gradient(start)[0]]
     settled = False
 
-    def watch(intermediate_result: OptimizeResult) -> None:
+    def check_decrease(intermediate_result: OptimizeResult) -> None:
         nonlocal settled
         history.append(float(intermediate_result.fun))
         settled = history[-2] - history[-1] <= tol * max(abs(history[-2]), 1e-2)
@@ -145,34 +135,34 @@ def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Ru
         (start * unit).reshape(-1),
         jac=True,
         method="L-BFGS-B",
-        callback=watch,
+        callback=check_decrease,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 1e-2 * tol},
     )
-    # status 1 means the limit; anything else that no further descent is possible or worth while
+    # Status 1 means that the limit was reached; otherwise the objective cannot be decreased further.
     return Run(result.x.reshape(start.shape) / unit, history, settled or result.status != 1)
 
 
 def warn_one_kind(learner: str, pairs: Pairs) -> None:
-    """Warn that pairs of one kind alone have a trivial best answer."""
+    """Warn if there are only must-links or only cannot-links, for which the optimal map is trivial."""
     if (pairs.signs > 0).all():
-        words = "must-links alone: the best map sends all objects to one point"
+        message = "has only must-links, for which the optimal map sends all objects to one point"
     elif (pairs.signs < 0).all():
-        words = "cannot-links alone: the best map spreads all objects without limit"
+        message = "has only cannot-links, for which the optimal map spreads all objects without limit"
     else:
         return
-    warnings.warn(f"{learner} was given {words}; give pairs of both kinds", UserWarning, stacklevel=4)
+    warnings.warn(f"{learner} {message}; pass pairs of both kinds", UserWarning, stacklevel=4)
 
 
 class PCCA(LinearMetricLearner):
-    """Pairwise constrained component analysis: few linear features that bring must-links within distance one.
+    """Pairwise constrained component analysis: few linear features in which must-links have distances below one.
 
-    Minimises over linear maps L, with u_n the difference of the two objects of pair n and y_n = 1 for a must-link, -1
-    for a cannot-link,
+    The method minimizes, over linear maps L,
 
         E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))),
 
-    so that objects of a must-link come closer than one and those of a cannot-link go farther apart. Of the linear
-    methods for pairs, the one to try first; `KPCCA` is its nonlinear version. Standardise the attributes before.
+    where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1 for a cannot-link. The
+    distance of a must-link becomes less than one and that of a cannot-link larger than one. Among the linear methods
+    for pairs, try this one first; `KPCCA` is its nonlinear version. Standardize the attributes first.
 
     Parameters
     ----------
@@ -184,25 +174,24 @@ class PCCA(LinearMetricLearner):
         Weight of the squared norm of L, added to the objective; zero in the paper.
     init : {"pca", "random"} or array of shape (n_components, n_features), default="pca"
         "pca": principal directions, scaled so that the median distance of the pairs is one, then random maps. The
-        objective has several minima, and L = 0 is stationary. A given map is used once, whatever ``n_init``.
+        objective has several minima, and L = 0 is stationary. An array is used once, whatever ``n_init``.
     n_init : int, default=3
-        Starts, of which the one with the smallest objective is kept (the first one, if they tie within a thousandth).
+        Number of starts; the smallest objective is kept (the first one if they differ by less than a thousandth).
     max_pairs : int, default=10000
-        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
-        at random.
+        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000
     tol : float, default=1e-5
-        Relative decrease of the objective that ends the iterations (L-BFGS).
+        Relative decrease of the objective at which the iterations (L-BFGS) stop.
     random_state : int, RandomState, Generator or None
-        For the random starts and the sampling of pairs.
+        Seed for the random starts and the sample of pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map L; only its distances are determined, not its rotation.
+        The map L, which is determined up to a rotation.
     objective_ : float
     history_ : ndarray
-        Objective at the best start and after every iteration; never rises.
+        Objective at the best start and after every iteration; never increases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -217,8 +206,8 @@ class PCCA(LinearMetricLearner):
     >>> from dempster.constraints import Constraints
     >>> from dempster.metric import PCCA
     >>> X, y = load_iris(return_X_y=True)
-    >>> known = Constraints.from_labels(y, 50, random_state=0)
-    >>> PCCA(n_components=1, random_state=0).fit_transform(X, constraints=known).shape
+    >>> constraints = Constraints.from_labels(y, 50, random_state=0)
+    >>> PCCA(n_components=1, random_state=0).fit_transform(X, constraints=constraints).shape
     (150, 1)
     """
 
@@ -255,17 +244,17 @@ class PCCA(LinearMetricLearner):
         self.random_state = random_state
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        q = self._number_of_features(data.shape[1], f"n_features={data.shape[1]}")
+        q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         rng = generator(self.random_state)
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
-        with few_threads(data.shape[1]):
+        with limit_threads(data.shape[1]):
             loss = PairLoss(objects, pairs, self.beta, self.regularization)
             if isinstance(self.init, str):
-                starts = interruptible(starting_maps, loss, objects, q, self.init, self.n_init, rng)
+                starts = interruptible(initial_maps, loss, objects, q, self.init, self.n_init, rng)
             else:
-                starts = [given_map(self.init, (q, data.shape[1]), "n_components, n_features")]
+                starts = [validate_map(self.init, (q, data.shape[1]), "n_components, n_features")]
             run = best_descent(loss, starts, self.max_iter, self.tol)
         self.components_ = run.model.astype(data.dtype)
         self._set_descent(run)
@@ -274,59 +263,56 @@ class PCCA(LinearMetricLearner):
 class KPCCA(KernelMetricLearner):
     """Kernel pairwise constrained component analysis: nonlinear features from must-link and cannot-link pairs.
 
-    `PCCA` in the space of a kernel: minimises over coefficients A, with k_i the column of object i of the kernel
-    matrix,
+    The method is `PCCA` in the feature space of a kernel. It minimizes, over coefficients A,
 
-        E(A) = 1/beta sum_n ln(1 + exp(beta y_n (|A (k_i - k_j)|^2 - 1))),    pair n = (i, j).
+        E(A) = 1/beta sum_n ln(1 + exp(beta y_n (|A (k_i - k_j)|^2 - 1))),    pair n = (i, j),
 
-    Only constrained objects have a coefficient, so the cost does not grow with the number of the others, and
-    z(x) = sum_i a_i k(x_i, x) are the features of any object. The descent takes place in the space of the kernel (its
-    direction is the gradient in A without the last factor K). A disc inside a ring becomes linearly separable with
-    one feature from fifty pairs.
+    where k_i is the column of object i in the kernel matrix. Only constrained objects have coefficients, so the cost
+    does not depend on the number of other objects. The features of any object are z(x) = sum_i a_i k(x_i, x). The
+    gradient is taken in the feature space of the kernel. For example, fifty pairs are enough to separate a disc from
+    the ring around it by one feature.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of features, at most the number of constrained objects.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X holds kernel values, of all pairs of training objects for ``fit``, of objects with all
-        training objects for ``transform``.
+        "precomputed": X contains kernel values, of all pairs of training objects in ``fit``, of the rows with all
+        training objects in ``transform``.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian one. "auto": two over the
+        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two over the
         median squared distance of the objects (Laplacian: the median L1 distance).
     beta : float > 0, default=1
         Sharpness of the threshold at distance one.
     regularization : float >= 0, default=0
-        Weight of the squared norm of the map in the space of the kernel, added to the objective; zero in the paper.
+        Weight of the squared norm of the map in the feature space, added to the objective; zero in the paper.
         With few pairs a small value (0.01) makes the features smoother.
     init : {"pca", "random"} or array of shape (n_components, n_samples), default="pca"
         "pca": kernel principal directions of the constrained objects, scaled so that the median distance of the pairs
-        is one, then random coefficients. Given coefficients are used once, whatever ``n_init``; objects with one that
-        is not zero join the constrained ones.
+        is one, then random coefficients. An array is used once, whatever ``n_init``; objects with a nonzero coefficient
+        are added to the constrained ones.
     n_init : int, default=3
-        Starts, of which the one with the smallest objective is kept (the first one, if they tie within a thousandth).
+        Number of starts; the smallest objective is kept (the first one if they differ by less than a thousandth).
     max_pairs : int, default=10000
-        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
-        at random.
+        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000
     tol : float, default=1e-4
-        Relative decrease of the objective that ends the iterations (L-BFGS). Much smaller values fit the pairs better
-        and new objects worse.
+        Relative decrease of the objective at which the iterations (L-BFGS) stop. Much smaller values overfit the pairs.
     random_state : int, RandomState, Generator or None
-        For the random starts and the sampling of pairs.
+        Seed for the random starts and the sample of pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_support)
         Coefficients A of the objects in ``support_``.
     support_ : ndarray of shape (n_support,)
-        Positions of the objects that have a coefficient.
+        Indices of the objects that have a coefficient.
     support_vectors_ : ndarray of shape (n_support, n_features)
         These objects; absent if the kernel is precomputed.
     gamma_ : float
     objective_ : float
     history_ : ndarray
-        Objective at the best start and after every iteration; never rises.
+        Objective at the best start and after every iteration; never increases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -341,8 +327,8 @@ class KPCCA(KernelMetricLearner):
     >>> from dempster.datasets import make_circles
     >>> from dempster.metric import KPCCA
     >>> X, y = make_circles(500, random_state=0)
-    >>> known = Constraints.from_labels(y, 50, random_state=0)
-    >>> z = KPCCA(n_components=1, gamma=0.3, random_state=0).fit_transform(X, constraints=known)[:, 0]
+    >>> constraints = Constraints.from_labels(y, 50, random_state=0)
+    >>> z = KPCCA(n_components=1, gamma=0.3, random_state=0).fit_transform(X, constraints=constraints)[:, 0]
     >>> bool(z[y == 0].max() < z[y == 1].min() or z[y == 1].max() < z[y == 0].min())  # the disc and the ring
     True
     """
@@ -389,17 +375,17 @@ class KPCCA(KernelMetricLearner):
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("KPCCA", pairs)
         support = np.unique(pairs.ends)
-        q = self._number_of_features(len(support), f"{len(support)}, the number of constrained objects")
+        q = self._number_of_components(len(support), f"{len(support)}, the number of constrained objects")
         start = None
         if not isinstance(self.init, str):
-            start = given_map(self.init, (q, len(data)), "n_components, n_samples")
+            start = validate_map(self.init, (q, len(data)), "n_components, n_samples")
             support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
-        with few_threads(len(support)):
+        with limit_threads(len(support)):
             coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
             if start is None:
-                starts = interruptible(starting_maps, loss, coordinates, q, self.init, self.n_init, rng)
+                starts = interruptible(initial_maps, loss, coordinates, q, self.init, self.n_init, rng)
             else:
                 starts = [start[:, support] @ coordinates]
             run = best_descent(loss, starts, self.max_iter, self.tol)
@@ -408,19 +394,17 @@ class KPCCA(KernelMetricLearner):
 
 
 def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates R of the objects in the space of the kernel, R R' = K, and a matrix.
+    """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix.
 
-    The matrix takes a linear map M of the coordinates to coefficients A of the objects with A K = M R'.
-
-    In coordinates the problem is that of linear PCCA, and the gradient in M is the steepest direction in the space of
-    the kernel.
+    The matrix converts a linear map M of the coordinates to coefficients A of the objects with A K = M R'. In these
+    coordinates the problem is that of linear PCCA.
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
-    if eigenvalues[0] < -_INDEFINITE * max(eigenvalues[-1], 0):
+    if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):
         raise InvalidParameterError(
             "X",
             "a positive semidefinite kernel matrix with kernel='precomputed', "
-            f"but has eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}",
+            f"got eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}",
         )
     kept = eigenvalues > _MIN_EIGENVALUE * eigenvalues[-1]
     roots, vectors = np.sqrt(eigenvalues[kept]), vectors[:, kept]
