@@ -708,7 +708,8 @@ class BootClus(EvidentialClusterer):
     tol : float, default=1e-6
         The sweeps stop when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
     n_neighbor_clusters : int, default=2
-        For ``focal_sets="selected"``: pairs of clusters, each among this many most similar ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
+        The nearest clusters are the most similar ones.
     warm_start : bool, default=False
         Reuse the mixtures of the previous call, which take most of the time, with another level, other focal sets or
         partners (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data, ``n_clusters``,

@@ -119,7 +119,7 @@ class BPEC(EvidentialClusterer):
     tol : float, default=1e-6
         The iterations stop when the relative change of the objective is smaller.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``. Only approximate neighbors, in large data
         of many dimensions, are random.

@@ -455,7 +455,7 @@ CredalPartition, default="k-means++"
     tol : float, default=1e-7
         The iterations stop when the relative change of the likelihood is smaller.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
         For X in blocks: file to which the result of each pass is appended. A fit that was interrupted continues from
         it, with the same result. A file from other data or parameters is rejected.
