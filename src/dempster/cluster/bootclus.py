@@ -327,7 +327,7 @@ class Bootstraps:
 
     def posterior_function(self) -> Callable[..., np.ndarray]:
         """Return `posteriors` as a function that computes the factors of the covariances only once."""
-        prepared = self._prepared()
+        prepared = self._prepare_densities()
 
         def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
             out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
@@ -340,7 +340,7 @@ class Bootstraps:
 
         return posteriors
 
-    def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _prepare_densities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
@@ -539,11 +539,11 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     with params._open_progress(None, "models") as advance:
 
-        def hear(name: str, done: int, total: int | None, unit: str, note: str) -> None:
+        def report_progress(name: str, done: int, total: int | None, unit: str, note: str) -> None:
             if done:
                 advance(note)
 
-        with heard_by(hear):
+        with heard_by(report_progress):
             mixture.fit(data)
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
