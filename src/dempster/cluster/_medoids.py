@@ -161,7 +161,7 @@ class MedoidModel(ABC):
         near = self._near(values, 0, 1)[0]
         coefficients = self.coefficients
         quantity = "minus the dissimilarity to the objects that represent the cluster"
-        return ClusterEvidence.of_costs(quantity, near, coefficients, -coefficients @ near, self.references, values)
+        return ClusterEvidence.from_costs(quantity, near, coefficients, -coefficients @ near, self.references, values)
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Return the (n, f) masses of new objects."""

@@ -455,7 +455,7 @@ class PairModel:
         parts = -quadratic_parts(gap, np.linalg.inv(fits.covariances)).mean(axis=0).T / 2
         determinants = np.linalg.slogdet(2 * np.pi * fits.covariances)[1]
         base = (np.log(np.maximum(fits.proportions, 1e-300)) - determinants / 2).mean(axis=0)
-        return ClusterEvidence.of_attributes("mean logarithm of weight times density", parts, base)
+        return ClusterEvidence.from_attributes("mean logarithm of weight times density", parts, base)
 
     def without(self, position: int) -> PairModel:
         """Return the model without comparisons with one training row."""

@@ -199,7 +199,7 @@ class CategoricalModel:
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the fewer attributes differ from its prototype, the more."""
         differ = (self.modes != codes[0]).astype(float)
-        return ClusterEvidence.of_attributes("minus the number of attributes that differ from the center", -differ.T)
+        return ClusterEvidence.from_attributes("minus the number of attributes that differ from the center", -differ.T)
 
     def improved(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
         """The objective, and the prototypes that minimise it given the masses."""

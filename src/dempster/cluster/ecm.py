@@ -240,7 +240,7 @@ class PrototypeModel:
         """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
-        return ClusterEvidence.of_attributes(
+        return ClusterEvidence.from_attributes(
             "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
         )
 

@@ -141,7 +141,7 @@ class EvidentialMixture:
         if self.origin is not None:
             constant -= self.means.shape[1] * np.log(self.unit)
         parts = -quadratic_parts(gap, np.linalg.inv(self.covariance)[None]).T / 2
-        return ClusterEvidence.of_attributes("logarithm of weight times density", parts, weights + constant)
+        return ClusterEvidence.from_attributes("logarithm of weight times density", parts, weights + constant)
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
         """Compute the logarithms (n,) of the densities of rows."""

@@ -389,7 +389,7 @@ class NeighborModel:
         energies, logs = self.support.energies(d[which]), np.full((len(which), self.family.n_clusters), -np.inf)
         logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
         quantity = "logarithm of the weight of evidence of the neighbors in the cluster"
-        return ClusterEvidence.of_strengths(quantity, logs, energies, self.references.some(positions[which]), values)
+        return ClusterEvidence.from_strengths(quantity, logs, energies, self.references.some(positions[which]), values)
 
     def without(self, position: int) -> NeighborModel:
         """Return the model without one training row."""

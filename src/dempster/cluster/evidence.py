@@ -55,14 +55,14 @@ class ClusterEvidence:
     views: np.ndarray | None = None
 
     @classmethod
-    def of_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
+    def from_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
         """Create from the terms (p, c) of the attributes and a constant; a missing attribute adds zero."""
         parts = np.nan_to_num(parts, nan=0.0)
         no_rows = np.zeros(0, dtype=np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
         return cls(quantity, parts.sum(axis=0) + base, parts, *no_rows)
 
     @classmethod
-    def of_costs(
+    def from_costs(
         cls,
         quantity: str,
         costs: np.ndarray,
@@ -75,7 +75,7 @@ class ClusterEvidence:
         return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(compared, values)
 
     @classmethod
-    def of_strengths(
+    def from_strengths(
         cls, quantity: str, logs: np.ndarray, energies: np.ndarray, compared: References, values: Any
     ) -> ClusterEvidence:
         """Create from the logarithms of terms whose sum S is the evidence.

@@ -247,7 +247,7 @@ class WeightedMeansModel:
         D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
         quantity, P = "minus the squared distance to the center", self.means.weights
         total = -self.means.squared_distances(D, itself)
-        evidence = ClusterEvidence.of_costs(quantity, D[0], P, total, self.references, values)
+        evidence = ClusterEvidence.from_costs(quantity, D[0], P, total, self.references, values)
         source = self.references.source
         if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
             return evidence

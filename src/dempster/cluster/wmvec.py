@@ -483,7 +483,7 @@ class ViewModel:
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the weighted squared distance to its prototype."""
         parts = -np.square(self.placed(X)[0] - self.centers * self.roots).T
-        return ClusterEvidence.of_attributes("minus the weighted squared distance to the center", parts)
+        return ClusterEvidence.from_attributes("minus the weighted squared distance to the center", parts)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
         """Return the objective and the sums for the updates, for rows in the coordinates of the model."""

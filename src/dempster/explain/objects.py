@@ -669,7 +669,7 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
                 parts[d, k] = -float(np.mean(differs)) if differs else 0.0
         total[k] = parts[:, k].sum()
     quantity = "minus the squared standardized distance to the mean of its members"
-    return replace(ClusterEvidence.of_attributes(quantity, parts), total=total)
+    return replace(ClusterEvidence.from_attributes(quantity, parts), total=total)
 
 
 def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, itself: int) -> ClusterEvidence:
@@ -734,7 +734,7 @@ def evidence_along_path(
         gains = plausibilities(first.reshape(-1, p)).reshape(shape) - values[start:stop, None]
         losses = values[start + 1 : stop + 1, None] - plausibilities(last.reshape(-1, p)).reshape(shape)
         total[moving] += _make_additive((gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)).sum(axis=0)
-    return ClusterEvidence.of_attributes("plausibility", total, values[0].astype(float))
+    return ClusterEvidence.from_attributes("plausibility", total, values[0].astype(float))
 
 
 def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:

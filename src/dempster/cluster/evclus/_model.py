@@ -302,7 +302,7 @@ class EvclusModel:
         counts /= counts.sum() or 1
         total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
         quantity = "minus the mean squared error of the conflicts if the object were certainly in the cluster"
-        return ClusterEvidence.of_costs(quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+        return ClusterEvidence.from_costs(quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
 
     def without(self, position: int) -> EvclusModel:
         """Return the model with the weight of one training object set to zero."""
@@ -492,7 +492,7 @@ class DoubtModel:
         with np.errstate(divide="ignore"):
             logs[np.arange(len(w)), self.labels] = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
         quantity = "logarithm of the affinity to the members of the cluster"
-        return ClusterEvidence.of_strengths(quantity, logs, energies, references, values)
+        return ClusterEvidence.from_strengths(quantity, logs, energies, references, values)
 
     def without(self, position: int) -> DoubtModel:
         """Return the model without one training object, or the same model if it is alone in its cluster."""
