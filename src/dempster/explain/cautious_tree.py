@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._text import format_answer, format_count, printable
@@ -148,7 +148,7 @@ class TreeNode:
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
-            raise InvalidInputError("mass must be a mass function: nonnegative with sum 1")
+            raise InvalidParameterError("mass", must="be a mass function: nonnegative with sum 1")
 
     @property
     def is_leaf(self) -> bool:
@@ -672,7 +672,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         answer = self.predict_set(X)
         credal = resolve_input(y, "y").align_partition(X, len(answer))
         if credal.frame != self.frame_:
-            raise InvalidInputError(f"y must have the clusters {self.frame_}, got {credal.frame}")
+            raise InvalidParameterError("y", must=f"have the clusters {self.frame_}, got {credal.frame}")
         weights = object_weights(ordered_like(sample_weight, object_index(X)), len(answer))
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
@@ -680,7 +680,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(table) != self.n_features_in_:
-            raise InvalidInputError(f"X must have {self.n_features_in_} columns, as in fit, got {len(table)}")
+            raise InvalidParameterError("X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}")
         for column in self._columns:
             if not column.is_category and not (table[column.source].is_numeric or table[column.source].is_empty):
                 raise InvalidInputError(f"column {column.name!r} must hold numbers, as in fit")

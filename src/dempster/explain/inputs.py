@@ -83,8 +83,8 @@ class ExplainedInput:
         if of_fit and self.image_shape is not None:
             return table
         if views is None and len(table.shape) != 2:
-            raise InvalidInputError(
-                f"{name} must have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
+            raise InvalidParameterError(
+                name, must=f"have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
             )
         self._check_rows(int(table.shape[0]) if views is None else len(views), name)
         order = order_of_names(row_names(table), self.partition.index)
@@ -97,18 +97,20 @@ class ExplainedInput:
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
-            raise InvalidInputError(
-                f"{name} must have a row for each of the {len(self.partition):,} objects of the partition, got "
-                f"{n_rows:,} rows; the partition of other objects is estimator.predict_mass({name})"
+            raise InvalidParameterError(
+                name,
+                must=f"have a row for each of the {len(self.partition):,} objects of the partition, got "
+                f"{n_rows:,} rows; the partition of other objects is estimator.predict_mass({name})",
             )
 
     def reject_dissimilarities(self, X: TableLike) -> None:
         """Raise an error if X holds the dissimilarities of the fit although attributes are needed."""
         n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
         if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
-            raise InvalidInputError(
-                "X must hold attributes of the objects, but it has the shape of the dissimilarities that "
-                f"{type(self.estimator).__name__} was fitted to"
+            raise InvalidParameterError(
+                "X",
+                must="hold attributes of the objects, but it has the shape of the dissimilarities that "
+                f"{type(self.estimator).__name__} was fitted to",
             )
 
 
@@ -139,9 +141,10 @@ def resolve_input(
         if result is None:
             result = getattr(model, "labels_", None)
         if result is None and (needs_partition or not hasattr(model, "classes_")):
-            raise InvalidInputError(
-                f"{name} must be a CredalPartition, a fitted estimator that has one, or labels, got "
-                f"{type(model).__name__} without credal_partition_ or labels_"
+            raise InvalidParameterError(
+                name,
+                must=f"be a CredalPartition, a fitted estimator that has one, or labels, got "
+                f"{type(model).__name__} without credal_partition_ or labels_",
             )
     elif not hasattr(subject, "focal_sets"):
         result = _read_labels(subject, name)
@@ -159,10 +162,11 @@ def _read_labels(values: Any, name: str) -> Any:
     with reading_labels(values, name):
         labels = np.asarray(values)
     if labels.ndim != 1:
-        raise InvalidInputError(
-            f"{name} must be a CredalPartition, a fitted estimator that has one, or a sequence of labels, got "
+        raise InvalidParameterError(
+            name,
+            must=f"be a CredalPartition, a fitted estimator that has one, or a sequence of labels, got "
             f"{type(values).__name__} of shape {labels.shape}; construct a partition from masses by "
-            "CredalPartition(masses, focal_sets)"
+            "CredalPartition(masses, focal_sets)",
         )
     return values if hasattr(values, "iloc") else labels  # a pandas Series keeps its index
 
@@ -206,8 +210,8 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
     labels = [] if names is None else list(names)
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
-            raise InvalidInputError(
-                f"i must name one object, but {labels.count(i)} objects are called {i!r}; give its position"
+            raise InvalidParameterError(
+                "i", must=f"name one object, but {labels.count(i)} objects are called {i!r}; give its position"
             )
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
@@ -216,15 +220,15 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
         return int(np.ravel_multi_index(i, image_shape))
     if is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
-            raise InvalidInputError(
-                f"i must be a name of an object, since some names are numbers; no object is called {i!r}"
+            raise InvalidParameterError(
+                "i", must=f"be a name of an object, since some names are numbers; no object is called {i!r}"
             )
         if not 0 <= i < n:
             raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
-        raise InvalidInputError(
-            f"i must be the position or name of an object, or a row of attributes; no object is called {shown(i)}"
+        raise InvalidParameterError(
+            "i", must=f"be the position or name of an object, or a row of attributes; no object is called {shown(i)}"
         )
     return -1
 
@@ -243,7 +247,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
     The columns of an array are called attribute 1, attribute 2, and so on. Dates are accepted if ``dates`` is True.
     """
     if hasattr(X, "tocsr"):
-        raise InvalidInputError(f"{name} must be a dense table, got a sparse matrix; use {name}.toarray()")
+        raise InvalidParameterError(name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()")
     with reading_table(X, name):
         if hasattr(X, "collect"):
             X = X.collect()  # polars LazyFrame
@@ -252,16 +256,17 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
         if hasattr(X, "columns"):
             names = [str(label) for label in X.columns]
             if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
-                raise InvalidInputError(
-                    f"{name} must have unique column names, got {', '.join(map(repr, twice))} more than once"
+                raise InvalidParameterError(
+                    name, must=f"have unique column names, got {', '.join(map(repr, twice))} more than once"
                 )
         else:
             X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
             shape = np.shape(X)
             if len(shape) != 2:
-                raise InvalidInputError(
-                    f"{name} must have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
-                    f"{name}.reshape(-1, 1) is one attribute"
+                raise InvalidParameterError(
+                    name,
+                    must=f"have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
+                    f"{name}.reshape(-1, 1) is one attribute",
                 )
             if np.iscomplexobj(X):
                 raise InvalidInputError(
@@ -308,7 +313,7 @@ class ObjectTable:
         if self._frame_type is None:
             X = to_array(X, argument)
             if X.ndim < 2 or X.size == 0:
-                raise InvalidInputError(f"{argument} must hold objects in rows, got shape {X.shape}")
+                raise InvalidParameterError(argument, must=f"hold objects in rows, got shape {X.shape}")
             self._dtype, self._shape = X.dtype, X.shape[1:]
             X = X.reshape(len(X), -1)
         columns = read_attributes(X, argument, dates=True)
@@ -318,7 +323,7 @@ class ObjectTable:
         if names is not None:
             self.names = texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
-            raise InvalidInputError(f"feature_names must hold {len(columns)} names, got {len(self.names)}")
+            raise InvalidParameterError("feature_names", must=f"hold {len(columns)} names, got {len(self.names)}")
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -356,19 +361,25 @@ class ObjectTable:
         p = len(self.columns)
         if hasattr(row, "columns"):
             if len(row) != 1:
-                raise InvalidInputError(f"i must be one row with the columns of X, got a table of shape {row.shape}")
+                raise InvalidParameterError(
+                    "i", must=f"be one row with the columns of X, got a table of shape {row.shape}"
+                )
             row = {label: row[label].to_numpy()[0] for label in row.columns}
             row = row if self._labels else list(row.values())
         if isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
             by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
             names = labels if set(by_name) == set(labels) else self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
-                raise InvalidInputError(f"i must give the attributes {', '.join(self.names)}, got {', '.join(by_name)}")
+                raise InvalidParameterError(
+                    "i", must=f"give the attributes {', '.join(self.names)}, got {', '.join(by_name)}"
+                )
             cells = [by_name[name] for name in names]
         else:
             cells = list(to_array(row, "i").reshape(-1))
         if len(cells) != p:
-            raise InvalidInputError(f"i must be a position, a name, or a row of {p} attributes, got {len(cells)}")
+            raise InvalidParameterError(
+                "i", must=f"be a position, a name, or a row of {p} attributes, got {len(cells)}"
+            )
         return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:

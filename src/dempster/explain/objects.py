@@ -181,9 +181,9 @@ def _select_candidates(
         clusters = listed(clusters, "clusters", "names of clusters")
         selected = [obj.cluster_position(name) for name in clusters]
         if len(selected) == 0 or len(set(selected)) < len(selected):
-            raise InvalidInputError(f"clusters must name at least one cluster, each once, got {list(clusters)}")
+            raise InvalidParameterError("clusters", must=f"name at least one cluster, each once, got {list(clusters)}")
         if empty := [obj.partition.frame[k] for k in selected if k not in order]:
-            raise InvalidInputError(f"clusters must have objects to compare with; {empty[0]!r} has none")
+            raise InvalidParameterError("clusters", must=f"have objects to compare with; {empty[0]!r} has none")
         return [int(k) for k in order if k in selected]
     if len(order) == 0:
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
@@ -413,9 +413,10 @@ def _resolve_object(
 ) -> ExplainedObject:
     """Return object i of X, or a new one."""
     if hasattr(estimator, "steps"):
-        raise InvalidInputError(
-            "estimator must not be a pipeline: explain its last step with the transformed X, "
-            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        raise InvalidParameterError(
+            "estimator",
+            must="not be a pipeline: explain its last step with the transformed X, "
+            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)",
         )
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
         raise InvalidInputError("Complex data not supported: i must be a position, a name, or hold real numbers")
@@ -424,7 +425,7 @@ def _resolve_object(
     if resolved.is_pairwise:
         return _resolve_among_dissimilarities(resolved, X, i, attributes, feature_names)
     if attributes is not None:
-        raise InvalidInputError("attributes must be None if X holds attributes; they are for dissimilarities")
+        raise InvalidParameterError("attributes", must="be None if X holds attributes; they are for dissimilarities")
     return _resolve_among_attributes(resolved, X, i, feature_names)
 
 
@@ -515,7 +516,7 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
     masses = np.zeros((1, len(partition.focal_sets)))
     singleton = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
     if singleton < 0:
-        raise InvalidInputError("i must be an object of the partition, because no focal set is a single cluster")
+        raise InvalidParameterError("i", must="be an object of the partition, because no focal set is a single cluster")
     masses[0, singleton] = 1
     return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
 
@@ -579,9 +580,9 @@ def _resolve_among_dissimilarities(
     if attributes is not None:
         obj.table = ObjectTable(ordered_like(attributes, names), names=feature_names, argument="attributes")
         if len(obj.table) != n:
-            raise InvalidInputError(f"attributes must have {n} rows, one for each object, got {len(obj.table)}")
+            raise InvalidParameterError("attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}")
         if position < 0:
-            raise InvalidInputError("attributes must be None for a new object, which has no row in the table")
+            raise InvalidParameterError("attributes", must="be None for a new object, which has no row in the table")
         obj.cells = obj.table.row(position)
     obj.masses = _compute_masses(obj, position)
     return obj
@@ -592,7 +593,7 @@ def _check_matrix(X: TableLike) -> Any:
         return X
     values = as_reals(X, "X")
     if values.ndim != 2:
-        raise InvalidInputError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
+        raise InvalidParameterError("X", must=f"hold dissimilarities of objects in rows, got shape {values.shape}")
     check_values(values, "X")
     return X if hasattr(X, "iloc") else values
 
@@ -607,8 +608,8 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
     values = np.asarray(row, dtype=float).reshape(-1)
     positions = np.arange(n) if len(values) == n else getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
     if len(values) != len(positions):
-        raise InvalidInputError(
-            f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}"
+        raise InvalidParameterError(
+            "i", must=f"be a position, a name, or {n} dissimilarities to the objects, got {len(values)}"
         )
     out[positions] = values
     return out

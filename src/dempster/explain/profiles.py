@@ -487,8 +487,8 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
     what = "names of columns of X, or be True or False"
     selected = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
     if unknown := [name for name in selected if name not in names]:
-        raise InvalidInputError(
-            f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}"
+        raise InvalidParameterError(
+            "clustered", must=f"hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}"
         )
     return [name in selected for name in names]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import check_choice
@@ -151,11 +151,13 @@ def quality(
     credal = resolve_input(partition).partition
     n = len(credal)
     if n == 0:
-        raise InvalidInputError("partition must hold at least one object")
+        raise InvalidParameterError("partition", must="hold at least one object")
     if stability is not None and not isinstance(stability, Stability):
-        raise InvalidInputError(f"stability must come from dempster.explain.stability, got {type(stability).__name__}")
+        raise InvalidParameterError(
+            "stability", must=f"come from dempster.explain.stability, got {type(stability).__name__}"
+        )
     if stability is not None and len(stability) != n:
-        raise InvalidInputError(f"stability must have the {n} objects of the partition, got {len(stability)}")
+        raise InvalidParameterError("stability", must=f"have the {n} objects of the partition, got {len(stability)}")
     X = joined_views(X, metric)
     rng = generator(random_state)
     classes = None if y is None else validate_classes(y, credal)

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator, seed_number
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
@@ -65,7 +65,7 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if not is_estimator(self.estimator):
-            raise InvalidInputError(f"estimator must be a clusterer, got {shown(self.estimator)}")
+            raise InvalidParameterError("estimator", must=f"be a clusterer, got {shown(self.estimator)}")
         if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
             with reading_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
@@ -91,9 +91,10 @@ class Resampling:
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
         if len(partition) != self.n_objects:
-            raise InvalidInputError(
-                f"X must hold one object in each row, but the partition of {type(self.estimator).__name__} has "
-                f"{len(partition):,} objects for {self.n_objects:,} rows"
+            raise InvalidParameterError(
+                "X",
+                must=f"hold one object in each row, but the partition of {type(self.estimator).__name__} has "
+                f"{len(partition):,} objects for {self.n_objects:,} rows",
             )
         return partition
 
@@ -402,7 +403,7 @@ def stability(
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
-        raise InvalidInputError(f"X must hold at least two objects, got {n}")
+        raise InvalidParameterError("X", must=f"hold at least two objects, got {n}")
     share = (1.0 if bootstrap else 0.8) if fraction is None else float(fraction)
     seed = seed_number(random_state)
     max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)

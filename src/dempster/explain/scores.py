@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayLike
 from dempster._validation import (
@@ -54,7 +54,9 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """Return the (n,) classes in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
-        raise InvalidInputError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
+        raise InvalidParameterError(
+            "y", must=f"hold the classes of {len(partition)} objects, got shape {classes.shape}"
+        )
     order = order_of_names(object_index(y), partition.index)
     return classes if order is None else classes[order]
 
@@ -64,7 +66,7 @@ def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError(f"y must hold only names or only numbers: {error}") from error
+        raise InvalidParameterError("y", must=f"hold only names or only numbers: {error}") from error
     return names.tolist(), codes
 
 
@@ -226,7 +228,7 @@ def set_scores(
     has_class = np.array([not same_label(label, noise) for label in classes.tolist()], dtype=bool)
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
-        raise InvalidInputError(f"y must hold at least one object of a class, but all are noise ({noise!r})")
+        raise InvalidParameterError("y", must=f"hold at least one object of a class, but all are noise ({noise!r})")
     truth = np.full(len(classes), -1)
     truth[has_class] = codes
     c, k = credal.n_clusters, len(names)
@@ -340,15 +342,15 @@ class RetentionCurve:
         read_fields(self, share="k", quality="k")
         check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
-            raise InvalidInputError(
-                f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}"
+            raise InvalidParameterError(
+                "share", must=f"hold shares above 0 and at most 1, increasing, got {shown(self.share)}"
             )
 
     def at(self, share: float) -> float:
         """Return the quality if this share of the objects is kept (linear interpolation)."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise InvalidInputError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
+            raise InvalidParameterError("share", must=f"lie between {low:g} and {high:g}, got {shown(share)}")
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -443,7 +445,7 @@ def retention_curve(
     if doubt is not None:
         ranking = as_reals(ordered_like(doubt, credal.index), "doubt").astype(float, copy=False)
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
-            raise InvalidInputError(f"doubt must hold {n} finite numbers, got shape {ranking.shape}")
+            raise InvalidParameterError("doubt", must=f"hold {n} finite numbers, got shape {ranking.shape}")
     kept = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator
 from dempster._text import printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -222,13 +222,13 @@ def credal_silhouette(
     parameters = _Parameters(metric, sample_size, random_state)
     rule.check_parameters(parameters, _RULES)
     if len(credal) == 0:
-        raise InvalidInputError("partition must hold at least one object")
+        raise InvalidParameterError("partition", must="hold at least one object")
     X = joined_views(X, metric)
     remedy = "; use their mean, (X + X.T) / 2"
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(parameters, X)
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
-        raise InvalidInputError(f"X must hold the {len(credal)} objects of the partition, got {len(source)}")
+        raise InvalidParameterError("X", must=f"hold the {len(credal)} objects of the partition, got {len(source)}")
     order = order_of_names(object_index(X), credal.index)
     position = np.arange(len(credal)) if order is None else order  # row of X of each object
     n = len(credal)

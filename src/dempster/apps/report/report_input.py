@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, numbered_attributes
@@ -100,7 +100,7 @@ def resolve_report_input(
         result, prepared = subject, subject.prepared
         if table is not None and attributes is not None:
             raise InvalidParameterError(
-                "table", message="table must be None for the result of a recipe, which contains it; use attributes"
+                "table", must="be None for the result of a recipe, which contains it; use attributes"
             )
         attributes = attributes if attributes is not None else table
         subject, table = result.estimator, prepared.X
@@ -124,7 +124,7 @@ def resolve_report_input(
                 if len(X) < len(table):
                     if not table.index.is_unique:
                         raise InvalidParameterError(
-                            "table", message="table must have unique row names, because some rows are not clustered"
+                            "table", must="have unique row names, because some rows are not clustered"
                         )
                     attributes = table.loc[X.index]
             table = X
@@ -143,11 +143,11 @@ def _resolve_partition(
     if resolved.is_blockwise:  # the training data are not in memory, so only the partition is used
         estimator = model = None
     if len(partition) == 0:
-        raise InvalidParameterError("subject", message="subject must be a partition of at least one object, got none")
+        raise InvalidParameterError("subject", must="be a partition of at least one object, got none")
     if table is None and metric is not None:
         raise InvalidParameterError("table", "the dissimilarities if metric='precomputed'", None)
     if table is None and attributes is not None:
-        raise InvalidParameterError("attributes", message="attributes must be None if table is None; pass it as table")
+        raise InvalidParameterError("attributes", must="be None if table is None; pass it as table")
     bare = CredalPartition.unchecked(
         partition.masses, partition.focal_sets, None, _cluster_names(partition, names), metadata=partition.metadata
     )
@@ -298,7 +298,7 @@ def to_frame(table: TableLike) -> pd.DataFrame:
 
     table = joined_views(table)
     if issparse(table):
-        raise InvalidParameterError("table", message="table must be dense, got a sparse matrix; use table.toarray()")
+        raise InvalidParameterError("table", must="be dense, got a sparse matrix; use table.toarray()")
     names = column_names(table)
     if hasattr(table, "iloc"):
         frame = table.copy(deep=False)
@@ -309,7 +309,7 @@ def to_frame(table: TableLike) -> pd.DataFrame:
         if frame.shape[1] and all(dtype.kind == "O" for dtype in frame.dtypes):
             frame = frame.infer_objects()
     if frame.shape[1] == 0:
-        raise InvalidInputError("table must have at least one column, got none")
+        raise InvalidParameterError("table", must="have at least one column, got none")
     names = numbered_attributes(frame.shape[1]) if names is None else names
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)

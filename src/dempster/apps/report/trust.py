@@ -155,7 +155,7 @@ def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np
     if len(result) != len(rows):
         raise InvalidParameterError(
             "stability",
-            message=f"stability must have the {len(rows):,} objects of the partition, got {len(result):,}",
+            must=f"have the {len(rows):,} objects of the partition, got {len(result):,}",
         )
     n_clusters = data.partition.n_clusters
     labels = data.partition.labels_with_outliers[rows]
