@@ -170,7 +170,7 @@ class TreeNode:
 def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
     """Format conditions and answers, indented by their depth."""
     lines = []
-    conditions = {}
+    conditions: dict[int, str] = {}
     for node in nodes:  # a parent comes before its children
         if node.number:
             lines.append(f"{'    ' * (node.depth - 1)}{conditions[node.number]}")

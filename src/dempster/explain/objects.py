@@ -553,7 +553,7 @@ def _resolve_among_dissimilarities(
     position = find_object(i, names, n_rows)
     if views is None:
         rows = ordered_like(X, partition.index)
-        if rows is not X and position >= 0:
+        if rows is not X and position >= 0 and partition.index is not None:
             position = list(partition.index).index(X.index[position])
         X = rows
         if partition.index is not None or n_rows == n:

@@ -198,7 +198,7 @@ class _Explainer:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
             if attributes is not None:
                 names = list(attributes.columns)
-            options = {"attributes": attributes, "feature_names": names, "changes": changes}
+            options: dict[str, Any] = {"attributes": attributes, "feature_names": names, "changes": changes}
             return explain_object(data.model, data.X, i, **options), data.objects
         if data.is_pairwise:
             explanation = explain_object(data.partition, data.X, i, attributes=data.frame, metric="precomputed")
