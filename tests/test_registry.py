@@ -1,4 +1,4 @@
-"""The registry of methods agrees with the classes: parameters, defaults, words, capabilities."""
+"""The registry agrees with the classes: parameters, defaults, words and capabilities."""
 
 import importlib
 import inspect
@@ -24,8 +24,7 @@ def classes(package):
     return {getattr(module, name) for name in module.__all__}
 
 
-def fast(name, **parameters):
-    """An estimator that takes little time."""
+def make_fast(name, **parameters):
     info = find_method(name)
     few = {"n_clusters": 2, "n_init": 1, "n_bootstraps": 5, "max_iter": 20, "random_state": 0, "n_jobs": 1}
     return info.load()(**{key: value for key, value in few.items() if info.parameter(key)} | parameters)
@@ -33,15 +32,15 @@ def fast(name, **parameters):
 
 def test_every_estimator_is_registered():
     found = {find_method(name).load() for name in CLUSTERERS}
-    # it finds centers, but says nothing of sets of clusters; bpec makes a credal partition of them
+    # BeliefPeaks has no credal partition.
     assert {cls.__name__ for cls in classes("cluster") - found if issubclass(cls, BaseEstimator)} == {"BeliefPeaks"}
     found = {find_method(name, "classify").load() for name in method_names("classify")}
-    # these take another estimator
+    # These need another estimator.
     assert {cls.__name__ for cls in classes("classify") - found} == {"EvidenceFromClassifier", "ContextualDiscounting"}
 
 
 @pytest.mark.parametrize(("package", "name"), METHODS)
-def test_parameters_are_those_of_the_signature(package, name):
+def test_parameters_agree_with_the_signature(package, name):
     info = find_method(name, package)
     signature = inspect.signature(info.load()).parameters
     assert {one.name: one.default for one in info.parameters} == {key: one.default for key, one in signature.items()}
@@ -54,8 +53,8 @@ def test_parameters_are_those_of_the_signature(package, name):
 
 
 @pytest.mark.parametrize(("package", "name"), METHODS)
-def test_words_are_those_of_the_rules(package, name):
-    """A word that one method has for a parameter is declared of another exactly if its rule accepts it."""
+def test_words_agree_with_the_rules(package, name):
+    """A word of another method is declared if and only if the rule of the parameter accepts it."""
     info = find_method(name, package)
     rules = info.load()._rules
     for one in info.parameters:
@@ -70,7 +69,7 @@ def test_words_are_those_of_the_rules(package, name):
             if other.name == one.name
             for word in other.words
         }
-        takes_any_text = rule.test("no word of ours")
+        takes_any_text = rule.test("another text")
         for word in known if not takes_any_text else one.words:
             assert rule.test(word) == (word in one.words), (one.name, word)
         assert not (one.choices and takes_any_text), one.name
@@ -80,7 +79,7 @@ def test_words_are_those_of_the_rules(package, name):
 
 
 @pytest.mark.parametrize("name", CLUSTERERS)
-def test_capabilities_follow_from_signatures(name):
+def test_capabilities_agree_with_signatures(name):
     info = find_method(name)
     fit = inspect.signature(info.load().fit).parameters
 
@@ -121,18 +120,18 @@ TRIALS = {
 
 @pytest.mark.parametrize("capability", TRIALS)
 @pytest.mark.parametrize("name", CLUSTERERS)
-def test_capabilities_are_what_a_fit_takes(name, capability):
+def test_capabilities_agree_with_fit(name, capability):
     if name == "nnevclus":
         pytest.importorskip("torch")
     parameters, data = TRIALS[capability]
-    takes = capability in find_method(name).capabilities
+    is_declared = capability in find_method(name).capabilities
     try:
-        partition = fast(name, **parameters).fit(data).credal_partition_
+        partition = make_fast(name, **parameters).fit(data).credal_partition_
         assert len(partition) == 24
     except (ValueError, TypeError):
-        assert not takes
+        assert not is_declared
     else:
-        assert takes
+        assert is_declared
 
 
 def test_lists_by_capability():
@@ -140,7 +139,7 @@ def test_lists_by_capability():
     assert registry.methods_with("gamma") == ["ccm", "ecmdd", "mecm"]
 
 
-def test_kinds_in_words():
+def test_kinds_of_parameters():
     by_name = {one.name: one for one in registry.method_parameters("ecm")}
     assert by_name["metric"].choices == ("euclidean", "adaptive")
     assert by_name["metric"].kind == '{"euclidean", "adaptive"}'
@@ -149,7 +148,7 @@ def test_kinds_in_words():
     assert by_name["delta"].kind == 'float > 0 or "auto"'
 
 
-def test_the_registry_imports_nothing_heavy():
+def test_light_import():
     code = "import dempster.registry, sys; print([n for n in ('numpy', 'sklearn', 'pandas') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
@@ -158,13 +157,13 @@ def test_the_registry_imports_nothing_heavy():
     ("text", "value"),
     [("5", 5), ("0.5", 0.5), ("1e3", 1000.0), ("true", True), ("None", None), ("[10, 5]", [10, 5]), ("auto", "auto")],
 )
-def test_values_as_they_are_typed(text, value):
+def test_parse_value(text, value):
     found = parse_value(text)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_unknown_methods_and_parameters_are_refused():
+def test_unknown_methods_and_parameters():
     with pytest.raises(ValueError, match="method must be one of 'bootclus'.*got 'kmeans'"):
         Recipe("x.csv", method="kmeans")
     with pytest.raises(ValueError, match="delta: method evclus has no such parameter .*ecm.*it has n_clusters"):

@@ -1,7 +1,5 @@
 """``dempster cluster`` and ``dempster demo``: output, files and errors."""
 
-import errno
-import json
 import os
 import pty
 import signal
@@ -17,8 +15,6 @@ from click.testing import CliRunner
 
 import dempster
 from dempster.apps.cli import COMMANDS, program
-from dempster.apps.cli.shared.errors import describe_exception
-from dempster.apps.recipe import choose_attributes
 from dempster.cluster import ECM
 from dempster.io import read_partition
 
@@ -48,17 +44,6 @@ def run(*arguments):
 def cluster(*arguments):
     method = () if "--method" in arguments else ("--method", "ecm")
     return run("cluster", *arguments, *method, "--n-init", 2)
-
-
-def assert_one_line(result, code, *words):
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("dempster: ")
-    assert "Traceback" not in result.stderr
-    for word in words:
-        assert word in lines[0]
 
 
 def file_names(folder):
@@ -200,13 +185,6 @@ def test_partition_equals_that_of_the_estimator(data):
     assert "3 attributes, objective" in result.stdout
 
 
-def test_columns_are_standardised(data):
-    cluster(data, "-c", 3)
-    X = blobs()
-    expected = ECM(3, n_init=2, random_state=0).fit((X - X.mean()) / X.std(ddof=0)).credal_partition_
-    np.testing.assert_allclose(read_partition(data.with_name("data.partition.csv")).masses, expected.masses, atol=1e-9)
-
-
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"])
 def test_input_formats(tmp_path, suffix):
     table, path = blobs(), tmp_path / f"data.{suffix}"
@@ -247,23 +225,17 @@ def test_same_seed_same_file(data):
 
 
 def test_index(tmp_path):
-    table = blobs()
-    table.insert(1, "name", [f"{i:03d}" for i in range(len(table))])
-    table.to_csv(tmp_path / "data.csv", index=False)
+    table = blobs().set_axis([f"{i:03d}" for i in range(60)]).rename_axis("name")
+    table.reset_index().to_csv(tmp_path / "data.csv", index=False)
     result = cluster(tmp_path / "data.csv", "-c", 3, "--index", "name")
     assert result.stderr == ""
     assert "059" in result.stdout  # the outlier
     index = read_partition(tmp_path / "data.partition.csv").index
-    assert index.tolist() == table["name"].tolist()
+    assert index.tolist() == table.index.tolist()
     assert index.name == "name"
-
-
-def test_first_column_without_heading_is_the_index(tmp_path):
-    blobs().set_axis([f"r{i}" for i in range(60)]).to_csv(tmp_path / "data.csv")
-    result = cluster(tmp_path / "data.csv", "-c", 3)
-    assert "names of the rows" in result.stderr
-    assert "3 attributes" in result.stdout
-    assert read_partition(tmp_path / "data.partition.csv").index[0] == "r0"
+    table.rename_axis(None).to_csv(tmp_path / "data.csv")
+    assert "names of the rows" in cluster(tmp_path / "data.csv", "-c", 3).stderr
+    assert read_partition(tmp_path / "data.partition.csv").index.tolist() == table.index.tolist()
 
 
 def test_columns_and_exclude(data):
@@ -272,11 +244,6 @@ def test_columns_and_exclude(data):
     first = read_partition(data.with_name("data.partition.csv"))
     assert "2 attributes" in cluster(data, "-c", 3, "--exclude", "depth").stdout
     np.testing.assert_array_equal(read_partition(data.with_name("data.partition.csv")).masses, first.masses)
-
-
-def test_quoted_names(tmp_path):
-    blobs().rename(columns={"depth": "depth, in m"}).to_csv(tmp_path / "data.csv", index=False)
-    assert "2 attributes" in cluster(tmp_path / "data.csv", "-c", 2, "--exclude", '"depth, in m"').stdout
 
 
 def test_notes_on_ignored_columns(tmp_path):
@@ -303,45 +270,23 @@ def test_no_header(tmp_path):
     assert "59 objects" in cluster(tmp_path / "data.csv", "-c", 3, "--header").stdout
 
 
-def test_missing_partial(tmp_path):
+@pytest.mark.parametrize("method", ["evclus", "ecm", "recm"])
+def test_missing_values(tmp_path, method):
     table = blobs()
     table.loc[[3, 7], "length"] = np.nan
     table.iloc[9] = np.nan
-    table.to_csv(tmp_path / "data.csv", index=False)
-    assert_one_line(cluster(tmp_path / "data.csv", "-c", 3), 1, "3 rows of 60 with missing", "--missing partial")
-    for method in ("evclus", "ecm", "recm"):
-        options = "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png"
-        result = cluster(tmp_path / "data.csv", *options)
-        assert "59 objects" in result.stdout
-        assert "left out 1 row of 60 without any value" in result.stderr
-        assert "2 rows of 59 compared by the values that are present" in result.stderr
-    read = read_partition(tmp_path / "data.partition.csv")
-    assert read.index.tolist() == [i for i in range(60) if i != 9]
-    assert_one_line(cluster(tmp_path / "data.csv", "-p", "missing=partial"), 2, "use the option --missing")
-
-
-def test_standardisation_ignores_missing_values():
-    table = pd.DataFrame({"a": [1.0, 2.0, np.nan, 6.0], "b": [0.0, np.nan, 4.0, 8.0]})
-    chosen = choose_attributes(table, missing="partial").values
-    np.testing.assert_allclose(chosen.mean(), 0, atol=1e-12)
-    np.testing.assert_allclose(chosen.std(ddof=0), 1)
-    np.testing.assert_array_equal(chosen.isna(), table.isna())
-
-
-def test_missing_drop(tmp_path):
-    table = blobs()
-    table.loc[[3, 7], "length"] = np.nan
-    table.loc[7, "depth"] = np.nan
-    table.to_csv(tmp_path / "data.csv", index=False)
-    failed = cluster(tmp_path / "data.csv", "-c", 3)
-    assert_one_line(
-        failed, 1, "2 rows of 60 with missing values (in 'length', 'depth')", "--missing drop", "--exclude length,depth"
-    )
-    result = cluster(tmp_path / "data.csv", "-c", 3, "--missing", "drop")
-    assert "58 objects" in result.stdout
-    assert "left out 2 rows of 60" in result.stderr
-    read = read_partition(tmp_path / "data.partition.csv")
-    assert read.index.tolist() == [i for i in range(60) if i not in (3, 7)]
+    path, output = tmp_path / "data.csv", tmp_path / "data.partition.csv"
+    table.to_csv(path, index=False)
+    failed = cluster(path, "-c", 3, "--method", method)
+    assert failed.exit_code == 1
+    for text in ("3 rows of 60 with missing values (in 'length', 'width', 'depth')", "--missing partial", "--exclude"):
+        assert text in failed.stderr
+    partial = cluster(path, "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png")
+    assert "left out 1 row of 60 without any value" in partial.stderr
+    assert "2 rows of 59 compared by the values that are present" in partial.stderr
+    assert read_partition(output).index.tolist() == [i for i in range(60) if i != 9]
+    assert "left out 3 rows of 60" in cluster(path, "-c", 3, "--method", method, "--missing", "drop").stderr
+    assert read_partition(output).index.tolist() == [i for i in range(60) if i not in (3, 7, 9)]
 
 
 def test_quiet_and_verbose(data):
@@ -369,188 +314,3 @@ def test_warnings_are_one_line(data):
     assert result.stderr.splitlines() == [
         "dempster: warning: ECM did not converge in max_iter=1 iterations; increase max_iter or tol"
     ]
-
-
-def test_parameters_reach_the_method(data):
-    output = data.with_name("out.npz")
-    assert cluster(data, "-c", 3, "-p", "metric=adaptive", "-p", "alpha=2", "-o", output).exit_code == 0
-    parameters = read_partition(output).metadata["parameters"]
-    assert parameters["metric"] == "adaptive"
-    assert parameters["alpha"] == 2
-    assert json.dumps(parameters)
-
-
-# ---- failures -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-c", "0"], "must be an integer of at least 1, got 0"),
-        (["-c", "x"], "must be an integer of at least 1, got 'x'"),
-        (["-c", "2.5"], "integer"),
-        (["-c", "61"], "-c must be at most the number of rows, 60, got 61"),
-        (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; the columns are 'length'"),
-        (["-c", "3", "--exclude", "height"], "--exclude: there is no column 'height'"),
-        (["-c", "3", "--exclude", "length,width,depth"], "no numeric column"),
-        (["-c", "3", "--index", "name"], "--index: data.csv has no column 'name'"),
-        (["-c", "3", "--seed", "-1"], "integer of at least 0"),
-        (["-c", "3", "--n-jobs", "0"], "nonzero"),
-        (["-c", "3", "--n-init", "0"], "at least 1"),
-        (["-c", "3", "--method", "magic"], "must be one of bootclus"),
-        (["-c", "3", "--focal-sets", "some"], "--focal-sets must be 'auto'"),
-        (["-c", "3", "--delta", "3"], "method evclus has no option --delta; bpec"),
-        (["-c", "3", "--method", "eknnclus"], "-c: method eknnclus selects the number of clusters itself; use -c auto"),
-        (["-c", "3", "--method", "ecm", "--constraints", "p.csv"], "--constraints: method ecm cannot use constraints"),
-        (["-c", "3", "--save-model", "m.pkl"], "--save-model: the extension must be .dempster"),
-        (["-c", "3", "--config", "x.toml"], "x.toml: No such file"),
-        (["-c", "3", "-p", "delta"], "-p must have the form name=value"),
-        (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has n_clusters, focal_sets"),
-        (["-c", "3", "-p", "random_state=1"], "use the option --seed"),
-        (["-c", "3", "-p", "n_init=1", "--n-init", "2"], "n_init is given twice"),
-        (["-c", "3", "--method", "ecm", "-p", "beta=1"], "a number above 1 and at most 50"),
-        (["-c", "3", "-o", "out.xlsx"], "--output: the extension must be one of .csv, .tsv, .parquet, .npz"),
-        (["-c", "3", "-o", "nowhere/out.csv"], "there is no folder nowhere"),
-        (["-c", "3", "-o", "data.csv/out.csv"], "there is no folder data.csv"),
-        (["-c", "3", "-o", "folder.csv"], "it is a folder"),
-        (["-c", "3", "-o", "data.csv"], "would overwrite the input"),
-        (["-c", "3", "-o", "./folder.csv/../data.csv"], "would overwrite the input"),
-        (["-c", "3", "--plot", "p.doc"], "--plot: the extension must be one of"),
-        (["-c", "3", "--plot", "nowhere/p.png"], "there is no folder"),
-        (["-c", "3", "--unknown"], "no such option"),
-    ],
-)
-def test_invalid_options(data, monkeypatch, arguments, words):
-    monkeypatch.chdir(data.parent)
-    Path("folder.csv").mkdir()
-    result = run("cluster", "data.csv", *arguments)
-    is_about_files = any(text in words for text in ("no folder", "is a folder", "No such file", "no numeric"))
-    assert_one_line(result, 1 if is_about_files else 2, words)
-    assert file_names(data.parent) == ["data.csv", "folder.csv"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("missing.csv", None, "missing.csv: No such file or directory"),
-        ("empty.csv", b"", "empty"),
-        ("header.csv", b"a,b\n", "no rows"),
-        ("garbage.csv", bytes(range(256)) * 9, "cannot read garbage.csv"),
-        ("garbage.parquet", bytes(range(256)) * 9, "cannot read garbage.parquet"),
-        ("garbage.npy", bytes(range(256)) * 9, "cannot read garbage.npy"),
-        ("ragged.csv", b"a,b\n1,2\n3,4,5,6\n", "cannot read ragged.csv"),
-        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column to cluster; left out: a (text"),
-        ("missing-values.csv", b"a,b\n1,\n2,3\n4,5\n", "1 row of 3 with missing values (in 'b')"),
-        ("infinite.csv", b"a,b\n1,inf\n2,3\n4,5\n", "1 row of 3 with infinite values (in 'b')"),
-        ("constant.csv", b"a,b\n1,2\n1,2\n1,2\n", "constant"),
-        ("huge.csv", b"a\n1e308\n-1e308\n1e308\n", "column 'a' cannot be standardised"),
-        ("same.csv", b"a,b\n1,2\n1,2\n2,3\n", "different objects"),
-        ("table.xlsx", b"PK", "cannot read table.xlsx"),
-        ("table.ods", b"PK", "extension must be one of"),
-    ],
-)
-def test_invalid_tables(tmp_path, name, content, words):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    before = file_names(tmp_path)
-    assert_one_line(cluster(tmp_path / name, "-c", 3), 2 if "different objects" in words else 1, words)
-    assert file_names(tmp_path) == before
-
-
-def test_invalid_folder_rows_and_columns(tmp_path):
-    assert_one_line(run("cluster", tmp_path, "-c", 3), 1, "is a folder")
-    (tmp_path / "data.csv").write_text("a,b\n1,\n,2\n")
-    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--missing", "drop"), 1, "would leave no row")
-    blobs().assign(species="rose").to_csv(tmp_path / "data.csv", index=False)
-    result = run("cluster", tmp_path / "data.csv", "-c", 2, "--columns", "length,species")
-    assert_one_line(result, 2, "--columns: column 'species' is not numeric")
-
-
-def test_folder_is_not_writable(data, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert_one_line(cluster(data, "-c", 3), 1, "not writable")
-
-
-def test_file_is_not_readable(data, monkeypatch):
-    if os.geteuid() == 0:  # root can read every file
-        monkeypatch.setattr("dempster.io.atomic.open", _deny, raising=False)
-    else:
-        data.chmod(0)
-    assert_one_line(cluster(data, "-c", 3), 1, "data.csv: Permission denied")
-
-
-def _deny(path, *args, **keywords):
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-
-
-@pytest.mark.parametrize("which", ["fsync", "replace"])
-@pytest.mark.parametrize("command", ["cluster", "demo"])
-def test_full_disk_leaves_no_file(data, monkeypatch, which, command):
-    def full(*args):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    data.with_name("out.csv").write_text("former")
-    monkeypatch.setattr(os, which, full)
-    if command == "cluster":
-        output = data.with_name("out.csv")
-        result = cluster(data, "-c", 3, "-o", output, "--plot", data.with_name("p.png"))
-    else:
-        result = run("demo", "--output", data.with_name("demo") / "deep")
-    assert_one_line(result, 1, "cannot write", "No space left on device")
-    assert file_names(data.parent) == ["data.csv", "out.csv"]
-    assert data.with_name("out.csv").read_text() == "former"
-
-
-@pytest.mark.parametrize("where", ["fit", "write", "draw", "rename"])
-def test_interrupt_leaves_no_file(data, monkeypatch, where):
-    def interrupt(*args, **keywords):
-        raise KeyboardInterrupt
-
-    name = {
-        "fit": "dempster.cluster.ECM.fit",
-        "write": "dempster.io.write_partition",
-        "draw": "dempster.plot.CredalPartitionDisplay.from_partition",
-        "rename": "os.fsync",
-    }[where]
-    monkeypatch.setattr(name, interrupt)
-    assert_one_line(cluster(data, "-c", 3, "--plot", data.with_name("p.png")), 130, "dempster: interrupted")
-    assert file_names(data.parent) == ["data.csv"]
-
-
-def test_no_file_is_written_if_the_plot_fails(data, monkeypatch):
-    def fail(*args, **keywords):
-        raise RuntimeError("no picture\nin two lines")
-
-    monkeypatch.setattr("dempster.plot.CredalPartitionDisplay.from_partition", fail)
-    result = cluster(data, "-c", 3, "--plot", data.with_name("p.png"))
-    assert_one_line(result, 70, "internal error, RuntimeError: no picture in two lines", "DEMPSTER_DEBUG=1")
-    assert file_names(data.parent) == ["data.csv"]
-
-
-def test_traceback_on_request(data, monkeypatch):
-    monkeypatch.setenv("DEMPSTER_DEBUG", "1")
-    result = run("cluster", data.with_name("missing.csv"), "-c", 3)
-    assert result.exit_code == 1
-    assert "Traceback" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("dempster: ")
-
-
-def test_unknown_command_and_option():
-    assert_one_line(run("clutser"), 2, "no such command 'clutser'", "--help")
-    assert_one_line(run("--nonsense"), 2, "no such option")
-
-
-def test_demo_folder_is_a_file(data):
-    assert_one_line(run("demo", "--output", data), 1, "is a file, it must be a folder")
-    assert file_names(data.parent) == ["data.csv"]
-
-
-def test_parquet_output_without_pyarrow(data, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 1, "dempster[parquet]")
-
-
-def test_exit_codes_of_exceptions():
-    assert describe_exception(MemoryError()) == (1, "not enough memory")
-    assert describe_exception(OSError("odd")) == (1, "odd")
-    assert describe_exception(ZeroDivisionError("x"))[0] == 70

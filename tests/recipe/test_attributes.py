@@ -76,6 +76,9 @@ def test_missing_values():
     assert len(kept.values) == 59
     assert "1 row of 60 without any value" in kept.notes[1]
     assert "1 row of 59 compared by the values that are present" in kept.notes[2]
+    np.testing.assert_allclose(kept.values.mean(), 0, atol=1e-12)
+    np.testing.assert_allclose(kept.values.std(ddof=0), 1)
+    assert kept.values.isna().sum().sum() == 1
 
 
 def test_new_rows_are_prepared_like_the_training_rows():
