@@ -1,26 +1,25 @@
-"""What every evidential classifier does: labels in and out, masses, decisions, soft labels, bad input."""
+"""Base class of the classifiers: labels, masses, decisions, soft labels, invalid input."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from dempster import FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
-from dempster.classify import EKNNClassifier, EvidenceFromClassifier
+from dempster.classify import EKNNClassifier
 from dempster.classify._base import EvidentialClassifier
-from dempster.classify.eknn import adaptive_steps
+from dempster.classify.eknn import minimize_adaptive
 
 
-class Given(EvidentialClassifier):
-    """A classifier whose masses are the attributes themselves: classes, then the whole frame."""
+class Identity(EvidentialClassifier):
+    """A classifier whose masses are the attributes: the classes, then the frame."""
 
     def fit(self, X, y):
-        self.targets_ = self._checked_training(X, y)[1]
+        self.targets_ = self._validate_training(X, y)[1]
         self.focal_sets_ = FocalSets.simple(len(self.classes_), empty=False)
         return self
 
-    def _masses(self, X):
+    def _compute_masses(self, X):
         return X
 
 
@@ -28,8 +27,8 @@ MASSES = np.array([[0.9, 0.1, 0.0], [0.4, 0.6, 0.0], [0.1, 0.1, 0.8], [0.05, 0.1
 
 
 @pytest.fixture
-def given():
-    return Given().fit(MASSES, ["no", "yes", "no", "yes"])
+def model():
+    return Identity().fit(MASSES, ["no", "yes", "no", "yes"])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ def given():
     ],
     ids=["strings", "integers", "booleans", "signs", "categories"],
 )
-def test_labels_come_back_unchanged(labels):
+def test_labels_are_preserved(labels):
     X = np.random.default_rng(0).normal(size=(4, 2))
     model = EKNNClassifier(1, optimize=False).fit(X, labels)
     assert model.predict(X).tolist() == list(labels)
@@ -51,61 +50,60 @@ def test_labels_come_back_unchanged(labels):
     assert model.predict(X).dtype == model.classes_.dtype
 
 
-def test_masses_probabilities_and_predictions_agree(given):
-    masses = given.predict_mass(MASSES)
+def test_masses_probabilities_and_predictions_agree(model):
+    masses = model.predict_mass(MASSES)
     assert isinstance(masses, MassFunctions)
     assert masses.frame == ("no", "yes")
-    np.testing.assert_allclose(given.predict_proba(MASSES), masses.pignistic())
-    assert given.predict(MASSES).tolist() == ["no", "yes", "no", "yes"]  # the first class on ties
+    np.testing.assert_allclose(model.predict_proba(MASSES), masses.pignistic())
+    assert model.predict(MASSES).tolist() == ["no", "yes", "no", "yes"]
 
 
 @pytest.mark.parametrize("rule", ["pignistic", "maximax", "maximin", "hurwicz"])
-def test_rules_agree_on_single_classes_and_the_frame(given, rule):
-    assert given.decide(MASSES, rule).tolist() == given.predict(MASSES).tolist()
+def test_rules_agree_on_single_classes_and_the_frame(model, rule):
+    assert model.decide(MASSES, rule).tolist() == model.predict(MASSES).tolist()
 
 
-def test_rejection(given):
-    # reject when the largest pignistic probability, plausibility or belief is below 1 - reject
-    assert given.decide(MASSES, reject=0.42).tolist() == ["no", "yes", -1, -1]
-    assert given.decide(MASSES, "maximax", reject=0.3).tolist() == ["no", -1, "no", "yes"]
-    assert given.decide(MASSES, "maximin", reject=0.3, reject_label=None).tolist() == ["no", None, None, None]
-    assert given.decide(MASSES, reject=1.0).tolist() == given.predict(MASSES).tolist()
-    integers = Given().fit(MASSES, [0, 1, 0, 1]).decide(MASSES, reject=0.42)
+def test_rejection(model):
+    # An object is rejected if its largest pignistic probability, plausibility or belief is below 1 - reject.
+    assert model.decide(MASSES, reject=0.42).tolist() == ["no", "yes", -1, -1]
+    assert model.decide(MASSES, "maximax", reject=0.3).tolist() == ["no", -1, "no", "yes"]
+    assert model.decide(MASSES, "maximin", reject=0.3, reject_label=None).tolist() == ["no", None, None, None]
+    assert model.decide(MASSES, reject=1.0).tolist() == model.predict(MASSES).tolist()
+    integers = Identity().fit(MASSES, [0, 1, 0, 1]).decide(MASSES, reject=0.42)
     assert integers.tolist() == [0, 1, -1, -1]
     assert integers.dtype.kind == "i"
-    signs = Given().fit(MASSES, [-1, 1, -1, 1])
+    signs = Identity().fit(MASSES, [-1, 1, -1, 1])
     with pytest.raises(InvalidInputError, match=r"^reject_label\b"):
         signs.decide(MASSES, reject=0.42)
     assert signs.decide(MASSES, reject=0.42, reject_label=0).tolist() == [-1, 1, 0, 0]
 
 
-def test_utilities(given):
-    # two classes, and a third act that is never bad
+def test_utilities(model):
+    # two classes, and a third act with a high utility for both
     utilities = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]]
-    assert given.decide(MASSES, utilities=utilities).tolist() == [0, 2, 2, 2]
-    assert given.decide(MASSES, utilities=utilities, acts=["n", "y", "ask"]).tolist() == ["n", "ask", "ask", "ask"]
-    # missing a "yes" is ten times worse
-    cautious = given.decide(MASSES, utilities=[[1.0, 0.9], [0.0, 1.0]])
+    assert model.decide(MASSES, utilities=utilities).tolist() == [0, 2, 2, 2]
+    assert model.decide(MASSES, utilities=utilities, acts=["n", "y", "ask"]).tolist() == ["n", "ask", "ask", "ask"]
+    # A missed "yes" is ten times worse.
+    cautious = model.decide(MASSES, utilities=[[1.0, 0.9], [0.0, 1.0]])
     assert cautious.tolist() == ["yes", "yes", "yes", "yes"]
-    assert given.decide(MASSES, utilities=np.eye(2), reject=0.42).tolist() == ["no", "yes", -1, -1]
-    # an affine change of utilities changes nothing
-    shifted = given.decide(MASSES, "hurwicz", utilities=5 + 3 * np.array(utilities), optimism=0.3)
-    assert shifted.tolist() == given.decide(MASSES, "hurwicz", utilities=utilities, optimism=0.3).tolist()
+    assert model.decide(MASSES, utilities=np.eye(2), reject=0.42).tolist() == ["no", "yes", -1, -1]
+    # An affine transformation of the utilities has no effect.
+    shifted = model.decide(MASSES, "hurwicz", utilities=5 + 3 * np.array(utilities), optimism=0.3)
+    assert shifted.tolist() == model.decide(MASSES, "hurwicz", utilities=utilities, optimism=0.3).tolist()
 
 
-def test_an_unknown_class(given):
-    # loss rows no: (0, 1, .2, .25), yes: (1, 0, .2, .25), unknown: (1, 1, .2, 0)
+def test_unknown_class(model):
     losses = np.array([[0, 1, 0.2, 0.25], [1, 0, 0.2, 0.25], [1, 1, 0.2, 0]])
     acts = ["no", "yes", "reject", "unknown"]
-    pessimistic = given.decide(MASSES[:3], "maximin", utilities=1 - losses, acts=acts)
+    pessimistic = model.decide(MASSES[:3], "maximin", utilities=1 - losses, acts=acts)
     assert pessimistic.tolist() == ["no", "reject", "reject"]
-    optimistic = given.decide(MASSES[:3], "maximax", utilities=1 - losses, acts=acts)
+    optimistic = model.decide(MASSES[:3], "maximax", utilities=1 - losses, acts=acts)
     assert optimistic.tolist() == ["no", "reject", "unknown"]
 
 
 def test_decisions_agree_with_the_reference(reference):
     case = reference("decision_eknn_vehicles")
-    model = Given().fit(case["m"], np.arange(len(case["m"])) % 4)
+    model = Identity().fit(case["m"], np.arange(len(case["m"])) % 4)
     for rule, theirs in {
         "maximin": "upper",
         "maximax": "lower",
@@ -119,16 +117,16 @@ def test_decisions_agree_with_the_reference(reference):
             assert chosen[sure].tolist() == case[f"{losses}_{theirs}"][sure].tolist()
 
 
-def test_cautious_decisions(given):
-    kept = given.decide(MASSES, "interval_dominance")
+def test_cautious_decisions(model):
+    kept = model.decide(MASSES, "interval_dominance")
     assert kept.tolist() == [[True, False], [False, True], [True, True], [True, True]]
-    assert given.decide(MASSES, "maximality").tolist() == kept.tolist()  # the same for 0-1 losses
-    sets = given.decide(MASSES, "partial_assignment", tolerance=0.8)
+    assert model.decide(MASSES, "maximality").tolist() == kept.tolist()  # the same for 0-1 losses
+    sets = model.decide(MASSES, "partial_assignment", tolerance=0.8)
     assert sets.tolist() == [[True, False], [True, True], [True, True], [True, True]]
-    assert given.decide(MASSES, "partial_assignment", tolerance=0.5).sum(axis=1).tolist() == [1, 1, 1, 1]
+    assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(axis=1).tolist() == [1, 1, 1, 1]
 
 
-def test_maximality_keeps_less_than_interval_dominance():
+def test_maximality_selects_less_than_interval_dominance():
     rng = np.random.default_rng(0)
     m = MassFunctions(rng.dirichlet(np.full(7, 0.4), 200), FocalSets.full(3, empty=False))
     losses = rng.uniform(size=(3, 5))
@@ -136,12 +134,12 @@ def test_maximality_keeps_less_than_interval_dominance():
     assert (tight <= loose).all()
     assert tight.sum() < loose.sum()
     assert tight.any(axis=1).all()
-    for rule in ("pignistic", "maximax", "maximin"):  # what a single-act rule chooses is maximal
+    for rule in ("pignistic", "maximax", "maximin"):  # The act of a precise rule is maximal.
         best = m.decide(rule, losses=losses)
         if rule == "pignistic":
             assert tight[np.arange(200), best].all()
         assert loose[np.arange(200), best].all()
-    # from its definition: act a is beaten by b when the smallest expectation of the difference is positive
+    # Act b dominates a if the lower expectation of the difference is positive.
     sets = m.focal_sets.membership
     for i in range(20):
         for a in range(5):
@@ -172,27 +170,20 @@ def test_probability_mass_functions_leave_one_maximal_act():
         ({"rule": "hurwicz", "optimism": 2}, r"^optimism\b"),
     ],
 )
-def test_bad_decisions_are_refused(given, options, message):
+def test_invalid_decisions(model, options, message):
     with pytest.raises(InvalidInputError, match=message):
-        given.decide(MASSES, **options)
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_mass", "decide"])
-@pytest.mark.parametrize("model", [EKNNClassifier(), EvidenceFromClassifier()])
-def test_not_fitted(method, model):
-    with pytest.raises(NotFittedError):
-        getattr(model, method)(MASSES)
+        model.decide(MASSES, **options)
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------
 
 
-def test_unseen_labels_are_an_error_in_scoring_not_in_prediction(given):
-    assert given.score(MASSES, ["no", "yes", "no", "no"]) == 0.75
+def test_score_rejects_unseen_labels(model):
+    assert model.score(MASSES, ["no", "yes", "no", "no"]) == 0.75
     with pytest.raises(InvalidInputError, match=r"^y\b"):
-        given.score(MASSES, ["no", "yes", "maybe", "no"])
+        model.score(MASSES, ["no", "yes", "maybe", "no"])
     with pytest.raises(InvalidInputError, match=r"^y\b"):
-        given.score(MASSES, given.predict_mass(MASSES))
+        model.score(MASSES, model.predict_mass(MASSES))
 
 
 @pytest.mark.parametrize(
@@ -215,12 +206,12 @@ def test_unseen_labels_are_an_error_in_scoring_not_in_prediction(given):
     ],
     ids=["none", "one class", "length", "nan", "continuous", "soft length", "empty set", "frames"],
 )
-def test_bad_labels_are_refused(y, message):
+def test_invalid_labels(y, message):
     with pytest.raises(InvalidInputError, match=message):
-        Given().fit(MASSES, y)
+        Identity().fit(MASSES, y)
 
 
-def test_soft_labels_that_do_not_sum_to_one_cannot_be_made():
+def test_soft_labels_must_sum_to_one():
     with pytest.raises(InvalidInputError, match=r"^masses\b"):
         MassFunctions([[0.5, 0.2, 0.3], [0.5, 0.2, 0.0]], FocalSets.simple(2, empty=False))
 
@@ -229,47 +220,47 @@ def test_targets_of_soft_labels():
     labels = MassFunctions.from_dict(
         [{"b": 1.0}, {("a", "b"): 0.5, "c": 0.5}, {("a", "b", "c"): 1.0}, {(): 0.5, "a": 0.5}], frame="cab"
     )
-    targets = Given().fit(np.ones((4, 3)), labels).targets_
+    targets = Identity().fit(np.ones((4, 3)), labels).targets_
     assert targets.names.tolist() == ["c", "a", "b"]
     assert len(targets) == 4
     np.testing.assert_allclose(targets.indicators, [[0, 0, 1], [0.5, 0.25, 0.25], [1 / 3] * 3, [0, 1, 0]])
     np.testing.assert_allclose(targets.contour, [[0, 0, 1], [0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 0]])
-    apart = Given().fit(np.ones((4, 3)), [labels[i] for i in range(4)]).targets_
+    apart = Identity().fit(np.ones((4, 3)), [labels[i] for i in range(4)]).targets_
     np.testing.assert_allclose(apart.indicators, targets.indicators)
 
 
 def test_certain_soft_labels_are_hard_labels():
     masses = np.eye(2, 3)[[1, 0, 1, 1]]
-    targets = Given().fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy")).targets_
+    targets = Identity().fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy")).targets_
     assert targets.soft is None
     assert targets.codes.tolist() == [1, 0, 1, 1]
     assert targets.names.tolist() == ["x", "y"]
 
 
-def test_names_of_any_kind_survive():
+def test_class_names_of_any_type():
     frame = (1, "one", (2, 3))
     labels = MassFunctions(
         np.eye(3, 4)[[0, 1, 2, 2]] * 0.5 + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False), frame=frame
     )
-    model = Given().fit(np.eye(4), labels)
+    model = Identity().fit(np.eye(4), labels)
     assert tuple(model.classes_) == frame
     assert model.predict(np.eye(4)[:3]).tolist() == list(frame)
 
 
-# ---- the optimiser --------------------------------------------------------------------------------------------------
+# ---- optimizer ------------------------------------------------------------------------------------------------------
 
 
-def test_adaptive_steps_find_a_minimum_and_never_rise():
+def test_minimize_adaptive():
     scale = np.array([1.0, 30.0])
 
     def bowl(x):
         return float((scale * (x - 2) ** 2).sum()), 2 * scale * (x - 2)
 
-    run = adaptive_steps(bowl, np.zeros(2), max_iter=1000, tol=1e-12)
+    run = minimize_adaptive(bowl, np.zeros(2), max_iter=1000, tol=1e-12)
     assert run.converged
     np.testing.assert_allclose(run.model, 2, atol=1e-5)
     assert (np.diff(run.history) <= 0).all()
-    short = adaptive_steps(bowl, np.zeros(2), max_iter=3)
+    short = minimize_adaptive(bowl, np.zeros(2), max_iter=3)
     assert len(short.history) == 4
     assert not short.converged
     assert bowl(short.model)[0] == short.objective

@@ -1,4 +1,4 @@
-"""Rates of contextual discounting: the least squares that they are said to be."""
+"""Contextual discounting."""
 
 import numpy as np
 import pandas as pd
@@ -14,18 +14,18 @@ from tests.strategies import random_masses
 
 @pytest.fixture(scope="module")
 def source():
-    """Mass functions on three classes that are often right about a and c, and mistake half of the b for c."""
+    """Return mass functions on three classes that confuse half of the objects of b with c."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 200)
-    said = np.where((y == 1) & (rng.random(200) < 0.5), 2, y)
+    predicted = np.where((y == 1) & (rng.random(200) < 0.5), 2, y)
     family = FocalSets.full(3, empty=False)
     masses = 0.3 * random_masses(rng, 200, len(family))
-    masses[np.arange(200), family.singleton_index[said]] += 0.7
+    masses[np.arange(200), family.singleton_index[predicted]] += 0.7
     return MassFunctions(masses, family, frame="abc"), np.array(list("abc"))[y]
 
 
 @pytest.mark.parametrize("contexts", ["classes", "frame", ["a", ("b", "c")], [("a", "c")]])
-def test_rates_are_the_bounded_least_squares(source, contexts):
+def test_rates_solve_bounded_least_squares(source, contexts):
     m, y = source
     weights = np.random.default_rng(1).random(200)
     model = ContextualDiscounting(contexts).fit(m, y, weights)
@@ -40,7 +40,7 @@ def test_rates_are_the_bounded_least_squares(source, contexts):
     assert model.objective_ == pytest.approx(weights @ error / weights.sum())
 
 
-def test_one_rate_for_all_is_plain_discounting(source):
+def test_one_rate_is_classical_discounting(source):
     m, y = source
     truth = (y[:, None] == np.array(list("abc"))).astype(float)
     best = minimize_scalar(lambda r: ((m.discount(r).contour - truth) ** 2).sum(), bounds=(0, 1), method="bounded")
@@ -48,8 +48,7 @@ def test_one_rate_for_all_is_plain_discounting(source):
     assert model.rates_ == pytest.approx([best.x], abs=1e-4)
 
 
-def test_what_is_learnt(source):
-    """The source speaks against b where b is true: b becomes more plausible, and the loss falls."""
+def test_rates(source):
     m, y = source
     by_class, plain = ContextualDiscounting().fit(m, y), ContextualDiscounting("frame").fit(m, y)
     assert by_class.rates_.argmax() == 1
@@ -59,10 +58,10 @@ def test_what_is_learnt(source):
     sure = MassFunctions.from_dict([{"a": 1}, {"b": 1}], frame="ab")
     assert ContextualDiscounting().fit(sure, ["a", "b"]).rates_.tolist() == [0, 0]
     nothing = MassFunctions.from_dict([{("a", "b"): 1}] * 2, frame="ab")
-    assert ContextualDiscounting().fit(nothing, ["a", "b"]).rates_.tolist() == [0, 0]  # it cannot be wrong
+    assert ContextualDiscounting().fit(nothing, ["a", "b"]).rates_.tolist() == [0, 0]
 
 
-def test_with_a_classifier_of_the_house():
+def test_with_a_classifier():
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
@@ -73,19 +72,19 @@ def test_with_a_classifier_of_the_house():
     assert model.fit_transform(source.predict_mass(X[:, :1]), y).frame == (0, 1, 2)
 
 
-def test_names_of_objects_are_matched():
+def test_labels_are_aligned_by_name():
     m = MassFunctions.from_dict([{"a": 1}, {"b": 1}], frame="ab", index=["x", "y"])
     y = pd.Series(["b", "a"], index=["y", "x"])
     assert ContextualDiscounting().fit(m, y).rates_.tolist() == [0, 0]
     assert ContextualDiscounting().fit(m, ["b", "a"]).rates_.tolist() == [1, 1]
 
 
-def test_clear_errors(source):
+def test_invalid_input(source):
     m, y = source
     with pytest.raises(NotFittedError):
         ContextualDiscounting().transform(m)
     model = ContextualDiscounting().fit(m, y)
-    for build, words in [
+    for build, match in [
         (lambda: model.fit(m.masses, y), r"^masses\b"),
         (lambda: model.fit(m, y[:-1]), r"^y\b"),
         (lambda: model.fit(m, np.where(y == "a", "z", y)), r"^y\b"),
@@ -95,6 +94,6 @@ def test_clear_errors(source):
         (lambda: model.transform(MassFunctions.from_dict({"a": 1}, frame="ab")), r"^masses\b"),
         (lambda: model.fit(m, y, sample_weight=np.zeros(200)), r"^sample_weight\b"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=words):
+        with pytest.raises((ValueError, TypeError), match=match):
             build()
-    assert model.rates_.shape == (3,)  # as it was
+    assert model.rates_.shape == (3,)

@@ -1,10 +1,9 @@
-"""The evidential K nearest neighbour rule: reference results, its properties, soft labels, bad input."""
+"""EKNNClassifier: reference results, properties, soft labels, invalid input."""
 
 import runpy
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import check_grad
 from sklearn.datasets import load_iris, make_blobs
@@ -19,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dempster import FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
-from dempster.classify.eknn import cost_and_gradient, neighbour_masses
+from dempster.classify.eknn import combine_neighbors, cost_and_gradient
 
 CASES = ["eknn_ionosphere_k5", "eknn_iris_k9", "eknn_vehicles_k7"]
 
@@ -50,11 +49,11 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("cost0", untrained.objective_)
     case.assert_equal("mass_test_init", untrained.predict_mass(case["xtest"]).masses)
     model = EKNNClassifier(solver="adaptive-steps", **options).fit(case["x"], case["y"])
-    trace = np.minimum.accumulate(case["cost_trace"])  # theirs holds the costs of refused steps too
+    trace = np.minimum.accumulate(case["cost_trace"])  # The reference includes the costs of rejected steps.
     common = min(len(trace), len(model.history_))
     assert common > 100
     np.testing.assert_allclose(model.history_[:common], trace[:common], rtol=1e-9)
-    case.assert_equal("gamma", model.gamma_, atol=2e-3)  # theirs is one step beyond the last accepted one
+    case.assert_equal("gamma", model.gamma_, atol=2e-3)  # The reference is one step further.
     case.assert_equal("mass_train", model.leave_one_out_masses_.masses)
     case.assert_equal("mass_test", model.predict_mass(case["xtest"]).masses)
     sure = case["ypred_tied"] == 0
@@ -76,7 +75,7 @@ def test_gradient_agrees_with_the_reference_and_with_differences(reference, name
     assert check_grad(lambda g: cost(g)[0], lambda g: cost(g)[1], case["gamma0"] * 0.8, epsilon=1e-7) < 1e-6
 
 
-def test_lbfgs_ends_no_higher_than_the_method_of_the_paper(reference):
+def test_lbfgs_is_not_worse_than_adaptive_steps(reference):
     case = reference("eknn_vehicles_k7")
     runs = {
         solver: EKNNClassifier(7, solver=solver).fit(case["x"], case["y"]) for solver in ("lbfgs", "adaptive-steps")
@@ -87,7 +86,7 @@ def test_lbfgs_ends_no_higher_than_the_method_of_the_paper(reference):
 
 
 @pytest.mark.parametrize("options", [{}, {"init": "evclass"}, {"init": "evclass", "solver": "adaptive-steps"}])
-def test_ionosphere_as_published(shared_data, options):
+def test_ionosphere(shared_data, options):
     X, y = shared_data("ionosphere")
     model = EKNNClassifier(10, **options).fit(X[:176], y[:176])
     assert confusion_matrix(y[176:], model.predict(X[176:])).tolist() == [[106, 6], [7, 56]]
@@ -98,26 +97,26 @@ def test_ionosphere_as_published(shared_data, options):
 
 
 @pytest.mark.parametrize(("k", "error"), [(5, 0.1143), (8, 0.0914)])
-def test_ionosphere_with_other_numbers_of_neighbours(shared_data, k, error):
+def test_ionosphere_with_other_numbers_of_neighbors(shared_data, k, error):
     X, y = shared_data("ionosphere")
     model = EKNNClassifier(k).fit(X[:176], y[:176])
     assert 1 - model.score(X[176:], y[176:]) == pytest.approx(error, abs=1e-4)
 
 
-def test_vehicles_error_against_the_number_of_neighbours(shared_data):
+def test_vehicles_error_against_the_number_of_neighbors(shared_data):
     X, y = shared_data("vehicles")
     errors = {k: 1 - EKNNClassifier(k).fit(X[:564], y[:564]).score(X[564:], y[564:]) for k in (1, 5, 10, 15)}
     np.testing.assert_allclose([errors[k] for k in (5, 10, 15)], [0.319, 0.323, 0.330], atol=0.005)
     assert errors[1] > errors[5]
 
 
-# ---- what must hold -------------------------------------------------------------------------------------------------
+# ---- properties -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
-    return X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape), y  # no ties between neighbours
+    return X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape), y  # no ties between neighbors
 
 
 def simple_mass(support, k, n_classes):
@@ -127,11 +126,11 @@ def simple_mass(support, k, n_classes):
     return MassFunctions(masses, family)
 
 
-def test_closed_form_is_the_sequential_combination_of_the_neighbours():
+def test_closed_form_equals_sequential_combination():
     rng = np.random.default_rng(0)
     squared, classes = rng.exponential(size=(20, 6)), rng.integers(0, 4, (20, 6))
     gamma = rng.uniform(0.3, 1.5, 4)
-    ours = neighbour_masses(squared, classes, gamma, 0.9, 4)
+    ours = combine_neighbors(squared, classes, gamma, 0.9, 4)
     for i in range(20):
         parts = [
             simple_mass(0.9 * np.exp(-(gamma[k] ** 2) * d), k, 4) for d, k in zip(squared[i], classes[i], strict=True)
@@ -140,15 +139,15 @@ def test_closed_form_is_the_sequential_combination_of_the_neighbours():
         np.testing.assert_allclose(ours[i], combined.masses[0], atol=1e-14)
 
 
-def test_many_close_neighbours_do_not_overflow():
-    masses = neighbour_masses(np.zeros((1, 2000)), np.zeros((1, 2000), dtype=int), np.ones(3), 0.999, 3)
+def test_many_close_neighbors_do_not_overflow():
+    masses = combine_neighbors(np.zeros((1, 2000)), np.zeros((1, 2000), dtype=int), np.ones(3), 0.999, 3)
     assert np.isfinite(masses).all()
     assert masses[0, 0] == pytest.approx(1)
-    torn = neighbour_masses(np.zeros((1, 2000)), np.arange(2000)[None] % 2, np.ones(2), 0.999, 2)
-    np.testing.assert_allclose(torn, [[0.5, 0.5, 0]], atol=1e-12)
+    conflicting = combine_neighbors(np.zeros((1, 2000)), np.arange(2000)[None] % 2, np.ones(2), 0.999, 2)
+    np.testing.assert_allclose(conflicting, [[0.5, 0.5, 0]], atol=1e-12)
 
 
-def test_rows_sum_to_one_and_far_away_nothing_is_known(iris):
+def test_masses_are_vacuous_far_from_the_data(iris):
     X, y = iris
     model = EKNNClassifier(15).fit(X[:, 2:], y)
     assert model.gamma_.min() > 0
@@ -158,7 +157,7 @@ def test_rows_sum_to_one_and_far_away_nothing_is_known(iris):
     np.testing.assert_allclose(model.predict_proba([[1e3, 1e3]]), 1 / 3)
 
 
-def test_one_neighbour_is_the_nearest_neighbour_rule(shared_data):
+def test_one_neighbor_is_the_nearest_neighbor_rule(shared_data):
     X, y = shared_data("vehicles", standardise=True)
     train, test = slice(0, 400), slice(400, None)
     ours = EKNNClassifier(1).fit(X[train], y[train]).predict(X[test])
@@ -173,7 +172,7 @@ def test_permuting_the_classes_permutes_the_columns(iris):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X)[:, order], atol=1e-6)
 
 
-def test_units_do_not_matter(iris):
+def test_units_have_no_effect(iris):
     X, y = iris
     a, b = EKNNClassifier().fit(X, y), EKNNClassifier().fit(X * 1000, y)
     np.testing.assert_allclose(a.gamma_, b.gamma_ * 1000, rtol=1e-5)
@@ -198,7 +197,7 @@ def test_leave_one_out_masses_are_those_of_a_model_without_the_object(iris):
         np.testing.assert_allclose(without.predict_mass(X[[i]]).masses[0], model.leave_one_out_masses_.masses[i])
 
 
-def test_number_of_neighbours_by_leave_one_out(shared_data):
+def test_number_of_neighbors_by_leave_one_out(shared_data):
     X, y = shared_data("ionosphere")
     auto = EKNNClassifier("auto").fit(X[:176], y[:176])
     assert sorted(auto.leave_one_out_errors_) == list(range(1, 16))
@@ -226,7 +225,7 @@ def test_metrics(iris):
     np.testing.assert_allclose(ours.gamma_, EKNNClassifier().fit(X[::4], y[::4]).gamma_, rtol=1e-4)
 
 
-def test_given_scales_are_used(iris):
+def test_fixed_scales(iris):
     X, y = iris
     model = EKNNClassifier(gamma=[1.0, 2.0, 3.0]).fit(X, y)
     assert model.gamma_.tolist() == [1, 2, 3]
@@ -236,13 +235,8 @@ def test_given_scales_are_used(iris):
 # ---- soft labels ----------------------------------------------------------------------------------------------------
 
 
-def test_certain_soft_labels_give_the_crisp_rule(iris):
+def test_certain_soft_labels_give_the_hard_rule(iris):
     X, y = iris
-    labels = MassFunctions(np.eye(3)[y], FocalSets.simple(3, empty=False, omega=False), frame=("a", "b", "c"))
-    soft, crisp = EKNNClassifier().fit(X, labels), EKNNClassifier().fit(X, np.array(["a", "b", "c"])[y])
-    np.testing.assert_allclose(soft.predict_mass(X).masses, crisp.predict_mass(X).masses)
-    assert soft.predict(X).tolist() == crisp.predict(X).tolist()
-    # and through the machinery of soft labels itself, when another label is not certain
     nearly = np.eye(3, 4)[y]
     nearly[0] = [0, 0, 0, 1]
     model = EKNNClassifier(gamma=1.0).fit(X, MassFunctions(nearly, FocalSets.simple(3, empty=False)))
@@ -264,7 +258,7 @@ def test_vacuous_labels_have_no_effect():
     np.testing.assert_allclose(nothing.predict_proba(X), 0.5)
 
 
-def test_soft_masses_are_the_sequential_combination_of_discounted_labels():
+def test_soft_masses_equal_combination_of_discounted_labels():
     rng = np.random.default_rng(1)
     X, new = rng.normal(size=(30, 2)), rng.normal(size=(10, 2))
     family = FocalSets.from_sets(4, [(0,), (0, 1), (1, 2), (2, 3), (0, 1, 2, 3)])
@@ -297,7 +291,7 @@ def test_learning_from_soft_labels():
         assert other.objective_ >= model.objective_ - 1e-9
 
 
-# ---- scikit-learn and pandas ----------------------------------------------------------------------------------------
+# ---- scikit-learn ---------------------------------------------------------------------------------------------------
 
 
 def test_pipelines_searches_and_cross_validation(iris):
@@ -308,19 +302,7 @@ def test_pipelines_searches_and_cross_validation(iris):
     assert search.fit(X, y).best_score_ > 0.93
 
 
-def test_tables_keep_their_index_and_classes_their_names(iris):
-    X, y = iris
-    table = pd.DataFrame(X, columns=list("abcd"), index=[f"flower {i}" for i in range(len(X))])
-    names = pd.Series(pd.Categorical.from_codes(y, ["setosa", "versicolor", "virginica"]), index=table.index)
-    model = EKNNClassifier().fit(table, names)
-    masses = model.predict_mass(table.iloc[10:20])
-    assert masses.frame == ("setosa", "versicolor", "virginica")
-    assert list(masses.index) == list(table.index[10:20])
-    assert masses.to_frame().columns.tolist() == ["{setosa}", "{versicolor}", "{virginica}", "Ω"]
-    assert set(model.predict(table)) == {"setosa", "versicolor", "virginica"}
-
-
-# ---- bad input ------------------------------------------------------------------------------------------------------
+# ---- invalid input --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -339,7 +321,7 @@ def test_tables_keep_their_index_and_classes_their_names(iris):
         ({"metric": "nonsense"}, "metric"),
     ],
 )
-def test_bad_parameters_are_refused(options, message):
+def test_invalid_parameters(options, message):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(ValueError, match=message):
         EKNNClassifier(**options).fit(X, np.arange(30) % 2)
@@ -360,16 +342,16 @@ def test_identical_objects():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_bad_distances_are_refused(iris):
+def test_invalid_distances(iris):
     X, y = iris
     D = pairwise_distances(X)
-    for wrong, words in (
+    for wrong, match in (
         (X, r"^X\b"),
         (-D, "Negative values"),
         (1 / (1 + D), r"^X\b"),
         (D + np.triu(D), "symmetric"),
     ):
-        with pytest.raises(InvalidInputError, match=words):
+        with pytest.raises(InvalidInputError, match=match):
             EKNNClassifier(metric="precomputed").fit(wrong, y)
     with pytest.raises(InvalidInputError, match=r"^metric\b"):
         EKNNClassifier(metric=lambda a, b: np.abs(a - b).sum() + max(0, a[0] - b[0])).fit(X, y)
@@ -377,21 +359,21 @@ def test_bad_distances_are_refused(iris):
         EKNNClassifier(metric=lambda a, b: np.nan).fit(X, y)
 
 
-def test_too_many_intersections_of_soft_labels_are_refused():
+def test_too_many_intersections_of_soft_labels():
     sets = [tuple(k for k in range(13) if k != left_out) for left_out in range(13)]
     labels = MassFunctions(np.full((20, 13), 1 / 13), FocalSets.from_sets(13, sets))
     with pytest.raises(InvalidInputError, match=r"^y\b"):
         EKNNClassifier().fit(np.random.default_rng(0).normal(size=(20, 2)), labels)
 
 
-def test_soft_labels_take_one_scale(iris):
+def test_soft_labels_have_one_scale(iris):
     X, y = iris
     labels = MassFunctions(0.5 * np.eye(3, 4)[y] + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False))
     with pytest.raises(InvalidInputError, match=r"^gamma\b"):
         EKNNClassifier(gamma=[1.0, 2.0, 3.0]).fit(X, labels)
 
 
-def test_no_convergence_is_told(iris):
+def test_convergence_warning(iris):
     with pytest.warns(ConvergenceWarning, match="increase max_iter"):
         EKNNClassifier(max_iter=1).fit(*iris)
 
@@ -404,8 +386,8 @@ def test_fused_sensors_degrade_gracefully():
     errors, ignorance = example["study"](n_repetitions=6)
     fused, second = errors["fusion by Dempster's rule"], errors["second source"]
     clean = 0
-    assert fused[clean] < min(errors["first source"][clean], second[clean]) - 0.005  # both sources are worth having
-    assert (fused < second + 0.025).all()  # a source that became useless does little harm
+    assert fused[clean] < min(errors["first source"][clean], second[clean]) - 0.005
+    assert (fused < second + 0.025).all()
     assert abs(fused[-1] - second[-1]) < 0.01
     assert errors["first source"][-1] > 0.4
     assert (np.diff(ignorance) > 0).all()
@@ -415,7 +397,7 @@ def test_fused_sensors_degrade_gracefully():
 
 
 def test_threads_do_not_change_mahalanobis_distances():
-    """scikit-learn's trees are wrong for this metric in several threads: one is used."""
+    """scikit-learn's trees give wrong results for this metric in several threads, so one thread is used."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3)) @ rng.normal(size=(3, 3))
     y = rng.integers(2, size=len(X))

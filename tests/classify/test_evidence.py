@@ -1,6 +1,4 @@
-"""The mass functions behind linear classifiers and networks."""
-
-import pickle
+"""EvidenceFromClassifier and weights of evidence."""
 
 import numpy as np
 import pandas as pd
@@ -48,12 +46,12 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("name", ["calcm_logistic_binary", "calcm_multinomial_iris", "calcm_nnet_glass"])
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
-    if case["W"].ndim == 1:  # the positive class is their first
+    if case["W"].ndim == 1:  # Their first class is the positive one.
         coefficients, intercepts = (values[..., ::-1] for values in two_class_scores(case["W"][1:], case["W"][0]))
     else:
         coefficients, intercepts = case["W"][1:], case["W"][0]
     slopes, offsets = least_informative(coefficients, intercepts, case["mu"])
-    share = 1 if case["W"].ndim > 1 else 2  # two classes: half of the log-odds each
+    share = 1 if case["W"].ndim > 1 else 2  # Two classes have half of the log-odds each.
     case.assert_equal("B", share * (slopes if share == 1 else slopes[:, 0]))
     case.assert_equal("A", share * (offsets if share == 1 else offsets[:, 0]))
     plain = least_informative(coefficients, intercepts, np.zeros(len(slopes)))[1]
@@ -67,7 +65,7 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("conf", evidence.conflict)
 
 
-def test_a_network_with_given_weights_agrees_with_the_reference(reference):
+def test_network_agrees_with_the_reference(reference):
     case = reference("calcm_nnet_glass")
     model = MLPClassifier((5,), activation="logistic", max_iter=1)
     labels = np.arange(len(case["inputs"])) % 4
@@ -82,7 +80,7 @@ def test_a_network_with_given_weights_agrees_with_the_reference(reference):
     case.assert_equal("pl", ours.contour(case["inputs"]))
 
 
-# ---- what must hold -------------------------------------------------------------------------------------------------
+# ---- properties -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +88,8 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-def explicit_combination(support, opposition):
-    """Dempster's rule on all subsets, one simple mass function after the other."""
+def combine_explicitly(support, opposition):
+    """Combine simple mass functions one after the other by Dempster's rule."""
     n_classes = len(support)
     parts = []
     for k in range(n_classes):
@@ -103,13 +101,13 @@ def explicit_combination(support, opposition):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_closed_form_is_the_explicit_combination(n_classes):
+def test_closed_form_equals_the_explicit_combination(n_classes):
     rng = np.random.default_rng(n_classes)
     evidence = WeightsOfEvidence(*rng.exponential(size=(2, 12, n_classes)) * (rng.random((2, 12, n_classes)) < 0.7))
     family = evidence_family("full", n_classes)
     ours = MassFunctions(evidence.masses(family), family)
     for i in range(12):
-        combined, parts = explicit_combination(evidence.support[i], evidence.opposition[i])
+        combined, parts = combine_explicitly(evidence.support[i], evidence.opposition[i])
         np.testing.assert_allclose(ours[i].to_dense(), combined.to_dense(), atol=1e-13)
         conflict = parts[0].combine(*parts[1:], rule="conjunctive").empty
         np.testing.assert_allclose(evidence.conflict[i], conflict, atol=1e-13)
@@ -117,7 +115,7 @@ def test_closed_form_is_the_explicit_combination(n_classes):
     np.testing.assert_allclose(evidence.probabilities, ours.plausibility_transform(), atol=1e-13)
 
 
-def test_weights_of_any_size_give_finite_masses():
+def test_extreme_weights():
     weights = np.array([[0.0, 0, 0], [1e4, 0, 0], [0, 1e4, 1e4], [1e4, 1e4, 0], [1e-300, 1e-12, 0], [800, 799, 798]])
     for opposition in (np.zeros((6, 3)), weights, weights[:, ::-1], np.full((6, 3), 1e4)):
         evidence = WeightsOfEvidence(weights, opposition)
@@ -137,7 +135,7 @@ def test_weights_are_the_least_informative(iris):
     np.testing.assert_allclose(softmax(weights.sum(axis=1), axis=1), softmax(scores, axis=1), atol=1e-12)
     size = (weights**2).sum()
     rng = np.random.default_rng(0)
-    for _ in range(20):  # move the offsets between features without changing their sums
+    for _ in range(20):  # Changes of the offsets with the same sums.
         change = rng.normal(size=model.offsets_.shape)
         change -= change.mean(axis=0)
         assert ((weights + 0.01 * change) ** 2).sum() > size
@@ -157,7 +155,7 @@ CLASSIFIERS = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_plausibilities_give_back_the_probabilities(iris, name, classes):
+def test_normalized_plausibilities_are_the_probabilities(iris, name, classes):
     X, y = iris[0][50 * (3 - classes) :], iris[1][50 * (3 - classes) :]
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     model = EvidenceFromClassifier(CLASSIFIERS[name]).fit(X[::2], labels[::2])
@@ -171,13 +169,6 @@ def test_plausibilities_give_back_the_probabilities(iris, name, classes):
     np.testing.assert_allclose(model.contour(X), masses.contour, atol=1e-12)
 
 
-def test_a_copy_through_pickle_says_the_same(iris):
-    X, y = iris
-    model = EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
-
-
 def test_many_classes():
     X, y = make_blobs(600, centers=15, n_features=4, random_state=0)
     model = EvidenceFromClassifier(LogisticRegression(max_iter=500)).fit(X, y)
@@ -185,13 +176,13 @@ def test_many_classes():
     assert len(masses.focal_sets) == 16
     np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
     np.testing.assert_allclose(model.predict_proba(X), model.estimator_.predict_proba(X), atol=1e-12)
-    # what is left to the frame makes every class more plausible
+    # The mass on the frame increases all plausibilities.
     assert (masses.contour >= model.contour(X) - 1e-9).all()
     with pytest.raises(InvalidInputError, match=r"^focal_sets\b"):
         EvidenceFromClassifier(LogisticRegression(max_iter=500), focal_sets="full").fit(X, y)
 
 
-def test_simple_masses_keep_the_single_classes(iris):
+def test_simple_focal_sets(iris):
     X, y = iris
     full, simple = (EvidenceFromClassifier(LogisticRegression(max_iter=2000), focal_sets=f) for f in ("full", "simple"))
     a, b = full.fit(X, y).predict_mass(X), simple.fit(X, y).predict_mass(X)
@@ -206,14 +197,13 @@ def test_simple_masses_keep_the_single_classes(iris):
         (["a"], "4"),
     ],
 )
-def test_prefit_models_have_seen_the_same_attributes(iris, columns, message):
-    """Else coefficients would meet the values of other columns."""
+def test_prefit_models_need_the_same_columns(iris, columns, message):
     X, y = pd.DataFrame(iris[0], columns=list("abcd")), iris[1]
     fitted = LogisticRegression(max_iter=1000).fit(X, y)
     with pytest.raises(InvalidInputError, match=message):
         EvidenceFromClassifier(fitted, prefit=True).fit(X[columns])
     EvidenceFromClassifier(fitted, prefit=True).fit(X.to_numpy())
-    by_name = make_column_transformer((StandardScaler(), ["b", "d"]))  # a pipeline looks for its columns itself
+    by_name = make_column_transformer((StandardScaler(), ["b", "d"]))  # A pipeline selects its columns by name.
     fitted = make_pipeline(by_name, LogisticRegression()).fit(X, y)
     model = EvidenceFromClassifier(fitted, prefit=True).fit(X[["d", "c", "b", "a"]])
     np.testing.assert_allclose(model.predict_proba(X[["d", "c", "b", "a"]]), fitted.predict_proba(X))
@@ -261,7 +251,7 @@ def test_torch_networks(iris):
     names = np.array(["a", "b", "c"])[y]
     net = network(torch, 3)
     model = EvidenceFromClassifier(net, prefit=True).fit(X, names)
-    assert net.training  # left as it was
+    assert net.training
     net.eval()
     theirs = torch.softmax(net(torch.tensor(X, dtype=torch.float32)), dim=1).detach().numpy()
     np.testing.assert_allclose(model.predict_proba(X), theirs, atol=1e-6)
@@ -292,7 +282,7 @@ def test_torch_network_of_images():
     np.testing.assert_allclose(masses.plausibility_transform(), theirs, atol=1e-5)
 
 
-def test_unsuitable_networks_are_refused(iris):
+def test_invalid_networks(iris):
     torch = pytest.importorskip("torch")
     X, y = iris
     with pytest.raises(InvalidInputError, match=r"^prefit\b"):
@@ -305,10 +295,10 @@ def test_unsuitable_networks_are_refused(iris):
         EvidenceFromClassifier(torch.nn.Sequential(torch.nn.ReLU()), prefit=True).fit(X, y)
 
 
-# ---- scikit-learn and pandas ----------------------------------------------------------------------------------------
+# ---- scikit-learn and pandas, invalid input -------------------------------------------------------------------------
 
 
-def test_tables_reach_a_pipeline_with_their_columns(iris):
+def test_pipelines_receive_tables(iris):
     X, y = iris
     table = pd.DataFrame(X, columns=list("abcd"), index=np.arange(len(X)) + 1000)
     table["colour"] = np.where(X[:, 0] > 5.5, "red", "blue")
@@ -337,38 +327,27 @@ def test_searches_and_cross_validation(iris):
     ],
     ids=["naive Bayes", "nothing fitted", "focal sets", "one versus rest"],
 )
-def test_unsuitable_classifiers_are_refused(iris, model, error, message):
+def test_invalid_classifiers(iris, model, error, message):
     with pytest.raises(error, match=message):
         model.fit(*iris)
 
 
 @pytest.mark.parametrize("prefit", [False, True])
 @pytest.mark.parametrize(
-    ("estimator", "found"),
-    [
-        (np.eye(2), r"array\(\[\[1"),
-        ("LogisticRegression", "'LogisticRegression'$"),
-        (LogisticRegression, "<class .*LogisticRegression'>$"),
-        (0.5, "0.5$"),
-        (list(range(100)), r"\[0, 1, .*\.\.\.$"),
-        (load_iris, "<function load_iris"),
-    ],
+    "estimator", [np.eye(2), "LogisticRegression", LogisticRegression, 0.5, list(range(100)), load_iris]
 )
-def test_what_is_no_estimator_is_refused(iris, estimator, found, prefit):
+def test_invalid_estimators(iris, estimator, prefit):
     model = EvidenceFromClassifier(estimator, prefit=prefit)
-    assert model.get_params()["estimator"] is estimator  # the constructor stores it as it is
-    with pytest.raises(
-        InvalidInputError, match=f"^estimator must be a scikit-learn classifier .* or None, got {found}"
-    ):
+    with pytest.raises(InvalidInputError, match="^estimator must be"):
         model.fit(*iris)
     assert not hasattr(model, "classes_")
 
 
-def test_probabilities_that_are_no_softmax_are_refused(iris):
+def test_probabilities_must_be_a_softmax(iris):
     class OneVersusRest(LogisticRegression):
         def predict_proba(self, X):
             each = 1 / (1 + np.exp(-self.decision_function(X)))
             return each / each.sum(axis=1, keepdims=True)
 
-    with pytest.raises(TypeError, match="are not the softmax of its linear scores"):
+    with pytest.raises(TypeError, match="^estimator must be"):
         EvidenceFromClassifier(OneVersusRest(max_iter=2000)).fit(*iris)

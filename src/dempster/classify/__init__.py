@@ -1,4 +1,4 @@
-"""Evidential classification: classifiers that answer with mass functions on the classes, and how far to trust them."""
+"""Evidential classifiers, which predict mass functions on the classes, and contextual discounting."""
 
 from dempster.classify.discounting import ContextualDiscounting
 from dempster.classify.eknn import EKNNClassifier

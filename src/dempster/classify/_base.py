@@ -1,4 +1,4 @@
-"""What every evidential classifier shares: the frame of a fit, soft labels, masses of new objects, decisions."""
+"""Base class of the evidential classifiers: validation, soft labels, prediction and decisions."""
 
 from __future__ import annotations
 
@@ -53,55 +53,55 @@ CAUTIOUS = "partial_assignment"
 
 @dataclass(frozen=True)
 class Targets:
-    """What is known about the classes of the training objects: one class each, or a mass function each."""
+    """Labels of the training objects: a class or a mass function for each object."""
 
     names: np.ndarray  # (M,) classes
-    codes: np.ndarray | None  # (n,) positions in names; None when labels are soft
-    soft: MassFunctions | None  # normalised; None when every object has its class
+    codes: np.ndarray | None  # (n,) positions in names; None for soft labels
+    soft: MassFunctions | None  # normalized; None for hard labels
 
     def __len__(self) -> int:
         return len(self.codes if self.codes is not None else self.soft)  # type: ignore[arg-type]
 
     @cached_property
     def indicators(self) -> np.ndarray:
-        """(n, M) targets of a least-squares loss: 1 for the class, 0 for the others; soft labels: pignistic."""
+        """Targets of a least-squares loss, (n, M): indicators of the classes, or pignistic probabilities."""
         return np.eye(len(self.names))[self.codes] if self.soft is None else self.soft.pignistic()
 
     @cached_property
     def contour(self) -> np.ndarray:
-        """(n, M) plausibilities of the classes, the targets of a likelihood."""
+        """Plausibilities of the classes, (n, M)."""
         return self.indicators if self.soft is None else self.soft.contour
 
 
 class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the classifiers: a method learns in ``_learn`` and gives the masses of objects in ``_masses``.
+    """Base of the classifiers: subclasses implement ``_fit`` and ``_compute_masses``.
 
-    ``_learn`` calls `_checked_training`, which sets ``classes_``, and sets ``focal_sets_``, the family that the columns
-    of ``_masses`` refer to (the single classes and the whole frame, for most methods).
+    ``_fit`` calls `_validate_training`, which sets ``classes_``, and sets ``focal_sets_``, the focal sets of
+    ``_compute_masses`` (for most methods the single classes and the whole frame).
     """
 
     _rules: Mapping[str, rule.Rule] = {}
-    _any_scale = False  # whether it works in units of the data, so that numbers of any size will do
-    _probability = "pignistic"  # or "plausibility": how masses become the probabilities of predict_proba
+    _any_scale = False  # whether values of any magnitude are allowed
+    _probability = "pignistic"  # transformation for predict_proba, or "plausibility"
     classes_: np.ndarray
     focal_sets_: FocalSets
-    max_iter: int  # these two are parameters of the methods that iterate
+    max_iter: int  # parameters of iterative methods
     tol: float
 
-    # ---- what a method supplies -----------------------------------------------------------------------------------
+    # ---- implemented by subclasses --------------------------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _fit(self, X: Any, y: Any) -> None:
         """Validate the training objects and set the fitted attributes."""
         raise NotImplementedError
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        """Compute the (n, f) masses of validated objects under the fitted model."""
+    def _compute_masses(self, X: np.ndarray) -> np.ndarray:
+        """Compute the (n, f) masses of validated objects."""
         raise NotImplementedError
 
-    # ---- learning -------------------------------------------------------------------------------------------------
+    # ---- training -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from labelled objects.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -114,11 +114,11 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         self
         """
         with fit_transaction(self) as draft:
-            draft._learn(X, y)
+            draft._fit(X, y)
         return self
 
     def _set_run(self, run: Run[np.ndarray]) -> None:
-        """Set the attributes that describe a descent, and warn if it did not converge."""
+        """Set the attributes of an optimization run, and warn if it did not converge."""
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history)
@@ -131,33 +131,30 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
                 stacklevel=4,
             )
 
-    # ---- checking -------------------------------------------------------------------------------------------------
+    # ---- validation -----------------------------------------------------------------------------------------------
 
-    def _checked_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
-        """Validate parameters, objects (float32 is kept) and labels, and set ``classes_``.
-
-        ``options`` go to scikit-learn's ``validate_data``.
-        """
+    def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
+        """Validate parameters, objects and labels, and set ``classes_``; ``options`` are those of `validate_data`."""
         rule.check_parameters(self, self._rules)
         if y is None:
             raise InvalidParameterError(
                 "y",
-                message=f"{type(self).__name__} requires y to be passed, but the target y is None: labels or "
+                message=f"{type(self).__name__} requires y to be passed, but the target y is None; pass labels or "
                 "MassFunctions",
             )
-        data = self._checked_objects(X, reset=True, **options)
+        data = self._validate_objects(X, reset=True, **options)
         names = object_index(X)
-        targets = _soft_targets(_matched(y, names)) if is_soft(y) else hard_targets(ordered_like(y, names))
+        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(ordered_like(y, names))
         with reading_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise InvalidParameterError(
-                "y", message=f"y must hold at least two classes, got one class: {targets.names[0]!r}"
+                "y", message=f"y must contain at least two classes, got one class: {targets.names[0]!r}"
             )
         self.classes_ = targets.names
         return data, targets
 
-    def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+    def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         X = readable(self, X)
         if get_tags(self).input_tags.pairwise:
@@ -168,10 +165,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             (check_scale if reset else check_size)(values, "X")
         return values
 
-    # ---- new objects ----------------------------------------------------------------------------------------------
+    # ---- prediction -----------------------------------------------------------------------------------------------
 
     def predict_mass(self, X: Any) -> MassFunctions:
-        """Mass functions on the classes for new objects.
+        """Predict mass functions on the classes.
 
         Parameters
         ----------
@@ -180,19 +177,19 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         Returns
         -------
         MassFunctions
-            Its frame holds the names of the classes; the index of a pandas table is kept.
+            The frame contains the classes. The index of a pandas table becomes the index.
         """
         check_is_fitted(self, "classes_")
-        masses = checked_masses(self._masses(self._checked_objects(X, reset=False)))
+        masses = checked_masses(self._compute_masses(self._validate_objects(X, reset=False)))
         return MassFunctions.unchecked(masses, self.focal_sets_, object_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, n_classes) probabilities of the classes, columns in the order of ``classes_``."""
+        """Predict (n, n_classes) probabilities, with columns in the order of ``classes_``."""
         masses = self.predict_mass(X)
         return masses.pignistic() if self._probability == "pignistic" else masses.plausibility_transform()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each object, the first of ``classes_`` on ties."""
+        """Predict the most probable class of each object, the first of ``classes_`` on ties."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -208,37 +205,38 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         acts: Sequence[Hashable] | None = None,
         reject_label: Hashable = -1,
     ) -> np.ndarray:
-        """Decide on each object: a class, an act, no decision, or a set of classes.
+        """Select for each object a class, an act, no decision, or a set of classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         rule : str, default="pignistic"
-            What to maximise: the expected utility under pignistic probabilities ("pignistic"), the upper ("maximax")
-            or lower ("maximin") expected utility, or ``optimism`` times the upper and the rest times the lower
-            ("hurwicz"). Cautious rules return several classes where the evidence cannot tell: "interval_dominance"
-            and "maximality" keep what nothing else surely beats; "partial_assignment" chooses the best set of classes
-            when an imprecise but right answer is worth something (``tolerance``).
+            Criterion to maximize: the expected utility with pignistic probabilities ("pignistic"), the upper
+            ("maximax") or lower ("maximin") expected utility, or their mean weighted by ``optimism`` ("hurwicz").
+            Cautious rules may return several classes: "interval_dominance" and "maximality" return the acts that no
+            other act dominates; "partial_assignment" selects the set of classes with the largest expected utility,
+            where ``tolerance`` is the utility of an imprecise but correct set.
         reject : float >= 0, optional
-            Loss of not deciding, where a wrong class loses 1 and the right one 0; with ``utilities``, not deciding
+            Loss of a rejection, where a wrong class has loss 1 and the right one 0. With ``utilities``, a rejection
             has the utility 1 - reject.
         utilities : array-like of shape (n_classes, n_acts) or (n_classes + 1, n_acts), optional
-            Utility of each act (column) when each class (row, in the order of ``classes_``) is true; by default 1 for
-            the right class and 0 otherwise. A further row stands for a class not seen in training. Rows of a pandas
-            table that are called as the classes are found by their names.
+            Utility of each act (column) for each true class (row, in the order of ``classes_``); by default 1 for the
+            true class and 0 otherwise. An additional row is for a class not seen in training. Rows of a pandas table
+            are matched with the classes by name.
         optimism : float in [0, 1], default=0.5
+            Weight of the upper expected utility, for "hurwicz".
         tolerance : float in [0.5, 1], default=0.8
-            Utility of a pair of classes that holds the right one, for "partial_assignment".
+            Utility of a pair of classes that contains the true one, for "partial_assignment".
         acts : sequence of n_acts names, optional
-            Names of the acts; the classes if there are as many acts as classes, otherwise 0, 1, ...
+            Names of the acts; by default the classes if their number is n_acts, otherwise 0, 1, ...
         reject_label : object, default=-1
-            Stands for "no decision".
+            Label of a rejection.
 
         Returns
         -------
         decisions : ndarray
-            (n_samples,) names of acts, or ``reject_label``. For the cautious rules (n_samples, n_acts) Boolean:
-            which acts (classes) are kept.
+            Names of acts or ``reject_label``, of shape (n_samples,); for cautious rules a Boolean array of shape
+            (n_samples, n_acts) that marks the selected acts or classes.
 
         References
         ----------
@@ -250,26 +248,25 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check(tolerance, "tolerance", real(0.5, 1))
         check(reject_label, "reject_label", hashable)
         check_is_fitted(self, "classes_")
-        losses = None if utilities is None else 1.0 - _checked_utilities(utilities, self.classes_, acts)
+        losses = None if utilities is None else 1.0 - _validate_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
             raise InvalidParameterError("reject_label", "no name of an act or class", reject_label)
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
-                raise InvalidInputError("rule='partial_assignment' takes neither utilities nor reject, only tolerance")
+                raise InvalidInputError(
+                    "rule='partial_assignment' supports neither utilities nor reject, only tolerance"
+                )
             return masses.decide_sets(tolerance)
-        chosen = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
-        return chosen if rule in SET_RULES else _named(chosen, names, reject is not None, reject_label)
+        selected = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
+        return selected if rule in SET_RULES else _to_names(selected, names, reject is not None, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the objects whose class is found.
-
-        A label that was not seen in training is an error: no classifier could be right about it.
-        """
+        """Return the accuracy; raise if ``y`` contains a class that was not seen in training."""
         check_is_fitted(self, "classes_")
         if is_soft(y):
-            raise InvalidParameterError("y", message="y must hold the classes to compare with, got MassFunctions")
+            raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
         names = object_index(X)
         y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
         with reading_labels(y, "y"):
@@ -277,54 +274,53 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise InvalidParameterError("y", message=f"y holds labels that were not seen in training: {unknown}")
+            raise InvalidParameterError("y", message=f"y must contain classes seen in training, got {unknown}")
         weights = object_weights(sample_weight, len(np.asarray(y)))
-        found = self.predict(X)
+        predicted = self.predict(X)
         with reading_labels(y, "y"):
-            return float(accuracy_score(y, found, sample_weight=weights))
+            return float(accuracy_score(y, predicted, sample_weight=weights))
 
 
 def is_soft(y: Any) -> bool:
+    """Return whether labels are mass functions, or a sequence of them (into which scikit-learn may split them)."""
     return isinstance(y, MassFunctions) or (
         isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, MassFunctions) for one in y)
     )
 
 
 def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
-    """Classes are the frame, in its order. A sequence of mass functions (what scikit-learn makes of some) is joined.
-
-    Labels that are all certain, and leave no class out, are hard labels.
-    """
-    labels = y if isinstance(y, MassFunctions) else _joined(y)
+    """Return targets whose classes are the frame; they are hard if all labels are certain and all classes occur."""
+    labels = y if isinstance(y, MassFunctions) else _join(y)
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise InvalidParameterError(
-            "y", message=f"y must not give all mass to the empty set, as row {row} does: it leaves no class possible"
-        )
-    known = labels.normalize("dempster")
-    codes = known.singleton_belief.argmax(axis=1)
-    certain = (known.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == known.n_clusters
-    return Targets(_names(labels.frame), codes, None) if certain else Targets(_names(labels.frame), None, known)
+        raise InvalidParameterError("y", message=f"y must not assign all mass to the empty set, as in row {row}")
+    soft = labels.normalize("dempster")
+    codes = soft.singleton_belief.argmax(axis=1)
+    is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == soft.n_clusters
+    names = _to_array(labels.frame)
+    return Targets(names, codes, None) if is_hard else Targets(names, None, soft)
 
 
-def _matched(y: Any, index: Any) -> Any:
-    """Soft labels in the order of the objects, if both have names."""
+def _align(y: Any, index: Any) -> Any:
+    """Sort soft labels like the objects if both have names."""
     order = order_of_names(y.index, index) if isinstance(y, MassFunctions) else None
     return y if order is None else y[order]
 
 
-def _joined(parts: Sequence[MassFunctions]) -> MassFunctions:
+def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
     frames = {part.frame for part in parts}
     if len(frames) > 1:
-        raise InvalidParameterError("y", message=f"y must hold mass functions on one frame, got {len(frames)}")
+        raise InvalidParameterError(
+            "y", message=f"y must contain mass functions on one frame, got {len(frames)} frames"
+        )
     family = parts[0].focal_sets
     for part in parts[1:]:
         family = family.union(part.focal_sets)
     return MassFunctions(np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame)
 
 
-def _names(frame: Sequence[Hashable]) -> np.ndarray:
-    """Classes as an array that gives them back unchanged."""
+def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
+    """Return classes as an array that preserves their types."""
     names = np.empty(len(frame), dtype=object)
     for k, name in enumerate(frame):
         names[k] = name
@@ -334,31 +330,30 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 
 
 def hard_targets(y: Any) -> Targets:
+    """Validate labels and return them as targets."""
     with reading_labels(y, "y"):
         labels = column_or_1d(plain_text(y), warn=True)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", "one label for each object", labels.dtype)
     if labels.dtype == object and any(map(is_missing, labels.tolist())):
-        raise InvalidParameterError("y", "without missing values; leave out objects whose class is unknown")
+        raise InvalidParameterError("y", "without missing values; remove objects of unknown class")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InvalidParameterError("y", "without NaN and infinity; leave out objects whose class is unknown")
+        raise InvalidParameterError("y", "without NaN and infinity; remove objects of unknown class")
     with reading_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
     return Targets(names, codes, None)
 
 
-def _checked_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
-    """Rows in the order of the classes where they are called so, and columns too unless the acts have names."""
-    n_classes, named = len(classes), in_order_of(utilities, classes)
-    columns = column_names(named) if acts is None and hasattr(named, "iloc") else None
+def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
+    """Sort rows by the names of the classes, and columns too if ``acts`` is None."""
+    n_classes, ordered = len(classes), in_order_of(utilities, classes)
+    columns = column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
     if columns is not None and set(columns) == set(classes.tolist()):
-        named = in_order_of(named.T, classes).T
-    table = as_reals(named, "utilities").astype(float, copy=False)
+        ordered = in_order_of(ordered.T, classes).T
+    table = as_reals(ordered, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
-        raise InvalidParameterError(
-            "utilities", f"a table with {n_classes} rows, one for each class (or one more)", table.shape
-        )
+        raise InvalidParameterError("utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape)
     if not np.isfinite(table).all():
         raise InvalidParameterError("utilities", "finite")
     return table
@@ -368,16 +363,16 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
     n_acts = len(classes) if losses is None else losses.shape[1]
     if acts is None:
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
-    names = listed(acts, "acts", f"{n_acts} different names")
+    names = listed(acts, "acts", f"{n_acts} unique names")
     if len(names) != n_acts or not all(map(hashable.test, names)) or len(set(names)) != n_acts:
-        raise InvalidParameterError("acts", f"{n_acts} different names", names)
+        raise InvalidParameterError("acts", f"{n_acts} unique names", names)
     return names
 
 
-def _named(chosen: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable) -> np.ndarray:
-    """Names of the chosen acts, -1 being rejection."""
+def _to_names(selected: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable) -> np.ndarray:
+    """Return the names of the selected acts; -1 is a rejection."""
     if not may_reject:
-        return _names(names)[chosen]
-    same_kind = all(type(name) is type(reject_label) for name in names)  # otherwise numpy would change the names
-    table = _names([*names, reject_label])
-    return (table if same_kind else table.astype(object))[chosen]
+        return _to_array(names)[selected]
+    has_one_type = all(type(name) is type(reject_label) for name in names)  # NumPy would convert other names.
+    table = _to_array([*names, reject_label])
+    return (table if has_one_type else table.astype(object))[selected]

@@ -1,4 +1,4 @@
-"""How far to believe a source about each class, learnt from objects whose classes are known."""
+"""Contextual discounting with rates learned from labeled objects."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ from dempster.belief import MassFunctions
 class ContextualDiscounting(  # type: ignore[call-arg]
     TransformerMixin, DocumentedEstimator, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Contextual discounting: mass functions of a source, weakened where it was found to be wrong.
+    """Contextual discounting: weaken the mass functions of a source by its reliability for each class.
 
-    `fit` finds the rates with which the plausibilities of the classes come nearest to the truth,
+    `fit` computes the rates that minimize the squared error of the discounted plausibilities,
 
-        minimise over rates in [0, 1]   sum_i w_i sum_k (pl'_i(k) - [y_i = k])^2,
-        pl'_i(k) = 1 - (1 - pl_i(k)) (1 - rate(A)),   A the context that holds class k,
+        minimize over rates in [0, 1]   sum_i w_i sum_k (pl'_i(k) - [y_i = k])^2,
+        pl'_i(k) = 1 - (1 - pl_i(k)) (1 - rate(A)),   A the context that contains class k.
 
-    a least-squares problem of one number for each context, solved exactly: 1 - rate(A) is the sum of w_i q_ik over the
-    objects and classes k in A with y_i != k, over that of w_i q_ik^2 over all objects and k in A, at most 1, where
+    The solution is 1 - rate(A) = min(1, sum_{k in A, y_i != k} w_i q_ik / sum_{k in A} w_i q_ik^2) with
     q_ik = 1 - pl_i(k). `transform` discounts mass functions with these rates (`MassFunctions.discount`).
 
     Parameters
     ----------
     contexts : "classes", "frame" or list of sets of classes, default="classes"
-        A rate for each class; one for all of them, which is plain discounting; or one for each of several sets of
-        classes, no two of which share a class. Classes in none of them are believed as they are.
+        One rate for each class, one rate for all classes (classical discounting), or one rate for each of several
+        disjoint sets of classes. Classes in no set are not discounted.
 
     Attributes
     ----------
@@ -45,9 +44,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     rates_ : (l,) array
         Rate of each context.
     objective_ : float
-        Mean over the objects of the squared error after discounting.
+        Mean squared error after discounting.
     n_features_in_ : int
-        Number of focal sets of the mass functions of `fit`.
+        Number of focal sets in `fit`.
 
     References
     ----------
@@ -61,10 +60,10 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     --------
     >>> from dempster import MassFunctions
     >>> from dempster.classify import ContextualDiscounting
-    >>> said = ["plane", "plane", "plane", "rocket"]
-    >>> radar = MassFunctions.from_dict([{name: 1} for name in said], frame=["plane", "rocket"])
-    >>> model = ContextualDiscounting().fit(radar, ["plane", "plane", "rocket", "rocket"])  # it mistook a rocket
-    >>> model.rates_.round(2)  # when it says "plane", rockets stay possible
+    >>> reports = ["plane", "plane", "plane", "rocket"]
+    >>> radar = MassFunctions.from_dict([{name: 1} for name in reports], frame=["plane", "rocket"])
+    >>> model = ContextualDiscounting().fit(radar, ["plane", "plane", "rocket", "rocket"])  # one error
+    >>> model.rates_.round(2)  # after the report "plane", a rocket remains plausible
     array([0.  , 0.33])
     >>> model.transform(radar)[0]
     MassFunctions(1 mass function on {plane,rocket})
@@ -75,35 +74,39 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         self.contexts = contexts
 
     def fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Learn the rates.
+        """Compute the rates.
 
         Parameters
         ----------
         masses : MassFunctions
-            What the source said of n objects; its frame holds the names of the classes.
+            Mass functions of the source for n objects; the frame contains the classes.
         y : array-like of shape (n,)
-            Their classes. A pandas Series with names is matched with the names of the mass functions.
+            True classes. A pandas Series is aligned with the index of the mass functions.
         sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
         """
         with fit_transaction(self) as draft:
-            draft._learn(_checked(masses), y, sample_weight)
+            draft._fit(_validate(masses), y, sample_weight)
         return self
 
-    def _learn(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
+    def _fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
         rows = self._context_rows(masses)
-        truth = _classes(y, masses)
+        truth = _encode_classes(y, masses)
         weights = object_weights(ordered_like(sample_weight, masses.index), len(masses))
         weights = np.ones(len(masses)) if weights is None else weights
-        doubted = 1 - np.asarray(masses.contour, dtype=float)  # q: what speaks against each class
-        wrong = np.ones_like(doubted)
-        wrong[np.arange(len(truth)), truth] = 0
-        for_reliability = rows @ (weights @ (doubted * wrong))
-        in_all = rows @ (weights @ doubted**2)
-        # a source that never speaks against a class cannot be wrong about it
-        reliable = np.divide(for_reliability, in_all, out=np.ones(len(rows)), where=in_all > 0)
-        self.rates_ = 1 - np.clip(reliable, 0, 1)
-        left = np.ones(masses.n_clusters) - self.rates_ @ rows
-        error = ((doubted * left - wrong) ** 2).sum(axis=1)
+        opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
+        is_wrong = np.ones_like(opposition)
+        is_wrong[np.arange(len(truth)), truth] = 0
+        numerator = rows @ (weights @ (opposition * is_wrong))
+        denominator = rows @ (weights @ opposition**2)
+        # The denominator is zero if the source never opposes a class of the context.
+        reliability = np.divide(numerator, denominator, out=np.ones(len(rows)), where=denominator > 0)
+        self.rates_ = 1 - np.clip(reliability, 0, 1)
+        factor = np.ones(masses.n_clusters) - self.rates_ @ rows
+        error = ((opposition * factor - is_wrong) ** 2).sum(axis=1)
         self.objective_ = float(weights @ error / weights.sum())
         self.classes_ = np.array(list(masses.frame))
         self.contexts_ = [tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in rows]
@@ -111,11 +114,11 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         self._frame = masses.frame
 
     def transform(self, masses: MassFunctions) -> MassFunctions:
-        """The mass functions of the same source about any objects, discounted with the learnt rates."""
+        """Discount mass functions of the same source."""
         check_is_fitted(self, "rates_")
-        masses = _checked(masses)
+        masses = _validate(masses)
         if masses.frame != self._frame:
-            raise InvalidParameterError("masses", f"about the classes of fit, {self._frame}", masses.frame)
+            raise InvalidParameterError("masses", f"mass functions on the classes of fit, {self._frame}", masses.frame)
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
@@ -131,9 +134,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         except ValueError as error:
             raise InvalidParameterError("contexts", f"sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
-            raise InvalidParameterError(
-                "contexts", "nonempty sets of classes, no two of which share a class", self.contexts
-            )
+            raise InvalidParameterError("contexts", "nonempty disjoint sets of classes", self.contexts)
         return rows
 
     def __sklearn_tags__(self):
@@ -143,7 +144,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         return tags
 
 
-def _checked(masses: Any) -> MassFunctions:
+def _validate(masses: Any) -> MassFunctions:
     if not isinstance(masses, MassFunctions):
         raise InvalidParameterError("masses", "MassFunctions", type(masses))
     if len(masses) == 0:
@@ -151,15 +152,15 @@ def _checked(masses: Any) -> MassFunctions:
     return masses
 
 
-def _classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
+def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """Return the (n,) positions of the classes in the frame."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
         raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)
     order = order_of_names(object_index(y), masses.index)
     names = names if order is None else names[order]
-    where = {name: k for k, name in enumerate(masses.frame)}
-    unknown = [name for name in names.tolist() if name not in where]
+    positions = {name: k for k, name in enumerate(masses.frame)}
+    unknown = [name for name in names.tolist() if name not in positions]
     if unknown:
         raise InvalidParameterError("y", f"classes of the frame {masses.frame}", unknown[0])
-    return np.array([where[name] for name in names.tolist()], dtype=np.intp)
+    return np.array([positions[name] for name in names.tolist()], dtype=np.intp)

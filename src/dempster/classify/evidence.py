@@ -1,4 +1,4 @@
-"""The mass functions hidden in a logistic regression or a neural network."""
+"""Mass functions behind the probabilities of a logistic regression or a neural network."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from dempster._fitting import fit_transaction
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
 from dempster.classify._weights import WeightsOfEvidence, evidence_family, least_informative, two_class_scores
 
-_CLOSE = 1e-4  # of probabilities; networks compute in single precision
+_TOLERANCE = 1e-4  # of probabilities; networks compute in single precision
 
 
-def _is_estimator(given: Any) -> bool:
-    if isinstance(given, type):  # the class itself has the methods too
+def _is_estimator(value: Any) -> bool:
+    if isinstance(value, type):  # Classes also have the methods.
         return False
-    return given is None or is_network(given) or (hasattr(given, "fit") and hasattr(given, "get_params"))
+    return value is None or is_network(value) or (hasattr(value, "fit") and hasattr(value, "get_params"))
 
 
 class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """Mass functions behind the probabilities of a classifier with a linear last layer.
 
-    Logistic regression and feed-forward networks compute linear scores of some features and turn them into
-    probabilities. Read as weights of evidence, each feature supports some classes and opposes others; Dempster's rule
-    combines all this into a mass function whose plausibilities, divided by their sum, are exactly the probabilities of
-    the classifier. The masses tell more: conflict between features, and lack of evidence.
+    Logistic regression and feed-forward networks convert linear scores of features to probabilities. Interpreted as
+    weights of evidence, each feature supports some classes and opposes others. Dempster's rule combines them into a
+    mass function whose normalized plausibilities are exactly the probabilities of the classifier. The masses also show
+    conflict between features and lack of evidence.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         ``coef_`` and ``intercept_``, `MLPClassifier`, a pipeline that ends with one of them, or a torch network that
         ends with a linear layer.
     prefit : bool, default=False
-        Whether ``estimator`` is already fitted. ``fit`` then only takes the means of its features. A torch network
-        must be.
+        Whether ``estimator`` is already fitted; ``fit`` then only computes the means of its features. Required for a
+        torch network.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        "full": all sets of classes. "simple": the single classes and the whole frame, which takes the mass of the
-        other sets. "auto": "full" up to twelve classes.
+        "full": all sets of classes. "simple": the single classes and the frame, which receives the mass of the other
+        sets. "auto": "full" for at most twelve classes.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     Notes
     -----
-    Many weights give the same probabilities. The ones used say least: they have the smallest sum of squares over the
-    objects given to ``fit``. Far from the data linear features give strong, not weak, evidence.
+    Of all weights with the same probabilities, those with the smallest sum of squares over the objects of ``fit`` are
+    used (the least informative ones). Far from the data, linear features give strong, not weak, evidence.
 
-    Soft labels (`MassFunctions` as y): each object counts for every class, with its pignistic probability as the
-    weight, if the estimator takes ``sample_weight``.
+    Soft labels: y may be `MassFunctions` if the estimator supports ``sample_weight``. Each object is used for every
+    class, weighted by the pignistic probability of the class.
 
     References
     ----------
@@ -95,43 +95,43 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.prefit = prefit
         self.focal_sets = focal_sets
 
-    def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        if hasattr(self.estimator, "steps") and hasattr(X, "columns"):  # a pipeline may want its columns by name
+    def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
+        if hasattr(self.estimator, "steps") and hasattr(X, "columns"):  # A pipeline may select columns by name.
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_network(self.estimator):  # images and the like
+        if is_network(self.estimator):  # such as images
             options = {"allow_nd": True} | options
-        return super()._checked_objects(X, reset=reset, **options)
+        return super()._validate_objects(X, reset=reset, **options)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the classifier (unless ``prefit``) and take the means of its features.
+        """Fit the classifier (unless ``prefit``) and compute the means of its features.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or MassFunctions
-            Classes. With ``prefit=True`` they only name the classes of a torch network (0, 1, ... without y).
+            Classes. With ``prefit=True`` they are optional and only name the classes of a torch network.
 
         Returns
         -------
         self
         """
         with fit_transaction(self) as draft:
-            draft._learn(X, y)
+            draft._fit(X, y)
         return self
 
-    def _learn(self, X: Any, y: Any) -> None:
+    def _fit(self, X: Any, y: Any) -> None:
         rule.check_parameters(self, self._rules)
         if self.prefit:
-            data = self._prepared(X, y)
+            data = self._use_fitted(X, y)
         else:
             if is_network(self.estimator):
-                raise InvalidParameterError("prefit", "True for a torch network: train it first")
-            data, targets = self._checked_training(X, y)
-            self.estimator_ = _fitted(self.estimator, data, targets)
-        self._layer = last_layer(self.estimator_)
+                raise InvalidParameterError("prefit", "True for a torch network, which must be trained before")
+            data, targets = self._validate_training(X, y)
+            self.estimator_ = _fit_estimator(self.estimator, data, targets)
+        self._layer = find_last_layer(self.estimator_)
         if self._layer.n_classes != len(self.classes_):
             raise InvalidInputError(
-                f"y holds {len(self.classes_)} classes, but the estimator has {self._layer.n_classes} outputs"
+                f"y contains {len(self.classes_)} classes, but the estimator has {self._layer.n_classes} outputs"
             )
         self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
         features = self._layer.features(data)
@@ -141,85 +141,80 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         )
         self._check_probabilities(data, features)
 
-    def _prepared(self, X: Any, y: Any) -> Any:
-        """Objects and classes for an estimator that is fitted already."""
+    def _use_fitted(self, X: Any, y: Any) -> Any:
+        """Validate objects and classes for an estimator that is already fitted."""
         if self.estimator is None:
             raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
-        data = self._checked_objects(X, reset=True)
+        data = self._validate_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
             names = None if y is None else hard_targets(y).names
-            self.classes_ = np.arange(last_layer(self.estimator).n_classes) if names is None else names
+            self.classes_ = np.arange(find_last_layer(self.estimator).n_classes) if names is None else names
         else:
             check_is_fitted(self.estimator)
             self._check_attributes()
             self.classes_ = np.asarray(self.estimator.classes_)
-            given = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
-            unknown = set(given) - set(self.classes_.tolist())
+            names = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
+            unknown = set(names) - set(self.classes_.tolist())
             if unknown:
-                shown = ", ".join(sorted(map(repr, unknown))[:5])
-                raise InvalidParameterError(
-                    "y", message=f"y holds classes that the fitted estimator does not know: {shown}"
-                )
+                raise InvalidParameterError("y", "classes of the fitted estimator", sorted(map(repr, unknown))[:5])
         return data
 
     def _check_attributes(self) -> None:
-        """Refuse attributes of X that are not those which the fitted estimator has seen; pipelines do so themselves."""
+        """Raise if X does not have the columns of the fitted estimator; pipelines check this themselves."""
         if hasattr(self.estimator, "steps"):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
             raise InvalidParameterError(
-                "X", f"a table with the {n} attributes of the fitted estimator", self.n_features_in_
+                "X", f"a table with the {n} columns of the fitted estimator", self.n_features_in_
             )
-        seen, given = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
-        if seen and given and seen != given:
-            columns = rule.shown(list(map(str, seen)))
+        expected, names = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
+        if expected and names and expected != names:
+            columns = rule.shown(list(map(str, expected)))
             raise InvalidParameterError(
-                "X",
-                f"a table with the columns of the fitted estimator, in their order, {columns}",
-                list(map(str, given)),
+                "X", f"a table with the columns {columns}, in this order", list(map(str, names))
             )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
-        """Refuse a classifier whose probabilities are no softmax of its scores (one-versus-rest, for instance)."""
-        some = np.arange(min(200, len(features)))
-        theirs = self._layer.probabilities(_safe_indexing(data, some))
-        ours = self._evidence(features[some]).probabilities
-        if np.abs(theirs - ours).max() > _CLOSE:
+        """Raise if the probabilities are not the softmax of the scores, as with one-versus-rest classifiers."""
+        rows = np.arange(min(200, len(features)))
+        expected = self._layer.probabilities(_safe_indexing(data, rows))
+        actual = self._evidence(features[rows]).probabilities
+        if np.abs(expected - actual).max() > _TOLERANCE:
             raise InvalidInputError(
-                f"the probabilities of {type(self.estimator_).__name__} are not the softmax of its linear scores, so "
-                "its weights of evidence are not known"
+                f"estimator must be a classifier whose probabilities are the softmax of its linear scores, "
+                f"got {type(self.estimator_).__name__}"
             )
 
-    # ---- new objects ----------------------------------------------------------------------------------------------
+    # ---- prediction -----------------------------------------------------------------------------------------------
 
     def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
         return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
 
-    def _evidence_of(self, X: Any) -> WeightsOfEvidence:
+    def _predict_evidence(self, X: Any) -> WeightsOfEvidence:
         check_is_fitted(self, "classes_")
-        return self._evidence(self._layer.features(self._checked_objects(X, reset=False)))
+        return self._evidence(self._layer.features(self._validate_objects(X, reset=False)))
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
+    def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(self._layer.features(X)).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, n_classes) plausibilities divided by their sum, which are the probabilities of the classifier."""
-        return self._evidence_of(X).probabilities
+        """Predict (n, n_classes) normalized plausibilities, which are the probabilities of the classifier."""
+        return self._predict_evidence(X).probabilities
 
     def contour(self, X: Any) -> np.ndarray:
-        """(n, n_classes) plausibilities of the classes, for any number of classes."""
-        return self._evidence_of(X).contour
+        """Compute the (n, n_classes) plausibilities of the classes, for any number of classes."""
+        return self._predict_evidence(X).contour
 
     def conflict(self, X: Any) -> np.ndarray:
-        """(n,) degree of conflict between the features of each object."""
-        return self._evidence_of(X).conflict
+        """Compute the (n,) degrees of conflict between the features."""
+        return self._predict_evidence(X).conflict
 
     def weights_of_evidence(self, X: Any) -> np.ndarray:
-        """(n, J, n_classes) what each feature says for (positive) or against (negative) each class."""
+        """Compute the (n, J, n_classes) weights of features for (positive) or against (negative) classes."""
         check_is_fitted(self, "classes_")
-        features = self._layer.features(self._checked_objects(X, reset=False))
+        features = self._layer.features(self._validate_objects(X, reset=False))
         return features[:, :, None] * self.slopes_ + self.offsets_
 
     def __getstate__(self) -> dict[str, Any]:
@@ -228,14 +223,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "estimator_"):
-            self._layer = last_layer(self.estimator_)
+            self._layer = find_last_layer(self.estimator_)
 
 
-def _fitted(estimator: Any, data: Any, targets: Targets) -> Any:
-    """A fitted copy of a scikit-learn classifier (logistic regression when None).
-
-    Soft labels: every object counts for every class, which is known to the copy by its number.
-    """
+def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
+    """Fit a copy of a scikit-learn classifier; with soft labels its classes are numbered."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression() if estimator is None else clone(estimator)
@@ -244,48 +236,48 @@ def _fitted(estimator: Any, data: Any, targets: Targets) -> Any:
     final, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
     if not has_fit_parameter(final, "sample_weight"):
         raise InvalidInputError(
-            f"y may hold soft labels only if the estimator takes sample_weight; {type(final).__name__} does not"
+            f"y must not be soft labels, because {type(final).__name__} does not support sample_weight"
         )
     n, n_classes = targets.indicators.shape
     weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
-    every = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
-    return model.fit(every, np.tile(np.arange(n_classes), n), **weights)
+    repeated = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
+    return model.fit(repeated, np.tile(np.arange(n_classes), n), **weights)
 
 
-# ---- the last layer of a classifier: features and linear scores -----------------------------------------------------
+# ---- last layer of a classifier -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LinearLayer:
-    """Scores of M classes that are linear in J features: the probabilities are their softmax."""
+    """Linear scores of M classes from J features, whose softmax is the vector of probabilities."""
 
     coefficients: np.ndarray  # (J, M)
     intercepts: np.ndarray  # (M,)
-    features: Callable[[Any], np.ndarray]  # objects to (n, J)
-    probabilities: Callable[[Any], np.ndarray]  # objects to (n, M), as the classifier itself computes them
+    features: Callable[[Any], np.ndarray]  # from objects to (n, J)
+    probabilities: Callable[[Any], np.ndarray]  # from objects to (n, M), computed by the classifier
 
     @property
     def n_classes(self) -> int:
         return len(self.intercepts)
 
 
-def last_layer(estimator: Any) -> LinearLayer:
-    """The last layer of a fitted scikit-learn classifier (or pipeline that ends with one) or a torch network."""
+def find_last_layer(estimator: Any) -> LinearLayer:
+    """Return the last layer of a fitted scikit-learn classifier, a pipeline that ends with one, or a torch network."""
     if is_network(estimator):
-        return _of_network(estimator)
+        return _layer_of_network(estimator)
     if hasattr(estimator, "steps"):
         before, final = estimator[:-1], estimator[-1]
-        inner = last_layer(final)
+        inner = find_last_layer(final)
 
-        def through(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
+        def compose(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
             return lambda X: function(before.transform(X) if len(estimator.steps) > 1 else X)
 
-        return LinearLayer(inner.coefficients, inner.intercepts, through(inner.features), through(inner.probabilities))
+        return LinearLayer(inner.coefficients, inner.intercepts, compose(inner.features), compose(inner.probabilities))
     if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
-        return _of_perceptron(estimator)
+        return _layer_of_perceptron(estimator)
     if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_") and hasattr(estimator, "predict_proba"):
-        scores = _scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
-        return LinearLayer(*scores, _dense, estimator.predict_proba)
+        scores = _to_scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
+        return LinearLayer(*scores, _to_dense, estimator.predict_proba)
     raise InvalidParameterError(
         "estimator",
         "a classifier with a linear last layer and a softmax or logistic output (LogisticRegression, MLPClassifier, a "
@@ -295,39 +287,41 @@ def last_layer(estimator: Any) -> LinearLayer:
 
 
 def is_network(estimator: Any) -> bool:
-    """Whether it is a torch module, without importing torch for those who have none."""
+    """Return whether an object is a torch module, without importing torch."""
     return any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(estimator).__mro__)
 
 
-def _scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of all classes; a single one is the log-odds of the second of two classes."""
+def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of all classes; a single score is the log-odds of the second of two classes."""
     if coefficients.shape[1] == 1:
         return two_class_scores(coefficients, float(np.broadcast_to(intercepts, (1,))[0]))
     return coefficients, np.broadcast_to(np.asarray(intercepts, dtype=float), (coefficients.shape[1],))
 
 
-def _dense(X: Any) -> np.ndarray:
+def _to_dense(X: Any) -> np.ndarray:
     from sklearn.utils import check_array
 
     array = check_array(X, accept_sparse=True, dtype=np.float64)
     return array.toarray() if hasattr(array, "toarray") else array
 
 
-def _of_perceptron(estimator: Any) -> LinearLayer:
+def _layer_of_perceptron(estimator: Any) -> LinearLayer:
     if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
         raise InvalidParameterError(
             "estimator", "a classifier with one output for each class", estimator.out_activation_
         )
     if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
-        raise InvalidParameterError("estimator", "a classifier that gives each object one class, not several labels")
+        raise InvalidParameterError("estimator", "a classifier with one class for each object")
 
     def features(X: Any) -> np.ndarray:
-        values = _dense(X)
+        values = _to_dense(X)
         for weights, bias in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
             values = _activation(estimator.activation, values @ weights + bias)
         return values
 
-    scores = _scores(np.asarray(estimator.coefs_[-1], dtype=float), np.asarray(estimator.intercepts_[-1], dtype=float))
+    scores = _to_scores(
+        np.asarray(estimator.coefs_[-1], dtype=float), np.asarray(estimator.intercepts_[-1], dtype=float)
+    )
     return LinearLayer(*scores, features, estimator.predict_proba)
 
 
@@ -342,10 +336,10 @@ def _activation(name: str, values: np.ndarray) -> np.ndarray:
         return expit(values)
     if name == "identity":
         return values
-    raise InvalidParameterError("estimator", "a perceptron with a known activation", name)
+    raise InvalidParameterError("estimator", "a perceptron with activation relu, tanh, logistic or identity", name)
 
 
-def _of_network(network: Any) -> LinearLayer:
+def _layer_of_network(network: Any) -> LinearLayer:
     import torch
 
     linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
@@ -354,9 +348,9 @@ def _of_network(network: Any) -> LinearLayer:
     last = linear[-1]
 
     def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
-        seen: list[Any] = []
-        handle = last.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].detach()))
-        training = network.training
+        inputs: list[Any] = []
+        handle = last.register_forward_pre_hook(lambda module, arguments: inputs.append(arguments[0].detach()))
+        is_training = network.training
         try:
             network.eval()
             with torch.no_grad():
@@ -364,33 +358,35 @@ def _of_network(network: Any) -> LinearLayer:
                 outputs = network(values)
         finally:
             handle.remove()
-            network.train(training)
-        features = seen[-1].double().cpu().numpy()
+            network.train(is_training)
+        features = inputs[-1].double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
             raise InvalidParameterError(
-                "estimator", "a network whose last linear layer sees one row for each object", features.shape
+                "estimator", "a network whose last linear layer has one row for each object", features.shape
             )
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T
     bias = np.zeros(coefficients.shape[1]) if last.bias is None else last.bias.detach().double().cpu().numpy()
-    scores = _scores(coefficients, bias)
-    return LinearLayer(*scores, lambda X: run(X)[0], lambda X: _softmax_of_outputs(*run(X), coefficients, bias))
+    scores = _to_scores(coefficients, bias)
+    return LinearLayer(*scores, lambda X: run(X)[0], lambda X: _network_probabilities(*run(X), coefficients, bias))
 
 
-def _softmax_of_outputs(
+def _network_probabilities(
     features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
 ) -> np.ndarray:
-    """Probabilities that a network means by its outputs: scores, or their (logarithmic) softmax or logistic."""
+    """Return the probabilities of a network whose outputs are scores, their softmax, log-softmax or sigmoid."""
     from scipy.special import expit, log_softmax, softmax
 
     scores = features @ coefficients + bias
-    single = scores.shape[1] == 1
+    is_binary = scores.shape[1] == 1
     positive = expit(scores)
-    forms = [scores, positive] if single else [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
-    if not any(outputs.shape == form.shape and np.allclose(outputs, form, atol=_CLOSE, rtol=_CLOSE) for form in forms):
+    forms = [scores, positive] if is_binary else [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
+    if not any(
+        outputs.shape == form.shape and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE) for form in forms
+    ):
         raise InvalidParameterError(
             "estimator",
             "a network whose outputs are those of its last linear layer (or their softmax, log-softmax or sigmoid)",
         )
-    return np.hstack([1 - positive, positive]) if single else softmax(scores, axis=1)
+    return np.hstack([1 - positive, positive]) if is_binary else softmax(scores, axis=1)

@@ -1,25 +1,25 @@
 /* The evidential neural network: masses of objects, loss and gradient.
  *
  * Notation of Denoeux (2000): r prototypes p_i with scales gamma_i, reliabilities alpha_i and memberships u_ik to the M
- * classes. Prototype i lends s_i = alpha_i e_i, e_i = exp(-gamma_i^2 |x - p_i|^2 / 2), of which s_i u_ik to {k}, and leaves
+ * classes. With s_i = alpha_i e_i and e_i = exp(-gamma_i^2 |x - p_i|^2 / 2), prototype i assigns s_i u_ik to {k} and
  * 1 - s_i to the frame. Dempster's rule gives, with A_k = prod_i (1 - s_i + s_i u_ik) and B = prod_i (1 - s_i),
  *
  *     m({k}) = (A_k - B) / Z,    m(frame) = B / Z,    Z = sum_k A_k - (M - 1) B.
  *
- * Only ratios matter, so products that become small are scaled up together.
+ * Only ratios matter, so small products are scaled up together.
  *
- * Objects are taken in blocks, and every loop runs over the objects of a block: a line holds one number for each. */
+ * Objects are processed in blocks. Inner loops run over the objects of a block: a line contains one number per object. */
 #include <float.h>
 
 #include "_native/native.h"
 #include "_native/sums.h"
 #include "optimize/lbfgs.h"
 
-enum { BLOCK = 64 };           /* objects of a block, a whole number of lanes */
-enum { PROTOTYPES_A_TIME = 16 }; /* after so many the products are looked at: none can vanish before */
+enum { BLOCK = 64 };           /* objects of a block, a multiple of the SIMD width */
+enum { PROTOTYPES_PER_CHECK = 16 }; /* prototypes between two checks for underflow */
 
 static const double SMALL = 1e-100;
-static const double MOST_RELIABLE = 0.99; /* bound of alpha: no prototype is beyond doubt, and no product is zero */
+static const double MAX_RELIABILITY = 0.99; /* bound of alpha, so that no product is zero */
 
 typedef struct {
     index_t r, p, n_classes;
@@ -45,9 +45,9 @@ static Block new_block(Scratch *scratch, const Network *net) {
                    lines(scratch, net->n_classes), lines(scratch, 1), lines(scratch, 1)};
 }
 
-/* ---- what the prototypes lend, and their combination ---------------------------------------------------------- */
+/* ---- masses of the prototypes and their combination ----------------------------------------------------------- */
 
-/* The attributes of b objects as lines, zeros after them. */
+/* Copy the attributes of b objects to lines, padded with zeros. */
 static void read_objects(const double *X, index_t p, index_t b, index_t width, double *x) {
     for (index_t d = 0; d < p; d++)
         for (index_t l = 0; l < width; l++) x[d * BLOCK + l] = l < b ? X[l * p + d] : 0.0;
@@ -93,14 +93,14 @@ static void combine(const Network *net, index_t width, Block *block) {
         const double *s = block->s + i * BLOCK;
         for (index_t k = 0; k < n_classes; k++) multiply(width, s, net->u[i * n_classes + k], block->A + k * BLOCK);
         multiply(width, s, 0.0, block->B);
-        if ((i + 1) % PROTOTYPES_A_TIME == 0) scale_up(n_classes, width, block->A, block->B);
+        if ((i + 1) % PROTOTYPES_PER_CHECK == 0) scale_up(n_classes, width, block->A, block->B);
     }
     for (index_t l = 0; l < width; l++) block->Z[l] = -(double)(n_classes - 1) * block->B[l];
     for (index_t k = 0; k < n_classes; k++)
         for (index_t l = 0; l < width; l++) block->Z[l] += block->A[k * BLOCK + l];
 }
 
-/* Masses of objects `start` to `stop` - 1: the classes, then the frame. */
+/* Compute the masses of objects `start` to `stop` - 1: the classes, then the frame. */
 KERNEL network_masses(index_t n, index_t p, index_t r, index_t n_classes, const double *X, index_t start,
                       index_t stop, const double *prototypes, const double *gamma, const double *alpha,
                       const double *u, double *out) {
@@ -129,12 +129,12 @@ KERNEL network_masses(index_t n, index_t p, index_t r, index_t n_classes, const 
 typedef struct {
     double *by_A; /* (n_classes, BLOCK) by the logarithms of the A_k */
     double *by_B; /* (BLOCK,) by the logarithm of B */
-    double *by_s; /* (BLOCK,) by what one prototype lends */
+    double *by_s; /* (BLOCK,) by s of one prototype */
     double *total, *weighted, *line; /* (BLOCK,) */
 } Slopes;
 
-/* Half the squared excess of the outputs o_k = m({k}) + mixing m(frame) over their bounds, summed over b objects, and its
- * derivatives by the logarithms of the A_k and of B. */
+/* Compute half the squared distance of the outputs o_k = m({k}) + mixing m(frame) from their intervals, summed over b
+ * objects, and its derivatives with respect to the logarithms of the A_k and of B. */
 static double loss_of_block(const Network *net, const Block *block, const double *lower, const double *upper, index_t b,
                             index_t width, double mixing, const Slopes *slopes) {
     index_t n_classes = net->n_classes;
@@ -164,7 +164,7 @@ static double loss_of_block(const Network *net, const Block *block, const double
     return loss;
 }
 
-/* by_factor = by_A / (1 - s (1 - u)), and what that adds to by_s. */
+/* Compute by_factor = by_A / (1 - s (1 - u)) and add its contribution to by_s. */
 static void through_factor(index_t width, const double *restrict by_A, const double *restrict s, double u,
                            double *restrict by_factor, double *restrict by_s) {
     for (index_t l = 0; l < width; l++) {
@@ -189,7 +189,7 @@ static void add_gradient(const Network *net, const Block *block, index_t width, 
             gradient->u[i * net->n_classes + k] += lanes_dot(width, line, s);
         }
         gradient->alpha[i] += lanes_dot(width, by_s, block->e + i * BLOCK);
-        for (index_t l = 0; l < width; l++) by_s[l] *= s[l]; /* by the logarithm of s, from here on */
+        for (index_t l = 0; l < width; l++) by_s[l] *= s[l]; /* from here on with respect to log s */
         gradient->gamma[i] -= gamma * lanes_dot(width, by_s, squared);
         for (index_t d = 0; d < net->p; d++) {
             const double *restrict x = block->x + d * BLOCK;
@@ -202,7 +202,7 @@ static void add_gradient(const Network *net, const Block *block, index_t width, 
 
 /* ---- the cost as a function of the parameters ----------------------------------------------------------------- */
 
-/* The objects, what is known of their classes, the constants of the cost, and room to compute it. */
+/* Objects, bounds of the outputs, constants of the cost, and work space. */
 typedef struct {
     index_t n, p, n_classes, q;
     const double *X;             /* (n, p) */
@@ -215,7 +215,7 @@ typedef struct {
     Slopes slopes;
 } Problem;
 
-/* The number of prototypes follows from that of the parameters: prototypes, gamma, beta and xi, one after the other. */
+/* The parameters are prototypes, gamma, beta and xi, one after the other; their number gives that of the prototypes. */
 static void take_room(Scratch *scratch, Problem *problem) {
     index_t r = problem->q / (problem->p + problem->n_classes + 2);
     Network net = {.r = r, .p = problem->p, .n_classes = problem->n_classes};
@@ -228,7 +228,7 @@ static void take_room(Scratch *scratch, Problem *problem) {
                                lines(scratch, 1), lines(scratch, 1), lines(scratch, 1)};
 }
 
-/* u_ik = beta_ik^2 / sum_l beta_il^2 and alpha_i = 0.99 / (1 + exp(-xi_i)). */
+/* Compute u_ik = beta_ik^2 / sum_l beta_il^2 and alpha_i = 0.99 / (1 + exp(-xi_i)). */
 static void read_constrained(const Problem *problem, const double *beta, const double *xi) {
     index_t n_classes = problem->n_classes;
     for (index_t i = 0; i < problem->r; i++) {
@@ -237,11 +237,11 @@ static void read_constrained(const Problem *problem, const double *beta, const d
         problem->squares[i] = larger(sum, DBL_MIN);
         for (index_t k = 0; k < n_classes; k++)
             problem->u[i * n_classes + k] = beta[i * n_classes + k] * beta[i * n_classes + k] / problem->squares[i];
-        problem->alpha[i] = MOST_RELIABLE * 0.5 * (1.0 + tanh(xi[i] / 2.0));
+        problem->alpha[i] = MAX_RELIABILITY * 0.5 * (1.0 + tanh(xi[i] / 2.0));
     }
 }
 
-/* Derivatives by u and alpha, in place, become derivatives by beta and xi. */
+/* Convert derivatives with respect to u and alpha to those with respect to beta and xi, in place. */
 static void through_constraints(const Problem *problem, const double *beta, const Gradient *gradient) {
     index_t n_classes = problem->n_classes;
     for (index_t i = 0; i < problem->r; i++) {
@@ -250,11 +250,11 @@ static void through_constraints(const Problem *problem, const double *beta, cons
         for (index_t k = 0; k < n_classes; k++) mean += u[k] * by_u[k];
         for (index_t k = 0; k < n_classes; k++)
             by_u[k] = 2.0 * beta[i * n_classes + k] / problem->squares[i] * (by_u[k] - mean);
-        gradient->alpha[i] *= alpha * (1.0 - alpha / MOST_RELIABLE);
+        gradient->alpha[i] *= alpha * (1.0 - alpha / MAX_RELIABILITY);
     }
 }
 
-/* The mean loss of the objects plus mu times the sum of the reliabilities, and its gradient. */
+/* Compute the mean loss plus mu times the sum of the reliabilities, and the gradient. */
 static double cost_and_gradient(Problem *problem, const double *parameters, double *gradient) {
     index_t n = problem->n, p = problem->p, n_classes = problem->n_classes, r = problem->r;
     const double *gamma = parameters + r * p, *beta = gamma + r, *xi = beta + r * n_classes;
@@ -290,8 +290,8 @@ KERNEL network_cost(index_t n, index_t p, index_t n_classes, index_t q, const do
     return release(&scratch);
 }
 
-/* Minimize the cost by L-BFGS, from parameters that are overwritten; those that are held stay. The outcome is the number
- * of iterations and whether they converged. */
+/* Minimize the cost by L-BFGS over the parameters that are not held. The parameters are overwritten. The outcome is the
+ * number of iterations and whether the method converged. */
 KERNEL network_minimum(index_t n, index_t p, index_t n_classes, index_t q, const double *X, const double *lower,
                        const double *upper, double mixing, double mu, double *parameters, const bool *held,
                        index_t memory, index_t max_iter, double tol, double gradient_tol, double *history,

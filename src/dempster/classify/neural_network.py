@@ -1,4 +1,4 @@
-"""The evidential neural network: prototypes as pieces of evidence."""
+"""Evidential neural network classifier."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dempster.classify._prototype_network import (
     Cost,
     Problem,
     PrototypeNetworkClassifier,
-    clustered,
-    shares,
+    allocate,
+    cluster_objects,
 )
 from dempster.optimize.blocks import block_map, row_blocks
 from dempster.optimize.descent import Run
 
-# The kernels are in neural_network.c, which states the model.
+# The kernels are in neural_network.c, which documents the model.
 _masses = kernel("""network_masses(
     X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p], gamma: float64[r],
     alpha: float64[r], u: float64[r, n_classes], out: float64[n, n_classes + 1] out)""")
@@ -36,49 +36,47 @@ _descent = kernel("""network_minimum(
     history: float64[max_iter + 1] out, outcome: int64[2] out)""")
 
 _MEMORY = 20  # of L-BFGS
-_MAX_RELIABILITY = 0.99  # bound of alpha: no prototype is beyond doubt, and no product is zero
-_FIRST_SCALE = 0.5  # gamma times the root mean square distance in the cluster, at first
-_BLUR = 0.1  # share of the other classes in the first memberships
+_MAX_RELIABILITY = 0.99  # bound of alpha, so that no product is zero
+_INITIAL_SCALE = 0.5  # initial gamma times the root mean square distance in the cluster
+_INITIAL_BETA = 0.1  # of the other classes
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
-    """Evidential neural network: a few prototypes, each a piece of evidence that fades with distance.
+    """Evidential neural network: each prototype is a piece of evidence that decreases with distance.
 
-    Prototype i, of reliability alpha_i, scale gamma_i and memberships u_ik to the classes, supports class k of an
-    object at distance d with the mass alpha_i exp(-gamma_i^2 d^2 / 2) u_ik and leaves the rest to the whole set of
-    classes. Dempster's rule combines the prototypes: far from all of them nothing is left but ignorance. Prototypes,
-    reliabilities, scales and memberships are learnt together; they minimise
+    Prototype i with reliability alpha_i, scale gamma_i and memberships u_ik assigns to class k of an object at distance
+    d the mass alpha_i exp(-gamma_i^2 d^2 / 2) u_ik, and the rest to the whole set of classes. Dempster's rule combines
+    the prototypes; far from all of them the masses are vacuous. Prototypes, reliabilities, scales and memberships
+    minimize
 
         sum_n |o_n - t_n|^2 / (2 N)  +  regularization sum_i alpha_i,    o_nk = m_n({k}) + mixing m_n(frame),
 
-    t_nk being 1 for the class of object n and 0 otherwise. The second term switches prototypes off.
-
-    Attributes should have comparable scales: distances are Euclidean.
+    where t_nk is 1 for the class of object n and 0 otherwise. The second term reduces the number of active prototypes.
+    Distances are Euclidean, so attributes should have comparable scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        In all. "auto": five for each class (or as many as there are different objects).
+        Total number of prototypes. "auto": five for each class, at most the number of unique objects.
     regularization : float >= 0, sequence of float or "cv", default=0
-        Strength of the regularisation. A sequence or "cv" (0 and 1e-5 to 1e-2): the one with the smallest
+        Strength of the regularization. A sequence or "cv" (0 and 1e-5 to 1e-2): the value with the smallest
         cross-validated squared error.
     mixing : float in [0, 1] or None, default=1
-        Share of the mass of the whole frame in the outputs: 1 compares plausibilities with the labels, 0 beliefs, None
-        (1 / n_classes, as in the R package evclass) pignistic probabilities.
+        Share of the mass of the frame in the outputs that are compared with the labels: 1 for plausibilities, 0 for
+        beliefs, None (1 / n_classes, as in the R package evclass) for pignistic probabilities.
     optimize_prototypes : bool, default=True
-        Whether the prototypes move, or stay where k-means put them.
+        Whether to optimize the prototypes or to keep the centers of k-means.
     cv : int, default=5
-        Parts of the cross-validation.
+        Number of folds of the cross-validation.
     init : {"auto", "classes", "all"}, default="auto"
-        First prototypes: "classes", k-means within each class, as evenly as its objects allow; "all", k-means of all
-        objects, with the class proportions of each cluster as memberships. "auto": "classes" if there are two
-        prototypes or more for each class.
+        Initial prototypes: "classes", k-means within each class; "all", k-means of all objects, with the class
+        proportions of each cluster as memberships; "auto", "classes" if there are at least two prototypes per class.
     n_init : int, default=10
-        Starts, of which the one with the smallest cost is kept.
+        Number of runs, of which the one with the smallest cost is selected.
     max_iter : int, default=1000
-        Iterations of L-BFGS.
+        Maximum number of iterations of L-BFGS.
     tol : float, default=1e-6
-        Decrease of the cost that ends them.
+        Stop when the decrease of the cost is smaller.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -90,21 +88,21 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     prototypes_ : array of shape (n_prototypes, n_features)
     memberships_ : array of shape (n_prototypes, n_classes)
     reliabilities_ : array of shape (n_prototypes,)
-        alpha, below 0.99.
+        alpha, smaller than 0.99.
     gamma_ : array of shape (n_prototypes,)
     regularization_ : float
     cv_losses_ : dict of float to float
-        Cross-validated error for each strength that was tried.
+        Cross-validated error for each strength.
     focal_sets_ : FocalSets
         The single classes and the whole frame.
     objective_, history_, n_iter_, converged_
-        Cost at the end and after each iteration, their number, and whether ``tol`` was reached.
+        Final cost, cost after each iteration, number of iterations, and whether ``tol`` was reached.
 
     Notes
     -----
-    Soft labels: ``fit(X, y)`` takes `MassFunctions` as y. An output is compared with the interval from the belief to
-    the plausibility of the class under the label, inside which it costs nothing. Certain labels give the loss above,
-    probabilities likewise, and vacuous labels have no effect on the loss.
+    Soft labels: y may be `MassFunctions`. The loss of an output is its squared distance from the interval between the
+    belief and the plausibility of the class under the label. Certain labels give the loss above, and vacuous labels
+    have no effect.
 
     References
     ----------
@@ -124,6 +122,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     """
 
     _any_scale = True
+    _n_scalars = 2  # gamma and xi
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
         "mixing": rule.choice(None) | rule.real(0, 1),
@@ -167,22 +166,17 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
             raise InvalidParameterError(
                 "n_prototypes", f"at least the number of classes, {n_classes}, when init='classes'", n_prototypes
             )
-        found = _within_classes(problem, n_prototypes, rng) if by_class else _among_all(problem, n_prototypes, rng)
-        prototypes, beta, spread = found
-        # They are wide: at the typical distance in the cluster, nearly nine tenths of the support are left
+        cluster = _cluster_classes if by_class else _cluster_all
+        prototypes, beta, spread = cluster(problem, n_prototypes, rng)
+        # At the typical distance in the cluster, the support is still nearly 0.9 of its maximum.
         overall = float(spread.mean()) or 1.0
-        gamma = _FIRST_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
+        gamma = _INITIAL_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
         return np.concatenate([prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))])
-
-    def _held(self, start: np.ndarray) -> np.ndarray:
-        per_prototype = self.n_features_in_ + len(self.classes_) + 2
-        n_coordinates = len(start) // per_prototype * self.n_features_in_
-        return (np.arange(len(start)) < n_coordinates) & (not self.optimize_prototypes)
 
     # ---- the model ------------------------------------------------------------------------------------------------
 
     def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return what the cost depends on, besides the parameters and the strength of the regularisation."""
+        """Return the arguments of the cost except parameters and regularization."""
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
@@ -190,18 +184,27 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         constants = self._constants(problem)
         return lambda parameters: network_cost(parameters, *constants, strength)
 
-    def _minimum(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
-        """Do what the base class does in one compiled loop, which leaves the threads to others."""
+    def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
+        """Minimize in a compiled loop, which releases the interpreter lock."""
         history, outcome, tol = np.empty(self.max_iter + 1), np.empty(2, np.int64), float(self.tol)
         parameters, constants = start.copy(), (*self._constants(problem), strength)
         interruptible(
-            _descent, *constants, parameters, self._held(start), _MEMORY, self.max_iter, tol, tol / 10, history, outcome
+            _descent,
+            *constants,
+            parameters,
+            self._is_fixed(start),
+            _MEMORY,
+            self.max_iter,
+            tol,
+            tol / 10,
+            history,
+            outcome,
         )
         n_iter, converged = outcome.tolist()
         return Run(parameters, (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(), bool(converged))
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
-        prototypes, gamma, beta, xi = unpacked(parameters, n_features, len(self.classes_))
+        prototypes, gamma, beta, xi = unpack(parameters, n_features, len(self.classes_))
         self.focal_sets_ = FocalSets.simple(len(self.classes_), empty=False)
         self.memberships_ = memberships(beta)
         self.reliabilities_ = reliabilities(xi)
@@ -209,14 +212,14 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         self.gamma_ = np.abs(gamma) / self._unit
         self._network = (np.ascontiguousarray(prototypes), gamma.copy(), self.reliabilities_, self.memberships_)
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        return network_masses(self._in_unit(X), *self._network, self.n_jobs)
+    def _compute_masses(self, X: np.ndarray) -> np.ndarray:
+        return network_masses(self._apply_scale(X), *self._network, self.n_jobs)
 
 
 # ---- parameters, cost and masses as functions of arrays --------------------------------------------------------------
 
 
-def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
+def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
     """Split a vector of parameters into views: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
     at_gamma, at_beta, at_xi = r * n_features, r * (n_features + 1), r * (n_features + 1 + n_classes)
@@ -243,9 +246,9 @@ def network_cost(
 ) -> tuple[float, np.ndarray]:
     """Compute the cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
 
-    The cost is half the mean over objects of the squares of the outputs' excess over their bounds, plus
-    ``regularization`` times the sum of the reliabilities. ``lower`` and ``upper`` are the (n, M) bounds of the outputs
-    o_k = m({k}) + mixing m(frame): both are the indicators where classes are known.
+    The cost is half the mean squared distance of the outputs o_k = m({k}) + mixing m(frame) from the intervals between
+    ``lower`` and ``upper``, (n, M), plus ``regularization`` times the sum of the reliabilities. For hard labels both
+    bounds are the indicators of the classes.
     """
     gradient = np.empty_like(parameters)
     return _cost(X, lower, upper, mixing, regularization, parameters, gradient), gradient
@@ -266,38 +269,38 @@ def network_masses(
     return out
 
 
-# ---- first prototypes ------------------------------------------------------------------------------------------------
+# ---- initial prototypes ---------------------------------------------------------------------------------------------
 
 
-def _within_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find prototypes by k-means within each class (soft labels: weighted by the share of the class)."""
+def _cluster_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute prototypes by k-means within each class, weighted by the probability of the class."""
     weights = problem.indicators
     members = [np.flatnonzero(weights[:, k] > 0) for k in range(weights.shape[1])]
-    different = [len(np.unique(problem.data[rows], axis=0)) for rows in members]
-    count = shares(weights.sum(axis=0), different, total)
+    n_unique = [len(np.unique(problem.data[rows], axis=0)) for rows in members]
+    count = allocate(weights.sum(axis=0), n_unique, total)
     parts = []
     for k, rows in enumerate(members):
         if count[k] == 0:
             continue
-        centres, cluster = clustered(problem.data[rows], weights[rows, k], count[k], rng)
-        beta = np.full((len(centres), weights.shape[1]), _BLUR)
+        centers, cluster = cluster_objects(problem.data[rows], weights[rows, k], count[k], rng)
+        beta = np.full((len(centers), weights.shape[1]), _INITIAL_BETA)
         beta[:, k] += 1
-        parts.append((centres, beta, _spreads(problem.data[rows], centres, cluster)))
+        parts.append((centers, beta, _spreads(problem.data[rows], centers, cluster)))
     prototypes, betas, spreads = (np.concatenate([part[j] for part in parts]) for j in range(3))
     return prototypes, betas, spreads
 
 
-def _among_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find prototypes by k-means of all objects; memberships from the class proportions in the clusters."""
-    centres, cluster = clustered(problem.data, np.ones(len(problem)), total, rng)
-    proportion = np.zeros((len(centres), problem.indicators.shape[1]))
+def _cluster_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute prototypes by k-means of all objects, with the class proportions as memberships."""
+    centers, cluster = cluster_objects(problem.data, np.ones(len(problem)), total, rng)
+    proportion = np.zeros((len(centers), problem.indicators.shape[1]))
     np.add.at(proportion, cluster, problem.indicators)
     proportion /= np.maximum(proportion.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    # A membership of exactly zero would stay there: its derivative is zero.
-    return centres, np.sqrt(proportion) + _BLUR, _spreads(problem.data, centres, cluster)
+    # A membership of exactly zero would not change, because its derivative is zero.
+    return centers, np.sqrt(proportion) + _INITIAL_BETA, _spreads(problem.data, centers, cluster)
 
 
-def _spreads(X: np.ndarray, centres: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Compute the mean squared distance to the centre in each cluster."""
-    squared = ((X - centres[cluster]) ** 2).sum(axis=1)
-    return np.bincount(cluster, squared, len(centres)) / np.maximum(np.bincount(cluster, minlength=len(centres)), 1)
+def _spreads(X: np.ndarray, centers: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Compute the mean squared distance to the center in each cluster."""
+    squared = ((X - centers[cluster]) ** 2).sum(axis=1)
+    return np.bincount(cluster, squared, len(centers)) / np.maximum(np.bincount(cluster, minlength=len(centers)), 1)

@@ -1,4 +1,4 @@
-"""Radial basis function network whose output is a mass function."""
+"""Evidential radial basis function network classifier."""
 
 from __future__ import annotations
 
@@ -16,48 +16,47 @@ from dempster.classify._prototype_network import (
     Cost,
     Problem,
     PrototypeNetworkClassifier,
-    clustered,
+    cluster_objects,
 )
 from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
-_RIDGE = 1e-2  # of the first weights
+_RIDGE = 1e-2  # for the initial weights
 
 
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):
-    """Radial basis function network with a softmax output, read as weights of evidence.
+    """Radial basis function network with a softmax output, interpreted as weights of evidence.
 
-    Prototype i responds to an object at distance d with s_i = exp(-gamma_i^2 d^2 / 2). The scores of the classes are
-    a_k = sum_i w_ik s_i, and their softmax gives the probabilities pi_k. Prototypes, scales and weights maximise
+    The activation of prototype i by an object at distance d is s_i = exp(-gamma_i^2 d^2 / 2). The scores of the classes
+    are a_k = sum_i w_ik s_i, and their softmax is the vector of probabilities pi_k. Prototypes, scales and weights
+    maximize
 
         sum_n log pi_n,y(n) / N  -  regularization sum_ik w_ik^2.
 
-    The same network says more than probabilities: w_ik s_i, less its mean over the classes, is a weight of evidence,
-    for class k where it is positive and against it where it is negative. Dempster's rule combines them into a mass
-    function whose plausibilities, divided by their sum, are the pi_k. Far from all prototypes it is vacuous.
-
-    Attributes should have comparable scales: distances are Euclidean.
+    The value of w_ik s_i minus its mean over the classes is a weight of evidence for (positive) or against (negative)
+    class k. Dempster's rule combines the weights into a mass function whose normalized plausibilities are the pi_k. Far
+    from all prototypes it is vacuous. Distances are Euclidean, so attributes should have comparable scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        First prototypes, found by k-means of all objects; those alone in their cluster are left out. "auto": five for
-        each class (or as many as there are different objects).
+        Number of initial prototypes, computed by k-means of all objects; clusters with a single object are removed.
+        "auto": five for each class, at most the number of unique objects.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        "full": all sets of classes. "simple": the single classes and the whole frame, which takes the mass of the
-        other sets. "auto": "full" up to twelve classes.
+        "full": all sets of classes. "simple": the single classes and the frame, which receives the mass of the other
+        sets. "auto": "full" for at most twelve classes.
     regularization : float >= 0, sequence of float or "cv", default=1e-3
-        Strength of the regularisation. Without it the weights of separable classes grow without end. A sequence or
-        "cv" (1e-5 to 1e-1): the one with the largest cross-validated likelihood.
+        Strength of the regularization; with 0 the weights of separable classes diverge. A sequence or "cv" (1e-5 to
+        1e-1): the value with the largest cross-validated likelihood.
     optimize_prototypes : bool, default=True
-        Whether prototypes move, or stay where k-means put them.
+        Whether to optimize the prototypes or to keep the centers of k-means.
     cv : int, default=5
-        Parts of the cross-validation.
+        Number of folds of the cross-validation.
     n_init : int, default=5
-        Starts, of which the one with the largest objective is kept.
+        Number of runs, of which the one with the largest objective is selected.
     max_iter : int, default=1000
-        Iterations of L-BFGS.
+        Maximum number of iterations of L-BFGS.
     tol : float, default=1e-5
-        Gain that ends them.
+        Stop when the gain is smaller.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -71,15 +70,15 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     prototype_weights_ : array of shape (n_prototypes, n_classes)
     regularization_ : float
     cv_losses_ : dict of float to float
-        Cross-validated minus log-likelihood for each strength that was tried.
+        Cross-validated negative log-likelihood for each strength.
     focal_sets_ : FocalSets
     objective_, history_, n_iter_, converged_
-        Minus the objective above at the end and after each iteration, their number, and whether ``tol`` was reached.
+        Final negative objective, its value after each iteration, number of iterations, and whether ``tol`` was reached.
 
     Notes
     -----
-    Soft labels: ``fit(X, y)`` takes `MassFunctions` as y. The likelihood of an object is sum_k pl_k pi_k, pl_k being
-    the plausibility of class k under its label; a vacuous label has no effect.
+    Soft labels: y may be `MassFunctions`. The likelihood of an object is sum_k pl_k pi_k, where pl_k is the
+    plausibility of class k under its label; a vacuous label has no effect.
 
     References
     ----------
@@ -105,6 +104,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     }
     _strengths = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     _probability = "plausibility"
+    _n_scalars = 1  # gamma
 
     def __init__(
         self,
@@ -134,31 +134,26 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     # ---- the network ----------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """Run k-means; scales from the mean squared distance of all objects; weights by least squares."""
-        prototypes, cluster = clustered(problem.data, np.ones(len(problem)), n_prototypes, rng)
-        alone = np.bincount(cluster, minlength=len(prototypes)) < 2
-        if not alone.all():
-            prototypes = prototypes[~alone]
+        """Compute centers by k-means, scales by the mean squared distance, and weights by least squares."""
+        prototypes, cluster = cluster_objects(problem.data, np.ones(len(problem)), n_prototypes, rng)
+        is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
+        if not is_single.all():
+            prototypes = prototypes[~is_single]
         squared = _squared_distances(problem.data, prototypes)
         spread = squared.mean(axis=0)
         gamma = 1 / np.sqrt(np.where(spread > 0, spread, 1.0))
         features = np.exp(-0.5 * gamma**2 * squared)
-        # wide prototypes respond much alike: plain least squares would give them huge weights of opposite signs
+        # The activations of wide prototypes are nearly collinear, which requires a ridge penalty.
         gram = features.T @ features / len(problem) + _RIDGE * np.eye(len(gamma))
         weights = np.linalg.solve(gram, features.T @ problem.indicators / len(problem))
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
-
-    def _held(self, start: np.ndarray) -> np.ndarray:
-        per_prototype = self.n_features_in_ + len(self.classes_) + 1
-        n_coordinates = len(start) // per_prototype * self.n_features_in_
-        return (np.arange(len(start)) < n_coordinates) & (not self.optimize_prototypes)
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
         return lambda parameters: network_cost(parameters, problem.data, problem.contour, strength)
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         n_classes = len(self.classes_)
-        prototypes, gamma, self.prototype_weights_ = unpacked(parameters, n_features, n_classes)
+        prototypes, gamma, self.prototype_weights_ = unpack(parameters, n_features, n_classes)
         self.focal_sets_ = evidence_family(self.focal_sets, n_classes)
         self.prototypes_ = prototypes * self._unit + self._centre
         self.gamma_ = np.abs(gamma) / self._unit
@@ -166,21 +161,21 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     def _evidence(self, X: np.ndarray) -> WeightsOfEvidence:
         prototypes, gamma = self._network
-        return evidence(self._in_unit(X), prototypes, gamma, self.prototype_weights_)
+        return compute_evidence(self._apply_scale(X), prototypes, gamma, self.prototype_weights_)
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
+    def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(X).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, n_classes) the softmax of the scores: plausibilities of the classes divided by their sum."""
+        """Predict (n, n_classes) probabilities: the softmax of the scores."""
         check_is_fitted(self, "classes_")
-        return self._evidence(self._checked_objects(X, reset=False)).probabilities
+        return self._evidence(self._validate_objects(X, reset=False)).probabilities
 
 
 # ---- parameters, cost and evidence as functions of arrays ------------------------------------------------------------
 
 
-def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Split a vector of parameters into prototypes (r, p), gamma (r,) and weights (r, M)."""
     r = len(parameters) // (n_features + n_classes + 1)
     prototypes, gamma, weights = np.split(parameters, np.cumsum([r * n_features, r]))
@@ -190,16 +185,16 @@ def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[n
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Compute minus the mean log-likelihood, regularised, and its gradient in prototypes, gamma and weights.
+    """Compute the regularized negative mean log-likelihood and its gradient.
 
-    ``contour`` holds the (n, M) plausibilities of the classes: 1 for the class and 0 for the others where it is known.
+    ``contour`` contains the (n, M) plausibilities of the classes; for hard labels these are the indicators.
     """
-    prototypes, gamma, weights = unpacked(parameters, X.shape[1], contour.shape[1])
+    prototypes, gamma, weights = unpack(parameters, X.shape[1], contour.shape[1])
     squared = _squared_distances(X, prototypes)
     s = np.exp(-0.5 * gamma**2 * squared)
     scores = s @ weights
     total, log_total = _softmax(scores)
-    # impossible classes must not decide what is subtracted: their scores may be far above the others
+    # The scores of impossible classes may be much larger and must not determine the offset of the softmax.
     possible, log_likelihood = _softmax(np.where(contour > 0, scores, -np.inf), contour)
     delta = possible - total
     n = len(X)
@@ -212,14 +207,16 @@ def network_cost(
 
 
 def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return weighted exponentials divided by their sum, and the logarithm of that sum."""
+    """Return normalized weighted exponentials and the logarithm of their sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)
     sums = terms.sum(axis=1, keepdims=True)
     return terms / sums, np.log(sums) + largest
 
 
-def evidence(X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, weights: np.ndarray) -> WeightsOfEvidence:
+def compute_evidence(
+    X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, weights: np.ndarray
+) -> WeightsOfEvidence:
     """Compute the weights of evidence of the prototypes, which are zero far from all of them."""
     features = np.exp(-0.5 * gamma**2 * _squared_distances(X, prototypes))
     slopes = weights - weights.mean(axis=1, keepdims=True)
