@@ -546,7 +546,7 @@ class SoftLabels:
     def __init__(self, labels: MassFunctions):
         self.family = _close_under_intersection(labels.focal_sets)
         on_family = labels.to_family(self.family).masses
-        supersets = is_subset(self.family.membership, self.family.membership).astype(float)  # [a, b]: a is a subset of b
+        supersets = is_subset(self.family.membership, self.family.membership).astype(float)  # [a, b]: a in b
         self.missing = 1.0 - on_family @ supersets.T
         self._supersets = supersets
 
