@@ -27,7 +27,7 @@ def test_separated_clusters(n_clusters):
 
 def test_support_is_the_mean_of_the_criteria():
     numbers = number_of_clusters(corners(3), candidates=[2, 3, 4, 7], random_state=0)
-    criteria = np.array(list(numbers.witnesses.values()))
+    criteria = np.array(list(numbers.criteria.values()))
     assert criteria.shape == (4, 4)
     np.testing.assert_array_equal(criteria.max(axis=1), 1)
     np.testing.assert_array_equal(criteria.min(axis=1), 0)

@@ -29,11 +29,11 @@ def test_support_and_criteria(numbers):
     assert [bar.get_height() for bar in display.bars_] == pytest.approx(numbers.support)
     strongest = max(display.bars_, key=lambda bar: bar.get_alpha())
     assert strongest.get_x() + strongest.get_width() / 2 == pytest.approx(3)
-    assert [line.get_label() for line in display.criterion_lines_] == list(numbers.witnesses)
-    for line, values in zip(display.criterion_lines_, numbers.witnesses.values(), strict=True):
+    assert [line.get_label() for line in display.criterion_lines_] == list(numbers.criteria)
+    for line, values in zip(display.criterion_lines_, numbers.criteria.values(), strict=True):
         np.testing.assert_array_equal(line.get_ydata(), values)
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["support", *numbers.witnesses]
+    assert words == ["support", *numbers.criteria]
     assert display.best_text_.get_text() == "3 clusters"
     assert ax.get_title() == "three"
 

@@ -76,7 +76,7 @@ class NumberOfClusters:
     n_objects: int
 
     @property
-    def witnesses(self) -> dict[str, np.ndarray]:
+    def criteria(self) -> dict[str, np.ndarray]:
         """Criteria of each candidate by name, from 0 (worst) to 1 (best)."""
         away = -np.abs(np.log(self.n_clusters / max(self.n_peaks, 1)))
         return {
@@ -89,7 +89,7 @@ class NumberOfClusters:
     @property
     def support(self) -> np.ndarray:
         """Mean of the criteria (k,)."""
-        return np.mean(list(self.witnesses.values()), axis=0)
+        return np.mean(list(self.criteria.values()), axis=0)
 
     @property
     def best(self) -> int:
@@ -104,7 +104,7 @@ class NumberOfClusters:
             "silhouette": self.silhouette,
             "likelihood_one_size": self.likelihood_one_size,
             "likelihood_own_sizes": self.likelihood_own_sizes,
-            "belief_peaks": self.witnesses["belief peaks"],
+            "belief_peaks": self.criteria["belief peaks"],
             "support": self.support,
         }
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
@@ -117,7 +117,7 @@ class NumberOfClusters:
 
     def reasons(self) -> str:
         """Return the best number, the number that each criterion prefers, and the second best, as text."""
-        preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.witnesses.items()}
+        preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()}
         text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:

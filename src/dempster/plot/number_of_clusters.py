@@ -91,9 +91,9 @@ class NumberOfClustersDisplay:
         -------
         NumberOfClustersDisplay
         """
-        if not all(hasattr(numbers, name) for name in ("n_clusters", "support", "witnesses")):
+        if not all(hasattr(numbers, name) for name in ("n_clusters", "support", "criteria")):
             raise InvalidInputError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
-        display = cls(n_clusters=numbers.n_clusters, support=numbers.support, criteria=numbers.witnesses)
+        display = cls(n_clusters=numbers.n_clusters, support=numbers.support, criteria=numbers.criteria)
         return display.plot(**options)
 
     @validate_options()

@@ -126,7 +126,7 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     return {
         "n_clusters": selection.n_clusters.tolist(),
         "support": selection.support.tolist(),
-        "criteria": {name: values.tolist() for name, values in selection.witnesses.items()},
+        "criteria": {name: values.tolist() for name, values in selection.criteria.items()},
         "best": selection.best,
         "reasons": selection.reasons(),
         "n_objects": selection.n_objects,
