@@ -1,4 +1,4 @@
-"""Programs that run for weeks: no memory is kept from a thousand fits and predictions."""
+"""Fits and predictions do not leak memory."""
 
 import gc
 import resource
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 X = np.random.default_rng(0).normal(size=(200, 3)) + 4 * (np.arange(200) % 3)[:, None]
 Y = np.arange(200) % 3
-SERVICES = {
+CALLS = {
     "ECM": lambda: ECM(3, n_init=1, max_iter=5, random_state=0).fit(X).predict_mass(X).decide(),
     "EVCLUS": lambda: EVCLUS(3, n_init=1, max_iter=3, random_state=0).fit(X).predict(X),
     "BeliefPeaks": lambda: BeliefPeaks(3).fit(X).predict(X),
@@ -23,17 +23,17 @@ SERVICES = {
 }
 
 
-def used():
+def used_bytes():
     gc.collect()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
-@pytest.mark.parametrize("which", SERVICES)
+@pytest.mark.parametrize("which", CALLS)
 def test_memory_does_not_grow(which):
-    for _ in range(700):  # the allocator takes what it keeps for later, once
-        SERVICES[which]()
-    before = used()
+    for _ in range(700):  # The allocator keeps some memory.
+        CALLS[which]()
+    before = used_bytes()
     for _ in range(1000):
-        SERVICES[which]()
-    assert used() - before < 4 << 20
+        CALLS[which]()
+    assert used_bytes() - before < 4 << 20

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, at every door: refused by name, before anything is computed."""
+"""Invalid arguments of public functions: the error names the argument."""
 
 import datetime
 import decimal
@@ -36,7 +36,6 @@ DATES = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
 
 
 def masked(values):
-    """The same values, one of them masked."""
     values = np.asarray(values)
     mask = np.zeros(values.shape, dtype=bool)
     mask.flat[values.size // 2] = True
@@ -44,7 +43,7 @@ def masked(values):
 
 
 class Unreadable:
-    """An object that cannot be an array."""
+    """An object that cannot be converted to an array."""
 
     def __array__(self, *_args, **_keywords):
         raise RuntimeError("no array")
@@ -118,81 +117,6 @@ ARRAYS = {
     "must_link": Constraints,
     "D": lambda v: Constraints([(0, 1)]).expand(v, 1),
 }
-TABLES_OF = {"two": np.eye(2), "three": np.full((3, 4), 0.25), "line": np.linspace(0.1, 0.9, 12), "few": np.ones(3)}
-NOT_FLAGS = ["no", "", b"x", 2, -1, 0.5, np.nan, 1j, [], {}, None, object(), DATES[0], pd.NA, np.array([1, 2])]
-NOT_WORDS = ["magic", "", b"average", 3, 0.5, np.nan, [], ["average"], {}, np.array(["average"]), None, object(), pd.NA]
-NOT_REALS = [
-    "x", b"x", np.nan, -np.inf, -1, 1j, [], [0.5], {}, object(), pd.NA, DATES[0], np.timedelta64(1), 10**400,
-    fractions.Fraction(1, 3), decimal.Decimal("0.5"), datetime.date(2020, 1, 1), np.ma.masked,
-]  # fmt: skip
-NOT_COUNTS = [
-    "x", b"x", 0.5, 2.0, np.nan, np.inf, -1, 1j, [], [3], {}, object(), pd.NA, DATES[0], np.timedelta64(2), True,
-    np.array([1, 2]), -(2**70), decimal.Decimal(2),
-]  # fmt: skip
-
-
-def refused(call, value):
-    with limited(), pytest.raises((ValueError, TypeError, IndexError)) as caught:
-        call(value)
-    words = str(caught.value)
-    assert "must" in words or "masked" in words, words
-    return words
-
-
-@pytest.mark.parametrize("which", FLAGS)
-def test_flags_are_true_or_false(which):
-    for value in NOT_FLAGS:
-        assert which in refused(FLAGS[which], value)
-    for value in (True, np.False_, 0, 1):
-        FLAGS[which](value)
-
-
-@pytest.mark.parametrize("which", CHOICES)
-def test_words_are_known(which):
-    for value in NOT_WORDS:
-        if not (value is None and which == "reject"):
-            assert which.split(" ")[0] in refused(CHOICES[which], value)
-
-
-@pytest.mark.parametrize("which", REALS)
-def test_numbers_are_numbers(which):
-    for value in NOT_REALS:
-        assert which.split(" ")[0] in refused(REALS[which], value)
-
-
-@pytest.mark.parametrize("which", COUNTS)
-def test_counts_are_counted(which):
-    for value in NOT_COUNTS:
-        assert which.split(" ")[0] in refused(COUNTS[which], value)
-
-
-@pytest.mark.parametrize("which", ARRAYS)
-def test_arrays_are_numbers(which):
-    """Of every shape: masked cells, dates, complex numbers, text, rows of several lengths, objects, no array at all."""
-    for table in TABLES_OF.values():
-        wrong = [masked(table), table.astype("M8[D]"), table.astype("m8[s]"), table.astype(complex)]
-        wrong += [np.full(table.shape, "word"), [[1.0, 2.0], [3.0]], [object()], Unreadable(), {"a": 1}, "text"]
-        for value in wrong:
-            refused(ARRAYS[which], value)
-
-
-LABELS = {
-    "labels": CredalPartition.from_hard,
-    "y": lambda v: Constraints.from_labels(v, 1),
-    "y of retention_curve": lambda v: retention_curve(M, v),
-    "partition": lambda v: consistency_index(M, v),
-}
-
-
-@pytest.mark.parametrize("which", LABELS)
-def test_labels_are_complete(which):
-    missing = [[0, 1, None], [0, 1, pd.NA], [0.0, 1.0, np.nan], [0.0, 1.0, np.inf], masked([0, 1, 1])]
-    for value in [*missing, pd.Series([0, 1, None], dtype="Int64"), np.zeros((3, 2)), [[0], [1, 2], [3]], Unreadable()]:
-        refused(LABELS[which], value)
-    for value in ([0, 1, 1], ["a", "b", "b"], DATES, pd.Series(["a", "b", "b"], dtype="category"), np.array([1, 2, 2])):
-        LABELS[which](value)
-
-
 OTHERS = {
     "other family": lambda v: FAMILY.union(v),
     "focal_sets of on": lambda v: M.to_family(v),
@@ -211,6 +135,73 @@ OTHERS = {
     "partition": RelationalPartition,
     "constraints": lambda v: links(v, 3),
 }
+TABLES_OF = {"two": np.eye(2), "three": np.full((3, 4), 0.25), "line": np.linspace(0.1, 0.9, 12), "few": np.ones(3)}
+NOT_FLAGS = ["no", "", b"x", 2, -1, 0.5, np.nan, 1j, [], {}, None, object(), DATES[0], pd.NA, np.array([1, 2])]
+NOT_WORDS = ["magic", "", b"average", 3, 0.5, np.nan, [], ["average"], {}, np.array(["average"]), None, object(), pd.NA]
+NOT_REALS = [
+    "x", b"x", np.nan, -np.inf, -1, 1j, [], [0.5], {}, object(), pd.NA, DATES[0], np.timedelta64(1), 10**400,
+    fractions.Fraction(1, 3), decimal.Decimal("0.5"), datetime.date(2020, 1, 1), np.ma.masked,
+]  # fmt: skip
+NOT_OBJECTS = [True, 3, 0.5, 1j, b"x", object(), int, DATES[0], slice(None)]
+NOT_COUNTS = [
+    "x", b"x", 0.5, 2.0, np.nan, np.inf, -1, 1j, [], [3], {}, object(), pd.NA, DATES[0], np.timedelta64(2), True,
+    np.array([1, 2]), -(2**70), decimal.Decimal(2),
+]  # fmt: skip
+
+
+INVALID = [
+    *((which, call, NOT_FLAGS) for which, call in FLAGS.items()),
+    *((which, call, NOT_WORDS) for which, call in CHOICES.items()),
+    *((which, call, NOT_REALS) for which, call in REALS.items()),
+    *((which, call, NOT_COUNTS) for which, call in COUNTS.items()),
+    *((which, call, NOT_OBJECTS) for which, call in OTHERS.items()),
+]
+
+
+def assert_rejected(call, value):
+    with limited(), pytest.raises((ValueError, TypeError, IndexError)) as caught:
+        call(value)
+    message = str(caught.value)
+    assert "must" in message or "masked" in message, message
+    return message
+
+
+@pytest.mark.parametrize(("which", "call", "values"), INVALID, ids=[one[0] for one in INVALID])
+def test_invalid_arguments(which, call, values):
+    for value in values:
+        assert which.split(" ")[0] in assert_rejected(call, value)
+
+
+@pytest.mark.parametrize("which", FLAGS)
+def test_flags(which):
+    for value in (True, np.False_, 0, 1):
+        FLAGS[which](value)
+
+
+@pytest.mark.parametrize("which", ARRAYS)
+def test_invalid_arrays(which):
+    for table in TABLES_OF.values():
+        wrong = [masked(table), table.astype("M8[D]"), table.astype("m8[s]"), table.astype(complex)]
+        wrong += [np.full(table.shape, "word"), [[1.0, 2.0], [3.0]], [object()], Unreadable(), {"a": 1}, "text"]
+        for value in wrong:
+            assert_rejected(ARRAYS[which], value)
+
+
+LABELS = {
+    "labels": CredalPartition.from_hard,
+    "y": lambda v: Constraints.from_labels(v, 1),
+    "y of retention_curve": lambda v: retention_curve(M, v),
+    "partition": lambda v: consistency_index(M, v),
+}
+
+
+@pytest.mark.parametrize("which", LABELS)
+def test_labels(which):
+    missing = [[0, 1, None], [0, 1, pd.NA], [0.0, 1.0, np.nan], [0.0, 1.0, np.inf], masked([0, 1, 1])]
+    for value in [*missing, pd.Series([0, 1, None], dtype="Int64"), np.zeros((3, 2)), [[0], [1, 2], [3]], Unreadable()]:
+        assert_rejected(LABELS[which], value)
+    for value in ([0, 1, 1], ["a", "b", "b"], DATES, pd.Series(["a", "b", "b"], dtype="category"), np.array([1, 2, 2])):
+        LABELS[which](value)
 
 
 X = np.repeat([[0.0, 0.0], [6.0, 1.0]], 6, axis=0) + np.linspace(0, 1, 24).reshape(12, 2)
@@ -233,14 +224,13 @@ class HugeLength:
 
 
 @pytest.mark.parametrize("which", TABLES_READ)
-def test_tables_that_cannot_be_read(which):
-    """Not a row of them: the error names X, whatever the library that failed to read it says."""
+def test_invalid_tables(which):
     import dask.dataframe as dd
     import pyarrow as pa
 
     lazy, arrow = dd.from_pandas(pd.DataFrame(X), npartitions=2), pa.array([1.0, 2.0])
     wrong = [HugeLength(), Unreadable(), masked(X), [[1.0, 2.0], [3.0]], pd.Period("2020"), arrow, 10**400]
-    for value in wrong + [lazy] * (which != "a block"):  # blocks are computed one by one
+    for value in wrong + [lazy] * (which != "a block"):  # Blocks are computed one by one.
         with limited(), pytest.raises((ValueError, TypeError), match=r"\bX\b"):
             TABLES_READ[which](value)
 
@@ -264,19 +254,13 @@ VALUES = {
 
 
 @pytest.mark.parametrize("which", VALUES)
-def test_values_name_their_fields(which):
+def test_invalid_fields(which):
     for value in (0.5, 1j, b"x", object(), int, [[1.0, 2.0], [3.0]], HugeLength(), Unreadable()):
         with limited(), pytest.raises((ValueError, TypeError), match=which):
             VALUES[which](value)
 
 
-@pytest.mark.parametrize("which", OTHERS)
-def test_values_of_other_kinds(which):
-    for value in (True, 3, 0.5, 1j, b"x", object(), int, DATES[0], slice(None)):
-        assert which.split(" ")[0] in refused(OTHERS[which], value)
-
-
-def test_rows_are_chosen_along_one_axis():
+def test_invalid_rows():
     for rows in (None, [[0, 1]], np.zeros((2, 2), int), np.array(1), 0.5, [0.5], "ab", [True], [9], masked([0, 1, 2])):
         with pytest.raises(IndexError):
             M[rows]
@@ -285,20 +269,20 @@ def test_rows_are_chosen_along_one_axis():
     assert len(M[pd.Series([True, False, True])]) == 2
 
 
-def test_families_that_explode_are_refused_at_once():
+def test_huge_families():
     for build in (FocalSets.simple, FocalSets.pairs, FocalSets.intervals, lambda c: FocalSets.with_pairs(c, [(0, 1)])):
         for c in (200_000, 10**6, 2**31, 2**63, 10**400):
             with limited(2), pytest.raises(ValueError, match=r"cluster|sets"):
                 build(c)
 
 
-def test_curves_take_no_more_threads_than_fits():
+def test_curves_with_many_threads():
     X = np.repeat([[0.0], [5.0], [9.0]], 5, axis=0) + np.linspace(0, 1, 15)[:, None]
     one, many = (n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3], n_jobs=k) for k in (1, 100_000))
     np.testing.assert_array_equal(one.objective, many.objective)
 
 
-def test_labels_of_pandas_have_names():
+def test_index_of_pandas_labels():
     y = pd.Series([0, 0, 1, 1, 2], index=list("abcde"))
     partition = CredalPartition.from_hard(y)
     assert list(partition.index) == list("abcde")
