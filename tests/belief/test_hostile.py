@@ -68,17 +68,14 @@ def test_sizes_that_are_too_large(which):
         TOO_LARGE[which]()
 
 
-def test_combination_multiplies_commonalities():
-    for c in (3, 5, 8):
-        for n in (1, 40):
-            a, b = (random_masses(FocalSets.full(c), n, seed) for seed in (0, 1))
-            dense = a.combine(b, rule="conjunctive")
-            q = a.commonality(dense.focal_sets) * b.commonality(dense.focal_sets)
-            np.testing.assert_allclose(dense.commonality(), q, atol=1e-12)
-            few_a, few_b = (random_masses(FocalSets.pairs(c), n, seed) for seed in (0, 1))
-            few = few_a.combine(few_b, rule="conjunctive")
-            q = few_a.commonality(few.focal_sets) * few_b.commonality(few.focal_sets)
-            np.testing.assert_allclose(few.commonality(), q, atol=1e-12)
+@pytest.mark.parametrize("n", [1, 40])
+@pytest.mark.parametrize("family", [FocalSets.full, FocalSets.pairs])
+@pytest.mark.parametrize("c", [3, 5, 8])
+def test_combination_multiplies_commonalities(c, family, n):
+    a, b = (random_masses(family(c), n, seed) for seed in (0, 1))
+    both = a.combine(b, rule="conjunctive")
+    q = a.commonality(both.focal_sets) * b.commonality(both.focal_sets)
+    np.testing.assert_allclose(both.commonality(), q, atol=1e-12)
 
 
 def test_order_of_large_families():
@@ -93,19 +90,14 @@ INVALID = {
     "complex masses": lambda: CredalPartition(np.array([[0.5 + 1j, 0.5, 0]]), SIMPLE),
     "text as masses": lambda: CredalPartition([["a", "b", "c"]], SIMPLE),
     "ragged masses": lambda: CredalPartition([[0.5, 0.5], [1.0]], SIMPLE),
-    "NaN masses": lambda: CredalPartition([[np.nan, 0.5, 0.5]], SIMPLE),
-    "negative masses": lambda: CredalPartition([[-0.5, 1.0, 0.5]], SIMPLE),
-    "masses of another sum": lambda: CredalPartition([[0.5, 0.1, 0.1]], SIMPLE),
     "three dimensions": lambda: CredalPartition(np.ones((1, 1, 3)) / 3, SIMPLE),
     "no family": lambda: CredalPartition([[1.0]], None),
     "pairs of parts of clusters": lambda: FocalSets.with_pairs(3, [(0.7, 1.9)]),
     "pairs of the same": lambda: FocalSets.with_pairs(3, [(1, 1)]),
     "pairs out of range": lambda: FocalSets.with_pairs(3, [(0, 7)]),
     "half a cluster": lambda: FocalSets.simple(2.5),
-    "no cluster": lambda: FocalSets.simple(0),
     "a Boolean number": lambda: FocalSets.simple(True),
     "half a size": lambda: FocalSets.max_cardinality(4, 1.5),
-    "a set twice": lambda: FocalSets.from_sets(3, [(0,), (0,)]),
     "complex losses": lambda: M.decide(losses=np.eye(2) * 1j),
     "NaN losses": lambda: M.decide(losses=np.eye(2) * np.nan),
     "losses of text": lambda: M.decide(losses=[["a", "b"], ["c", "d"]]),
@@ -116,12 +108,10 @@ INVALID = {
     "NaN tolerance": lambda: M.decide_sets(np.nan),
     "half a size of sets": lambda: M.decide_sets(max_size=1.5),
     "no size of sets": lambda: M.decide_sets(max_size=0),
-    "unknown rule": lambda: M.combine(M, rule="magic"),
     "other frame": lambda: M.combine(MassFunctions([[1.0]], FocalSets.from_sets(2, [(0,)]), frame="ab")),
     "no mass functions": lambda: M.combine("masses"),
     "complex discount": lambda: M.discount(0.5j),
     "negative discount": lambda: M.discount(-0.1),
-    "too many discounts": lambda: M.discount([0.1, 0.2, 0.3]),
     "a row called True": lambda: M[True],
     "row 7": lambda: M[7],
     "conditioning on a stranger": lambda: M.condition((5,)),

@@ -1,4 +1,4 @@
-"""Displays of silhouettes and stability."""
+"""Displays of silhouettes, stability and retention curves."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from dempster import CredalPartition, FocalSets
-from dempster.explain import credal_silhouette, stability
-from dempster.plot import SilhouetteDisplay, StabilityDisplay
+from dempster.explain import RetentionCurve, credal_silhouette, retention_curve, stability
+from dempster.plot import RetentionCurveDisplay, SilhouetteDisplay, StabilityDisplay
 from tests.strategies import random_masses
 
 X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
@@ -74,3 +74,33 @@ def test_invalid_input():
         StabilityDisplay(stability=0.3)
     with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
         stability(KMeans(2, n_init=1), X, 2, random_state=0).plot(axes=[plt.gca()])
+
+
+def test_retention_curves():
+    y, labels = np.array([0, 0, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 0, 1])
+    doubt = {"wise": [0, 0, 0, 0, 1, 1]}
+    display = RetentionCurveDisplay.from_partition(
+        {"wise": labels, "plain": labels}, y, doubt=doubt, shares=[0.5, 1], quality="accuracy", title="two"
+    )
+    wise = retention_curve(labels, y, doubt=doubt["wise"], shares=[0.5, 1], quality="accuracy")
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), wise.quality)
+    assert display.areas["wise"] == wise.area
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["wise", "plain"]
+    assert display.ax_.get_ylabel() == "accuracy of those kept"
+    alone = wise.plot()
+    assert alone.ax_.get_legend() is None
+    np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])
+    one = RetentionCurveDisplay.from_partition(labels, y, doubt=doubt["wise"])
+    assert list(one.curves) == ["partition"]
+
+
+def test_invalid_curves():
+    curve = RetentionCurve(np.array([1.0]), np.array([0.5]), "ari")
+    with pytest.raises(TypeError, match="curves must map"):
+        RetentionCurveDisplay(curves={})
+    with pytest.raises(ValueError, match="^curves must .* got accuracy, ari"):
+        RetentionCurveDisplay(curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")})
+    with pytest.raises(TypeError, match="doubt must be a mapping"):
+        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
+    with pytest.raises(ValueError, match="^doubt must .* got \\['b'\\]"):
+        RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt={"b": [0, 1]})

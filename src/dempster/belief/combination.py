@@ -37,8 +37,6 @@ Source = tuple[Array, FocalSets]
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     """Combine N >= 1 sources of n mass functions each; a source of length 1 is used for every row."""
     check_choice(rule, "rule", RULES)
-    if len({family.n_clusters for _, family in sources}) != 1:
-        raise InvalidInputError("the mass functions to combine must have the same frame")
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
     if not {1, n}.issuperset(lengths):
@@ -127,14 +125,7 @@ def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
     masses, rows = sources[0][0], sources[0][1].membership
     for other, family in sources[1:]:
         masses, rows = _join(masses, rows, other, family.membership, join)
-    return _sort_sets(masses, rows)
-
-
-def _sort_sets(masses: Array, rows: np.ndarray) -> Source:
-    """Return the masses with the sets sorted by cardinality, then lexicographically."""
-    family = FocalSets(rows)
-    ordered = family.sorted()
-    return masses[:, family.find(ordered.membership)], ordered
+    return transforms.sort_sets(masses, rows)
 
 
 def _dense(source: Source) -> Array:
@@ -189,8 +180,8 @@ def _dempster(sources: Sequence[Source]) -> Source:
     if family.empty_index is None:
         return masses, family
     masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
-    kept = np.arange(len(family)) != family.empty_index
-    rest, agreement = masses[:, kept], masses[:, kept].sum(axis=1)
+    rest, family = _drop_empty(masses, family)
+    agreement = rest.sum(axis=1)
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
     if lost.any():
         row = int(lost.argmax())
@@ -200,7 +191,7 @@ def _dempster(sources: Sequence[Source]) -> Source:
         )
     if (agreement < 1e-12).any():
         warnings.warn("conflict close to 1 in Dempster's rule: the result has few correct digits", stacklevel=4)
-    return rest / agreement[:, None], FocalSets(family.membership[kept])
+    return rest / agreement[:, None], family
 
 
 def _yager(sources: Sequence[Source]) -> Source:
@@ -216,14 +207,17 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     lost = masses[:, empty] >= 1
     if lost.any() or len(family) == 1:
         masses, family = _with_omega(masses, family)
-    kept = np.arange(len(family)) != family.empty_index
-    rest, family = masses[:, kept], FocalSets(family.membership[kept])
-    total = rest.sum(axis=1, keepdims=True)
-    out = divided(rest, total, 0)
+    rest, family = _drop_empty(masses, family)
+    out = divided(rest, rest.sum(axis=1, keepdims=True), 0)
     if lost.any():
         out[lost] = 0  # This removes rounding errors.
         out[lost, family.omega_index] = 1
     return out, family
+
+
+def _drop_empty(masses: Array, family: FocalSets) -> Source:
+    kept = np.arange(len(family)) != family.empty_index
+    return masses[:, kept], FocalSets(family.membership[kept])
 
 
 def _with_omega(masses: Array, family: FocalSets) -> Source:
@@ -240,8 +234,7 @@ def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
         return masses, family
     out, wider = _with_omega(masses, family)
     out[:, wider.omega_index] += out[:, wider.empty_index]
-    kept = np.arange(len(wider)) != wider.empty_index
-    return out[:, kept], FocalSets(wider.membership[kept])
+    return _drop_empty(out, wider)
 
 
 NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
@@ -267,7 +260,7 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
     for other, family in sources[1:-1]:
         masses, rows = _join(masses, rows, other, np.tile(family.membership, 2), join)
     other, family = sources[-1]
-    return _sort_sets(*_join(masses, rows, other, np.tile(family.membership, 2), last))
+    return transforms.sort_sets(*_join(masses, rows, other, np.tile(family.membership, 2), last))
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
@@ -390,7 +383,7 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 
 def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     """Keep a share 1 - rate of each mass and give the rest to the whole frame (Shafer, 1976)."""
-    n, c = len(masses), family.n_clusters
+    n = len(masses)
     has_gradient = is_tensor(rate) and is_tensor(masses)
     rates: Array = rate if has_gradient else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
@@ -400,11 +393,9 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
             "mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
-    wider = family.union(FocalSets.from_sets(c, [range(c)]))
     keep = (1 - rates).to(masses) if has_gradient else like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
-    out = zeros((n, len(wider)), masses)
-    out[:, wider.find(family.membership)] = masses * keep[:, None]
+    out, wider = _with_omega(masses * keep[:, None], family)
     out[:, wider.omega_index] += 1 - keep
     return out, wider
 

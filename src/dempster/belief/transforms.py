@@ -228,9 +228,14 @@ def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, Fo
     for k, rows in enumerate(rows_with_mass):
         out[rows, target[start : start + len(rows)]] = masses[rows, k]
         start += len(rows)
-    family = FocalSets(unique)
+    return sort_sets(out, unique)
+
+
+def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
+    """Return the masses with the sets sorted by cardinality, then lexicographically."""
+    family = FocalSets(rows)
     ordered = family.sorted()
-    return out[:, family.find(ordered.membership)], ordered
+    return masses[:, family.find(ordered.membership)], ordered
 
 
 def validate_values(values: Any, family: FocalSets) -> np.ndarray:

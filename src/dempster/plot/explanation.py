@@ -490,7 +490,7 @@ class CautiousTreeDisplay:
     Attributes
     ----------
     tree : CautiousTree
-    places : dict of int to (x, y)
+    positions : dict of int to (x, y)
         Position of each node in inches, by its number.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
@@ -506,7 +506,7 @@ class CautiousTreeDisplay:
     >>> X = load_iris(as_frame=True).data
     >>> tree = CautiousTree(max_leaves=3).fit(X, EVCLUS(3, random_state=0).fit(X))
     >>> display = CautiousTreeDisplay.from_estimator(tree)
-    >>> len(display.places)
+    >>> len(display.positions)
     5
     """
 
@@ -517,7 +517,7 @@ class CautiousTreeDisplay:
             raise InvalidInputError(f"tree must be a CautiousTree, got {type(tree).__name__}")
         check_is_fitted(tree, "nodes_")
         self.tree = tree
-        self.places = _compute_positions(tree)
+        self.positions = _compute_positions(tree)
 
     @classmethod
     def from_estimator(cls, tree: CautiousTree, **options: Any) -> Self:
@@ -541,7 +541,7 @@ class CautiousTreeDisplay:
         self
         """
         answers = _shorten_answers(self.tree)
-        right = max(x for x, _ in self.places.values())
+        right = max(x for x, _ in self.positions.values())
         width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
         self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
@@ -561,9 +561,9 @@ class CautiousTreeDisplay:
         return self
 
     def _draw_branches(self, node: Any) -> None:
-        x, y = self.places[node.number]
+        x, y = self.positions[node.number]
         for child, left in zip(node.children, (True, False), strict=True):
-            to_x, to_y = self.places[child]
+            to_x, to_y = self.positions[child]
             width = 0.8 + 5 * self.tree.nodes_[child].share
             self.ax_.plot([x, x, to_x], [y, to_y, to_y], color="#C4C4C4", linewidth=width, solid_joinstyle="miter")
             condition = shorten(node.condition(left), MAX_CONDITION_CHARACTERS)
@@ -571,7 +571,7 @@ class CautiousTreeDisplay:
             self.texts_.append(self.ax_.text(x + 0.09, to_y + 0.035, condition, **style))
 
     def _draw_leaf(self, leaf: Any, answer: str, right: float) -> None:
-        x, y = self.places[leaf.number]
+        x, y = self.positions[leaf.number]
         if x < right:
             line = {"color": "#C4C4C4", "linewidth": 0.8 + 5 * leaf.share, "solid_capstyle": "butt"}
             self.ax_.plot([x, right], [y, y], **line)

@@ -1,15 +1,137 @@
-"""Displays of calibration and of pair probabilities."""
+"""Shepard diagrams, displays of calibration and of pair probabilities."""
 
+from collections import namedtuple
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm
 
 from dempster import CredalPartition, FocalSets
+from dempster.cluster import EVCLUS
 from dempster.cluster.bootclus import PairIntervals
-from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
+from dempster.plot import CalibrationDisplay, PairProbabilityDisplay, ShepardDisplay
+
+
+def pairs(n, seed=0):
+    """Dissimilarities, delta = phi(d) and conflicts near delta."""
+    rng = np.random.default_rng(seed)
+    dissimilarity = rng.gamma(4, 2, n)
+    delta = 1 - np.exp(-0.02 * dissimilarity**2)
+    return dissimilarity, delta, np.clip(delta + rng.normal(0, 0.1, n), 0, 1)
+
+
+class ShepardModel:
+    """Estimator that returns pairs in the given form."""
+
+    Pairs = namedtuple("Pairs", "dissimilarity delta conflict")
+
+    def __init__(self, form=tuple):
+        self.form, self.asked = form, None
+
+    def shepard(self, n_pairs, random_state):
+        self.asked = n_pairs, random_state
+        values = pairs(n_pairs, random_state)
+        if self.form is SimpleNamespace:  # The order does not matter.
+            return SimpleNamespace(conflict=values[2], delta=values[1], dissimilarity=values[0])
+        return self.Pairs(*values) if self.form is namedtuple else values
+
+
+# ---- Shepard diagram -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [tuple, namedtuple, SimpleNamespace])
+def test_shepard_of_an_estimator(form):
+    model = ShepardModel(form)
+    display = ShepardDisplay.from_estimator(model, n_pairs=300, random_state=5)
+    assert model.asked == (300, 5)
+    dissimilarity, delta, conflict = pairs(300, 5)
+    np.testing.assert_array_equal(display.dissimilarity, dissimilarity)
+    np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack([delta, conflict]))
+    np.testing.assert_array_equal(display.reference_.get_xydata(), [[0, 0], [1, 1]])
+    assert display.ax_.get_xlabel() == "transformed dissimilarity δ"
+    assert display.ax_.get_ylabel() == "degree of conflict"
+    assert display.ax_.get_aspect() == 1
+    assert display.root_mean_square == pytest.approx(np.sqrt(((conflict - delta) ** 2).mean()))
+    assert f"{display.root_mean_square:.3f}" in display.text_.get_text()
+    assert display.colorbar_ is None
+    display.figure_.canvas.draw()
+
+
+def test_shepard_of_all_pairs():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    display = ShepardDisplay.from_estimator(EVCLUS(2, n_init=1, random_state=0).fit(X), n_pairs=None)
+    assert len(display.delta) == 20 * 19 / 2
+
+
+def test_shepard_over_dissimilarities():
+    dissimilarity, delta, conflict = pairs(1000)
+    display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x="dissimilarity")
+    np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack([dissimilarity, conflict]))
+    along, height = display.reference_.get_data()
+    np.testing.assert_allclose(height, 1 - np.exp(-0.02 * along**2))
+    assert (np.diff(along) >= 0).all()
+    assert (along[0], along[-1]) == (dissimilarity.min(), dissimilarity.max())
+    assert display.ax_.get_xlabel() == "dissimilarity"
+    assert display.ax_.get_aspect() == "auto"
+
+
+@pytest.mark.parametrize("x", ["delta", "dissimilarity"])
+def test_shepard_of_many_pairs(x):
+    dissimilarity, delta, conflict = pairs(5001)
+    display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x=x)
+    assert isinstance(display.points_, PolyCollection)
+    assert isinstance(display.points_.norm, LogNorm)
+    assert display.points_.get_array().sum() == 5001
+    assert display.points_.get_array().min() >= 1
+    assert display.colorbar_ is not None
+    display.figure_.canvas.draw()
+    few = ShepardDisplay.from_arrays(delta[:5000], conflict[:5000])
+    assert len(few.points_.get_offsets()) == 5000
+
+
+def test_styles():
+    _, delta, conflict = pairs(6000)
+    points = ShepardDisplay.from_arrays(delta, conflict, style="points")
+    assert len(points.points_.get_offsets()) == 6000
+    dense = ShepardDisplay.from_arrays([0.1, 0.9], [0.2, 0.8], style="density")
+    assert dense.points_.get_array().tolist() == [1, 1]
+    dense.figure_.canvas.draw()
+    same = ShepardDisplay.from_arrays([0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity")
+    assert same.points_.get_array().sum() == 9
+    same.figure_.canvas.draw()
+
+
+def test_color_bar_on_given_axes():
+    _, delta, conflict = pairs(6000)
+    figure, axes = plt.subplots(1, 2)
+    display = ShepardDisplay.from_estimator(ShepardModel(), ax=axes[0], n_pairs=6000, title="fit")
+    assert display.ax_ is axes[0]
+    assert display.figure_ is figure
+    assert figure.axes == list(axes)  # There is no color bar.
+    assert axes[0].get_title() == "fit"
+    assert plt.get_fignums() == [figure.number]
+    assert ShepardDisplay.from_arrays(delta, conflict, ax=axes[1], colorbar=True).colorbar_ in [
+        getattr(ax, "_colorbar", None) for ax in figure.axes
+    ]
+
+
+def test_invalid_shepard():
+    with pytest.raises(TypeError, match="method shepard, got int"):
+        ShepardDisplay.from_estimator(3)
+    for wrong, name in (
+        (([0, 0.5, 1], [0, 1]), "conflict"),
+        (([0, 0.5], [0, 1], [1.0]), "dissimilarity"),
+        (([0, np.nan], [0, 1]), "delta"),
+        (([], []), "delta"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            ShepardDisplay.from_arrays(*wrong)
+    with pytest.raises(ValueError, match="^x='dissimilarity' needs"):
+        ShepardDisplay.from_arrays([0.5], [0.5], x="dissimilarity")
+    assert plt.get_fignums() == []
 
 
 def arrays(p, seed=0):
@@ -30,10 +152,10 @@ def intervals(n=40, seed=0):
     return PairIntervals(partition, np.arange(n), lower, upper, 0.8)
 
 
-# ---- beliefs and plausibilities beside the intervals -----------------------------------------------------------------
+# ---- calibration ----------------------------------------------------------------------------------------------------
 
 
-def test_bounds():
+def test_calibration_by_bounds():
     lower, upper, belief, plausibility, _ = arrays(200)
     display = CalibrationDisplay.from_arrays(lower, upper, belief, plausibility, title="fit")
     left, right = display.points_
@@ -47,7 +169,7 @@ def test_bounds():
     display.figure_.canvas.draw()
 
 
-def test_true_probabilities():
+def test_calibration_by_true_probabilities():
     lower, upper, belief, plausibility, truth = arrays(300)
     display = CalibrationDisplay.from_arrays(
         lower, upper, belief, plausibility, probability=truth, confidence=0.9, x="probability"
@@ -60,7 +182,7 @@ def test_true_probabilities():
     assert display.axes_[0].get_xlabel() == "true probability"
 
 
-def test_from_estimator():
+def test_calibration_of_an_estimator():
     given = intervals()
     model = SimpleNamespace(intervals_=given)
     display = CalibrationDisplay.from_estimator(model)
@@ -76,7 +198,7 @@ def test_from_estimator():
     assert CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage is not None
 
 
-def test_many_pairs():
+def test_calibration_of_many_pairs():
     display = CalibrationDisplay.from_arrays(*arrays(5001)[:4])
     for points in display.points_:
         assert isinstance(points, PolyCollection)
@@ -101,7 +223,7 @@ def test_invalid_calibration():
 # ---- histograms of some pairs ----------------------------------------------------------------------------------------
 
 
-class Model:
+class PairModel:
     """Estimator whose predictions do not depend on the objects."""
 
     def __init__(self, n=6, n_fits=40):
@@ -120,7 +242,7 @@ class Model:
 
 
 def test_histograms():
-    model, pairs = Model(), [(0, 1), (2, 5), (3, 4)]
+    model, pairs = PairModel(), [(0, 1), (2, 5), (3, 4)]
     posterior = np.random.default_rng(1).dirichlet(np.ones(2), 6)
     display = PairProbabilityDisplay.from_estimator(model, None, pairs, posterior=posterior, bins=10)
     assert len(display.axes_) == 3
@@ -150,7 +272,7 @@ def test_histograms_without_beliefs():
     new.figure_.canvas.draw()
 
 
-def test_invalid_pairs():
+def test_invalid_histograms():
     with pytest.raises(TypeError, match="method pair_probabilities, got int"):
         PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
     with pytest.raises(ValueError, match="^values must"):

@@ -1,0 +1,121 @@
+"""Displays of the number of clusters and of the nonspecificity."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dempster.model_selection import NClustersCurve, NumberOfClusters
+from dempster.plot import NonspecificityDisplay, NumberOfClustersDisplay
+
+
+@pytest.fixture
+def numbers():
+    return NumberOfClusters(
+        n_clusters=np.array([2, 3, 4]),
+        silhouette=np.array([0.4, 0.6, 0.5]),
+        likelihood_one_size=np.array([-3.0, -1, -2]),
+        likelihood_own_sizes=np.array([-3.0, -2, -1]),
+        n_peaks=3,
+        n_objects=90,
+    )
+
+
+def test_support_and_criteria(numbers):
+    _, ax = plt.subplots()
+    display = numbers.plot(ax=ax, title="three")
+    assert display.ax_ is ax
+    assert display.best == numbers.best == 3
+    assert [bar.get_height() for bar in display.bars_] == pytest.approx(numbers.support)
+    strongest = max(display.bars_, key=lambda bar: bar.get_alpha())
+    assert strongest.get_x() + strongest.get_width() / 2 == pytest.approx(3)
+    assert [line.get_label() for line in display.criterion_lines_] == list(numbers.criteria)
+    for line, values in zip(display.criterion_lines_, numbers.criteria.values(), strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), values)
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["support", *numbers.criteria]
+    assert display.best_text_.get_text() == "3 clusters"
+    assert ax.get_title() == "three"
+
+
+def test_support_alone(numbers):
+    display = NumberOfClustersDisplay.from_numbers(numbers, criteria=False, mark_best=False)
+    assert display.criterion_lines_ == []
+    assert display.best_text_ is None
+    assert display.ax_.get_legend() is None
+
+
+def test_invalid_numbers():
+    with pytest.raises(TypeError, match="numbers must come from number_of_clusters, got list"):
+        NumberOfClustersDisplay.from_numbers([2, 3])
+    good = {"n_clusters": [2, 3], "support": [0, 1]}
+    for name, wrong in (("n_clusters", [3, 2]), ("support", [0, np.nan]), ("criteria", {"one": [1]})):
+        with pytest.raises(ValueError, match=f"^{name}.* must"):
+            NumberOfClustersDisplay(**{**good, name: wrong})
+
+
+# ---- nonspecificity --------------------------------------------------------------------------------------------------
+
+
+def curve(values, converged=None):
+    k = len(values)
+    return NClustersCurve(
+        n_clusters=np.arange(2, k + 2),
+        nonspecificity=np.array(values),
+        objective=np.zeros(k),
+        converged=np.ones(k, dtype=bool) if converged is None else np.array(converged),
+        partitions=[],
+    )
+
+
+def test_nonspecificity_of_a_curve():
+    values = [0.3, 0.08, 0.2, 0.25]
+    display = NonspecificityDisplay.from_curve(curve(values))
+    np.testing.assert_array_equal(display.line_.get_xydata(), np.column_stack([[2, 3, 4, 5], values]))
+    assert display.best == 3
+    np.testing.assert_array_equal(display.best_artist_.get_xydata(), [[3, 0.08]])
+    assert display.best_text_.get_text() == "3 clusters"
+    assert display.open_artist_ is None
+    assert display.ax_.get_ylim()[0] == 0
+    assert [tick for tick in display.ax_.get_xticks() if tick % 1] == []
+    assert display.ax_.get_xlabel() == "number of clusters"
+    display.figure_.canvas.draw()
+
+
+def test_open_circles_if_not_converged():
+    display = NonspecificityDisplay.from_curve(curve([0.3, 0.1, 0.2], [True, False, True]))
+    np.testing.assert_array_equal(display.open_artist_.get_xydata(), [[3, 0.1]])
+    assert display.open_artist_.get_markerfacecolor() == "white"
+
+
+def test_two_curves_on_one_axes():
+    figure, ax = plt.subplots()
+    first = curve([0.3, 0.1, 0.2]).plot(ax=ax, label="simple")
+    second = curve([0.2, 0.1, 0.1]).plot(ax=ax, label="pairs", color="red", mark_best=False)
+    assert first.ax_ is second.ax_ is ax
+    assert second.best == 3  # The smallest number on ties.
+    assert second.best_text_ is None
+    assert ax.get_legend_handles_labels()[1] == ["simple", "pairs"]
+    assert plt.get_fignums() == [figure.number]
+    figure.canvas.draw()
+
+
+def test_precise_partitions_and_a_single_candidate():
+    display = NonspecificityDisplay.from_curve(curve([0.0, 0.0]))
+    assert display.best == 2
+    display.figure_.canvas.draw()
+    NonspecificityDisplay.from_curve(curve([0.1])).figure_.canvas.draw()
+
+
+def test_invalid_nonspecificity():
+    with pytest.raises(TypeError, match="curve must come from n_clusters_curve, got list"):
+        NonspecificityDisplay.from_curve([1, 2])
+    good = {"n_clusters": [2, 3], "nonspecificity": [0.1, 0.2], "converged": [True, True]}
+    for name, wrong in (
+        ("n_clusters", [3, 2]),
+        ("nonspecificity", [0.1]),
+        ("nonspecificity", [0.1, np.nan]),
+        ("converged", [True]),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            NonspecificityDisplay(**{**good, name: wrong})
+    assert plt.get_fignums() == []
