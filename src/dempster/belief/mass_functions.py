@@ -417,8 +417,8 @@ class MassFunctions:
         Parameters
         ----------
         *others : MassFunctions
-        rule : {"dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average", "cautious", \
-                "bold"}
+        rule : str, default="dempster"
+            "dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average", "cautious" or "bold".
             The rules of Dubois and Prade, Yager and PCR6 are not associative; they combine all sources at once.
 
         Returns
