@@ -46,7 +46,7 @@ from dempster.cluster._search import (
     Search,
     resolve_families,
 )
-from dempster.cluster.number import NumberOfClusters, compared_numbers
+from dempster.cluster.number import NumberOfClusters, compare_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import checked_constraints
 from dempster.data.blocks import Blocks, comes_in_blocks
@@ -58,7 +58,7 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, LazyCredalPartition
-from dempster.partition.credal_partition import find_labels
+from dempster.partition.credal_partition import compute_labels
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
@@ -350,7 +350,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         compared = self._comparison_source(sample.values)
         if self.missing == "partial":
             compared = comparable(compared)
-        self.number_ = compared_numbers(compared, sample.weights, None, self.random_state, apply)
+        self.number_ = compare_numbers(compared, sample.weights, None, self.random_state, apply)
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
@@ -465,7 +465,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
         )
-        find_labels(self.credal_partition_, apply)
+        compute_labels(self.credal_partition_, apply)
         self.labels_ = copied(self.credal_partition_.labels)
 
     def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _scale(values: np.ndarray) -> np.ndarray:
     return (finite - finite.min()) / spread if spread > 0 else np.ones(len(values))
 
 
-def compared_numbers(
+def compare_numbers(
     source: DissimilaritySource,
     weights: np.ndarray | None,
     candidates: Iterable[int] | None,

@@ -27,7 +27,7 @@ from dempster._validation import (
     verbosity,
 )
 from dempster.belief import FocalSets
-from dempster.cluster.number import NumberOfClusters, compared_numbers
+from dempster.cluster.number import NumberOfClusters, compare_numbers
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource
 from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
@@ -355,7 +355,7 @@ def number_of_clusters(
         raise InvalidParameterError("X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}")
     weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
-        result = compared_numbers(source, weights, numbers, random_state, apply)
+        result = compare_numbers(source, weights, numbers, random_state, apply)
     if numbers is None and result.best < 2:
         raise InvalidParameterError(
             "X", must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}"

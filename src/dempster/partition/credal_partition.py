@@ -339,7 +339,7 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
         raise InvalidParameterError(name, message=message) from error
 
 
-def find_labels(partition: CredalPartition, apply: Apply) -> None:
+def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     """Compute `labels` in threads, because NumPy is slow for millions of short rows."""
     if isinstance(partition.masses, np.ndarray):
         contour = partition.contour

@@ -103,15 +103,11 @@ def test_diabetes(shared_data):
     np.testing.assert_allclose(rest, [4, 0, 6], atol=5)
 
 
-def cells(shared_data, seed):
-    X, _ = shared_data("gvhd_pos")
-    return X[np.random.default_rng(seed).choice(len(X), 1000, replace=False)]
-
-
 @pytest.mark.long
 def test_gvhd(shared_data):
     """Pairs of mutually most similar clusters (K = 2): five in the paper, three to six in other draws of cells."""
-    X = cells(shared_data, 11)
+    X, _ = shared_data("gvhd_pos")
+    X = X[np.random.default_rng(11).choice(len(X), 1000, replace=False)]
     model = BootClus(7, focal_sets="selected", mixture="VVV", n_bootstraps=30, random_state=0).fit(X)
     posterior = model.mixture_.predict_proba(X)
     similarity = np.array([[np.sum(posterior[:, k] * posterior[:, m]) for m in range(7)] for k in range(7)])
