@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
@@ -374,41 +375,35 @@ def test_scikit_learn_checks():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_leaves": 0}, "max_leaves must be 'auto' or an integer of at least 1, got 0"),
-        ({"caution": 1.5}, "caution must be a number of at least 0 and at most 1, got 1.5"),
-        ({"max_depth": 0}, "max_depth must be None or an integer of at least 1, got 0"),
-        ({"min_samples_leaf": 0.7}, "min_samples_leaf must be .* at most 0.5, got 0.7"),
-    ],
+    ("name", "value"), [("max_leaves", 0), ("caution", 1.5), ("max_depth", 0), ("min_samples_leaf", 0.7)]
 )
-def test_invalid_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
-        CautiousTree(**options).fit([[0.0], [1.0]], [0, 1])
+def test_invalid_parameters(name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} must"):
+        CautiousTree(**{name: value}).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[0.0], [1.0]], [0, 1, 1], "X must have a row for each of the 3 objects of the partition, got 2 rows"),
-        ([0.0, 1.0], [0, 1], "X must have two dimensions"),
-        ([[0.0], [np.inf]], [0, 1], "column 'attribute 1' must not hold infinite numbers, got inf in row 1"),
-        ([[0.0], [1.0]], [[0, 1], [1, 0]], "y must be a CredalPartition"),
+        ([[0.0], [1.0]], [0, 1, 1], "^X must"),
+        ([0.0, 1.0], [0, 1], "^X must"),
+        ([[0.0], [np.inf]], [0, 1], "'attribute 1'"),
+        ([[0.0], [1.0]], [[0, 1], [1, 0]], "^y must"),
         ([[0.0], [1.0]], None, "requires y to be passed"),
-        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), [0, 1], "X must have unique column names, got 'a'"),
+        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), [0, 1], "^X must"),
     ],
 )
 def test_invalid_tables(X, y, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         CautiousTree().fit(X, y)
 
 
 def test_invalid_column_types(mixed):
     table, y = mixed
     tree = CautiousTree().fit(table, y)
-    with pytest.raises(ValueError, match="column 'size' must hold numbers, as in fit"):
+    with pytest.raises(InvalidInputError, match="'size'"):
         tree.predict(table.assign(size="large"))
-    with pytest.raises(TypeError, match="column 'day' must hold numbers, Booleans, text or categories"):
+    with pytest.raises(InvalidInputError, match="'day'"):
         CautiousTree().fit(table.assign(day=pd.Timestamp("2020-01-01")), y)
 
 

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
 from dempster.cluster import (
     CECM,
@@ -567,50 +568,45 @@ def test_clusters_without_objects():
         explain_object(outliers, POINTS[:4], 2)
 
 
+@pytest.mark.parametrize("i", [60, -1, "a", 2.5, [1.0], {"x": 1}, None])
+def test_invalid_objects(ecm, i):
+    with pytest.raises(InvalidInputError, match="^i must"):
+        explain_object(ecm, POINTS, i)
+
+
+@pytest.mark.parametrize("cell", [np.inf, "a"])
+def test_invalid_cells(ecm, cell):
+    with pytest.raises(InvalidInputError, match="^attribute 2 of the object must"):
+        explain_object(ecm, POINTS, [1.0, cell])
+
+
 @pytest.mark.parametrize(
-    ("i", "options", "message"),
+    ("name", "value"),
     [
-        (60, {}, "i must be a position from 0 to 59, got 60"),
-        (-1, {}, "i must be a position from 0 to 59, got -1"),
-        ("a", {}, "no object is called 'a'"),
-        (2.5, {}, "no object is called 2.5"),
-        ([1.0], {}, "a row of 2 attributes, got 1"),
-        ([1.0, np.inf], {}, "attribute 2 of the object must be a finite number"),
-        ([1.0, "a"], {}, "attribute 2 of the object must be a number, got 'a'"),
-        ({"x": 1}, {}, "i must give the attributes attribute 1, attribute 2, got x"),
-        (3, {"clusters": [7]}, "clusters must be names of clusters \\(0, 1, 2\\), got 7"),
-        (3, {"clusters": []}, "clusters must name at least one cluster"),
-        (3, {"clusters": [1, 1]}, "each once"),
-        (3, {"feature_names": ["a"]}, "feature_names must hold 2 names"),
-        (3, {"n_exemplars": 0}, "n_exemplars must be an integer of at least 1, got 0"),
-        (3, {"metric": "cosine"}, "metric must be None or 'precomputed', got 'cosine'"),
-        (3, {"attributes": POINTS}, "attributes must be None"),
+        *(("clusters", [7]), ("clusters", []), ("clusters", [1, 1])),
+        *(("feature_names", ["a"]), ("n_exemplars", 0), ("metric", "cosine"), ("attributes", POINTS)),
     ],
 )
-def test_invalid_arguments(ecm, i, options, message):
-    with pytest.raises(ValueError, match=message):
-        explain_object(ecm, POINTS, i, **options)
+def test_invalid_arguments(ecm, name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} must"):
+        explain_object(ecm, POINTS, 3, **{name: value})
 
 
 def test_invalid_estimators_and_tables(ecm):
-    with pytest.raises(NotFittedError, match="ECM instance is not fitted"):
+    with pytest.raises(NotFittedError):
         explain_object(ECM(3), POINTS, 0)
-    with pytest.raises(TypeError, match="estimator must be"):
-        explain_object(7, POINTS, 0)
-    with pytest.raises(ValueError, match="must not be a pipeline: explain its last step"):
-        explain_object(make_pipeline(StandardScaler(), ECM(3)).fit(POINTS), POINTS, 0)
-    with pytest.raises(TypeError, match="i must be the position or name"):
-        explain_object(ecm, POINTS, None)
-    with pytest.raises(ValueError, match="X must have a row for each of the 60 objects"):
+    for estimator in (7, make_pipeline(StandardScaler(), ECM(3)).fit(POINTS)):
+        with pytest.raises(InvalidInputError, match="^estimator must"):
+            explain_object(estimator, POINTS, 0)
+    with pytest.raises(InvalidInputError, match="^X must have a row for each of the 60 objects"):
         explain_object(ecm.credal_partition_, POINTS[:5], 0)
     table = pd.DataFrame(POINTS, index=["a", "a", *range(58)])
-    with pytest.raises(ValueError, match="2 objects are called 'a'"):
-        explain_object(ecm, table, "a")
-    with pytest.raises(ValueError, match="since some names are numbers"):
-        explain_object(ecm, table, 59)
-    with pytest.raises(ValueError, match="infinite"):
+    for i in ("a", 59):
+        with pytest.raises(InvalidInputError, match="^i must"):
+            explain_object(ecm, table, i)
+    with pytest.raises(InvalidInputError, match="infinite"):
         explain_object(ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1)
-    with pytest.raises(ValueError, match="first must be one of the candidates"):
+    with pytest.raises(InvalidInputError, match="^first must"):
         explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
 
 

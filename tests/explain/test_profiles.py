@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import Profile, profile
@@ -45,9 +46,9 @@ def random_partition(n, c, seed=0, sharpness=0.1):
     return CredalPartition(np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n), family)
 
 
-def column(found, statistic, label):
-    place = [feature.label for feature in found.features].index(label)
-    return found.statistics[statistic][:, place]
+def column(result, statistic, label):
+    place = [feature.label for feature in result.features].index(label)
+    return result.statistics[statistic][:, place]
 
 
 # ---- groups ---------------------------------------------------------------------------------------------------------
@@ -84,8 +85,8 @@ def test_group_names(iris):
 def test_typical_objects_have_the_largest_mass(iris):
     X, partition = iris
     names = [f"flower {i}" for i in range(150)]
-    found = profile(CredalPartition(partition, index=names), X.set_axis(names), n_typical=4)
-    for group in found.groups:
+    result = profile(CredalPartition(partition, index=names), X.set_axis(names), n_typical=4)
+    for group in result.groups:
         mass = partition.mass(group.clusters)
         typical = [names.index(name) for name in group.typical]
         assert len(typical) == min(4, len(group))
@@ -137,45 +138,45 @@ def test_statistics_agree_with_loops(weights):
     partition = random_partition(60, 2, sharpness=1)
     X = np.column_stack([1e6 + np.round(rng.normal(size=60), 1), rng.normal(size=60)])
     X[::7, 1] = np.nan
-    found = profile(partition, X, weights=weights)
-    shares = group_weights(partition, found.groups, weights, "max_mass").toarray()
-    for g in range(len(found.groups)):
+    result = profile(partition, X, weights=weights)
+    shares = group_weights(partition, result.groups, weights, "max_mass").toarray()
+    for g in range(len(result.groups)):
         if shares[g].sum() < 2:
             continue
         for q in range(2):
             for name, value in naive(X[:, q], shares[g]).items():
-                assert found.statistics[name][g, q] == pytest.approx(value, rel=1e-6), name
+                assert result.statistics[name][g, q] == pytest.approx(value, rel=1e-6), name
 
 
 def test_quartiles_agree_with_numpy():
     rng = np.random.default_rng(2)
     partition, X = random_partition(80, 3), np.round(rng.normal(size=(80, 1)), 1)
-    found = profile(partition, X)
-    for g, group in enumerate(found.groups):
+    result = profile(partition, X)
+    for g, group in enumerate(result.groups):
         if len(group):
             expected = np.quantile(X[group.rows, 0], [0.25, 0.5, 0.75], method="hazen")
             np.testing.assert_allclose(
-                [found.statistics[n][g, 0] for n in ("q25", "median", "q75")], expected, atol=1e-12
+                [result.statistics[n][g, 0] for n in ("q25", "median", "q75")], expected, atol=1e-12
             )
 
 
 def test_shares_of_categories_and_missing_values(mixed):
     table, partition = mixed
-    found = profile(partition, table)
-    for g, group in enumerate(found.groups):
+    result = profile(partition, table)
+    for g, group in enumerate(result.groups):
         cells = table["species"].iloc[group.rows]
         rest = table["species"].drop(index=group.rows)
-        assert column(found, "missing", "species = setosa")[g] == cells.isna().sum()
+        assert column(result, "missing", "species = setosa")[g] == cells.isna().sum()
         if cells.notna().any():
             share = (cells.dropna() == "setosa").mean()
-            assert column(found, "mean", "species = setosa")[g] == pytest.approx(share)
-            assert column(found, "delta", "species = setosa")[g] == pytest.approx(
+            assert column(result, "mean", "species = setosa")[g] == pytest.approx(share)
+            assert column(result, "delta", "species = setosa")[g] == pytest.approx(
                 share - (rest.dropna() == "setosa").mean()
             )
         tall = table["tall"].iloc[group.rows]
-        assert column(found, "mean", "tall")[g] == pytest.approx(tall.mean())
-    assert found.attributes.loc["species", "missing"] == table["species"].isna().sum()
-    labels = [feature.label for feature in found.features]
+        assert column(result, "mean", "tall")[g] == pytest.approx(tall.mean())
+    assert result.attributes.loc["species", "missing"] == table["species"].isna().sum()
+    labels = [feature.label for feature in result.features]
     assert labels.count("tall") == 1
     expected = [f"species = {name}" for name in ("setosa", "versicolor", "virginica")]
     assert [label for label in labels if label.startswith("species")] == expected
@@ -183,23 +184,23 @@ def test_shares_of_categories_and_missing_values(mixed):
 
 def test_dates(mixed):
     table, partition = mixed
-    found = profile(partition, table[["picked"]])
-    means = found.to_frame()["picked"]
-    for g, group in enumerate(found.groups):
+    result = profile(partition, table[["picked"]])
+    means = result.to_frame()["picked"]
+    for g, group in enumerate(result.groups):
         assert abs(means.iloc[g] - table["picked"].iloc[group.rows].mean()) < pd.Timedelta("1s")
-    assert "picked: 2020-03-2" in found.to_text()
+    assert "picked: 2020-03-2" in result.to_text()
     aware = table[["picked"]].apply(lambda c: c.dt.tz_localize("Asia/Tokyo"))
-    np.testing.assert_allclose(profile(partition, aware).statistics["mean"], found.statistics["mean"])
+    np.testing.assert_allclose(profile(partition, aware).statistics["mean"], result.statistics["mean"])
 
 
 def test_rare_categories_are_merged(iris):
     _, partition = iris
     table = pd.DataFrame({"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")})
-    found = profile(partition, table, max_categories=4)
-    labels = [feature.label for feature in found.features]
+    result = profile(partition, table, max_categories=4)
+    labels = [feature.label for feature in result.features]
     assert labels[4:] == ["word = a", "word = b", "word = c", "word = other (4)"]
     assert labels[3] == "id = other (147)"
-    total = sum(column(found, "mean", label) for label in labels[4:])
+    total = sum(column(result, "mean", label) for label in labels[4:])
     np.testing.assert_allclose(total, 1)
 
 
@@ -208,18 +209,18 @@ def test_rare_categories_are_merged(iris):
 
 def test_p_values_agree_with_scipy(mixed):
     table, partition = mixed
-    found = profile(partition, table)
-    for g, group in enumerate(found.groups):
+    result = profile(partition, table)
+    for g, group in enumerate(result.groups):
         inside = np.isin(np.arange(150), group.rows)
         for name in ("petal length (cm)", "sepal width (cm)"):
             a, b = (table.loc[rows, name].dropna() for rows in (inside, ~inside))
             expected = stats.mannwhitneyu(a, b, method="asymptotic").pvalue
-            assert column(found, "p", name)[g] == pytest.approx(expected)
+            assert column(result, "p", name)[g] == pytest.approx(expected)
         known = table["coin"].notna().to_numpy()
         counts = pd.crosstab(inside[known], table["coin"][known] == "heads").to_numpy()
         expected = stats.chi2_contingency(counts, correction=False)
         p = expected.pvalue if expected.expected_freq.min() >= 5 else stats.fisher_exact(counts).pvalue
-        assert column(found, "p", "coin = heads")[g] == pytest.approx(p)
+        assert column(result, "p", "coin = heads")[g] == pytest.approx(p)
 
 
 def test_exact_test_for_few_objects():
@@ -231,17 +232,17 @@ def test_exact_test_for_few_objects():
 
 def test_tests_of_all_groups_agree_with_scipy(mixed):
     table, partition = mixed
-    found = profile(partition, table)
-    samples = [table["sepal width (cm)"].iloc[group.rows].dropna() for group in found.groups]
+    result = profile(partition, table)
+    samples = [table["sepal width (cm)"].iloc[group.rows].dropna() for group in result.groups]
     expected = stats.kruskal(*[sample for sample in samples if len(sample)])
-    assert found.attributes.loc["sepal width (cm)", "p"] == pytest.approx(expected.pvalue)
-    codes = np.concatenate([np.full(len(group), g) for g, group in enumerate(found.groups)])
-    rows = np.concatenate([group.rows for group in found.groups])
+    assert result.attributes.loc["sepal width (cm)", "p"] == pytest.approx(expected.pvalue)
+    codes = np.concatenate([np.full(len(group), g) for g, group in enumerate(result.groups)])
+    rows = np.concatenate([group.rows for group in result.groups])
     counts = pd.crosstab(codes, table["species"].iloc[rows].to_numpy())
-    assert found.attributes.loc["species", "p"] == pytest.approx(
+    assert result.attributes.loc["species", "p"] == pytest.approx(
         stats.chi2_contingency(counts, correction=False).pvalue
     )
-    assert found.attributes.loc["species", "effect"] == pytest.approx(
+    assert result.attributes.loc["species", "effect"] == pytest.approx(
         stats.contingency.association(counts.to_numpy(), method="cramer")
     )
 
@@ -249,10 +250,10 @@ def test_tests_of_all_groups_agree_with_scipy(mixed):
 @pytest.mark.parametrize("correction", ["bh", "by"])
 def test_p_values_are_adjusted(iris, correction):
     X, partition = iris
-    found = profile(partition, X, correction=correction)
-    expected = stats.false_discovery_control(found.statistics["p"].ravel(), method=correction)
-    np.testing.assert_allclose(found.statistics["p_adjusted"].ravel(), expected)
-    assert (found.attributes["p_adjusted"] >= found.attributes["p"]).all()
+    result = profile(partition, X, correction=correction)
+    expected = stats.false_discovery_control(result.statistics["p"].ravel(), method=correction)
+    np.testing.assert_allclose(result.statistics["p_adjusted"].ravel(), expected)
+    assert (result.attributes["p_adjusted"] >= result.attributes["p"]).all()
 
 
 # ---- discriminating features ----------------------------------------------------------------------------------------
@@ -275,35 +276,35 @@ def test_best_threshold_agrees_with_loops():
 
 def test_discriminating_features(mixed):
     table, partition = mixed
-    found = profile(partition, table).discriminating_features(0, 1)
-    assert found["separation"].dropna().is_monotonic_decreasing
-    assert found.loc["petal length (cm)", "rule"] == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
-    assert found.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
-    assert found.index[-1] == "coin"
+    result = profile(partition, table).discriminating_features(0, 1)
+    assert result["separation"].dropna().is_monotonic_decreasing
+    assert result.loc["petal length (cm)", "rule"] == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
+    assert result.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
+    assert result.index[-1] == "coin"
     mirrored = profile(partition, table).discriminating_features(1, 0)
-    np.testing.assert_allclose(mirrored.loc[found.index, "separation"], found["separation"])
-    np.testing.assert_allclose(mirrored.loc[found.index, "delta"], -found["delta"])
+    np.testing.assert_allclose(mirrored.loc[result.index, "separation"], result["separation"])
+    np.testing.assert_allclose(mirrored.loc[result.index, "delta"], -result["delta"])
 
 
 def test_discriminating_features_of_ambiguous_groups(iris):
     X, partition = iris
-    found = profile(partition, X)
-    assert found.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
+    result = profile(partition, X)
+    assert result.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
     with pytest.raises(ValueError, match="second must be the name of a cluster or group"):
-        found.discriminating_features(0, "cluster 9")
+        result.discriminating_features(0, "cluster 9")
     with pytest.raises(ValueError, match="must be different groups, got 'cluster 0' twice"):
-        found.discriminating_features(0, "cluster 0")
+        result.discriminating_features(0, "cluster 0")
 
 
 def test_empty_cluster():
     masses = np.eye(4)[[1, 1, 3, 0]]  # first, first, between, outlier
-    found = profile(CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]])
-    assert found.to_frame()["objects"].tolist() == [2, 0, 1, 1]
-    assert found.to_frame()["possible"].tolist()[:2] == [3, 1]
-    assert "cluster 1: no certain object, 1 more possible" in found.to_text()
+    result = profile(CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]])
+    assert result.to_frame()["objects"].tolist() == [2, 0, 1, 1]
+    assert result.to_frame()["possible"].tolist()[:2] == [3, 1]
+    assert "cluster 1: no certain object, 1 more possible" in result.to_text()
     with pytest.raises(ValueError, match="'cluster 1' has no certain objects"):
-        found.discriminating_features(0, 1)
-    assert len(rank_attributes([found.features[0].attribute], found.groups[0], found.groups[2], "bh")) == 1
+        result.discriminating_features(0, 1)
+    assert len(rank_attributes([result.features[0].attribute], result.groups[0], result.groups[2], "bh")) == 1
 
 
 # ---- which columns were clustered -----------------------------------------------------------------------------------
@@ -333,16 +334,16 @@ def test_note_on_double_dipping(iris):
 
 def test_to_frame(mixed):
     table, partition = mixed
-    found = profile(partition, table)
-    assert len(found) == len(found.to_frame()) == 5
-    wide = found.to_frame("delta")
+    result = profile(partition, table)
+    assert len(result) == len(result.to_frame()) == 5
+    wide = result.to_frame("delta")
     assert list(wide.columns[:3]) == ["objects", "possible", "typical"]
-    assert list(wide.columns[3:]) == [feature.label for feature in found.features]
-    assert len(found.comparisons) == 5 * len(found.features)
-    row = found.comparisons.query("group == 'cluster 1' and category == 'setosa'")
+    assert list(wide.columns[3:]) == [feature.label for feature in result.features]
+    assert len(result.comparisons) == 5 * len(result.features)
+    row = result.comparisons.query("group == 'cluster 1' and category == 'setosa'")
     assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
     with pytest.raises(ValueError, match="statistic must be one of 'mean', 'std'"):
-        found.to_frame("mode")
+        result.to_frame("mode")
 
 
 def test_to_text(iris):
@@ -374,10 +375,10 @@ def test_rows_are_matched_by_name(iris, tmp_path):
     names = [f"flower {i}" for i in range(150)]
     write_partition(CredalPartition(partition, index=names), tmp_path / "flowers.csv")
     shuffled = X.set_axis(names).sample(frac=1, random_state=0)
-    found, expected = profile(read_partition(tmp_path / "flowers.csv"), shuffled), profile(partition, X)
+    result, expected = profile(read_partition(tmp_path / "flowers.csv"), shuffled), profile(partition, X)
     for name, values in expected.statistics.items():
-        np.testing.assert_allclose(found.statistics[name], values, atol=1e-9)
-    assert [names.index(name) for name in found.groups[0].typical] == expected.groups[0].typical
+        np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
+    assert [names.index(name) for name in result.groups[0].typical] == expected.groups[0].typical
     with pytest.raises(ValueError, match="the names of the objects differ"):
         profile(CredalPartition(partition, index=names), X.set_axis([f"x{i}" for i in range(150)]))
 
@@ -385,9 +386,9 @@ def test_rows_are_matched_by_name(iris, tmp_path):
 def test_polars_lists_and_series(mixed):
     table, partition = mixed
     expected = profile(partition, table)
-    found = profile(partition, pl.from_pandas(table))
+    result = profile(partition, pl.from_pandas(table))
     for name, values in expected.statistics.items():
-        np.testing.assert_allclose(found.statistics[name], values, atol=1e-9)
+        np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
     lists = profile(partition, table.iloc[:, :4].to_numpy().tolist())
     np.testing.assert_allclose(lists.statistics["delta"], expected.statistics["delta"][:, :4])
     assert lists.features[0].label == "attribute 1"
@@ -411,29 +412,26 @@ def test_polars_lists_and_series(mixed):
 def test_degenerate_data(X, partition):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = profile(partition, X)
-        assert isinstance(found, Profile)
-        assert found.to_text()
-        assert found.to_html()
-        assert len(found.to_frame()) >= 1
-        assert not np.isinf(found.statistics["mean"]).any()
+        result = profile(partition, X)
+        assert isinstance(result, Profile)
+        assert result.to_text()
+        assert result.to_html()
+        assert len(result.to_frame()) >= 1
+        assert not np.isinf(result.statistics["mean"]).any()
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
-        ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
-        ({"clustered": ["z"]}, "clustered must hold names of columns of X \\(attribute 1\\), got 'z'"),
-        ({"clustered": 3}, "clustered must contain names of columns of X, or be True or False, got 3"),
-        ({"n_typical": -1}, "n_typical must be an integer of at least 0, got -1"),
-        ({"max_categories": 1}, "max_categories must be an integer of at least 2, got 1"),
-        ({"correction": "holm"}, "correction must be 'bh' or 'by', got 'holm'"),
-        ({"X": [[0.0]]}, "X must have a row for each of the 2 objects of the partition, got 1 rows"),
-        ({"X": [[0.0], [np.inf]]}, "column 'attribute 1' must not hold infinite numbers"),
-        ({"X": np.zeros((0, 2))}, "X has 0 sample\\(s\\)"),
+        *(("weights", "all"), ("rule", "x"), ("clustered", ["z"]), ("clustered", 3), ("n_typical", -1)),
+        *(("max_categories", 1), ("correction", "holm"), ("X", [[0.0]]), ("X", np.zeros((0, 2)))),
     ],
 )
-def test_invalid_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
-        profile([0, 1], **{"X": [[0.0], [1.0]], **options})
+def test_invalid_arguments(name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} "):
+        profile([0, 1], **{"X": [[0.0], [1.0]], name: value})
+
+
+def test_infinite_values():
+    with pytest.raises(InvalidInputError, match="'attribute 1'"):
+        profile([0, 1], [[0.0], [np.inf]])

@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidInputError
 from dempster.cluster import ECM
 from dempster.explain import RetentionCurve, doubt_scores, retention_curve
 
@@ -78,22 +79,17 @@ def test_to_frame_and_repr(touching):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"y": [0, 1]}, "y must hold the classes of 4 objects, got shape \\(2,\\)"),
-        ({"shares": [0, 1]}, "shares must be numbers above 0 and at most 1"),
-        ({"shares": []}, "shares must be numbers above 0 and at most 1"),
-        ({"shares": [np.nan]}, "shares must be numbers above 0 and at most 1"),
-        ({"doubt": [1, 2]}, "doubt must hold 4 finite numbers"),
-        ({"doubt": [1, 2, 3, np.nan]}, "doubt must hold 4 finite numbers"),
-        ({"quality": "purity"}, "quality must be 'ari' or 'accuracy', got 'purity'"),
+        *(("y", [0, 1]), ("shares", [0, 1]), ("shares", []), ("shares", [np.nan])),
+        *(("doubt", [1, 2]), ("doubt", [1, 2, 3, np.nan]), ("quality", "purity")),
     ],
 )
-def test_invalid_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
-        retention_curve([0, 0, 1, 1], **{"y": [0, 0, 1, 1], **options})
+def test_invalid_arguments(name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} must"):
+        retention_curve([0, 0, 1, 1], **{"y": [0, 0, 1, 1], name: value})
 
 
 def test_share_outside_the_curve():
-    with pytest.raises(ValueError, match="share must lie between 0.5 and 1, got 0.2"):
+    with pytest.raises(InvalidInputError, match="^share must"):
         retention_curve([0, 0, 1, 1], [0, 0, 1, 1], shares=[0.5, 1]).at(0.2)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidInputError
 from dempster.explain import set_scores
 from tests.strategies import random_masses
 
@@ -106,17 +107,17 @@ def test_names_and_text():
 
 
 @pytest.mark.parametrize(
-    ("y", "options", "message"),
+    ("name", "value"),
     [
-        ([0, 1], {}, "y must hold the classes of 4 objects, got shape \\(2,\\)"),
-        ([0, 1, np.nan, 1], {}, "y must hold labels without missing values"),
-        (["a", None, "b", "b"], {}, "y must hold labels without missing values"),
-        (np.array(["a", 1, "b", 2], dtype=object), {}, "y must hold only names or only numbers"),
-        ([0, 0, 1, 1], {"rule": "belief"}, "rule must be 'max_mass' or 'interval_dominance'"),
-        ([0, 0, 1, 1], {"matching": "best"}, "matching must be one of 'auto', 'one_to_one', 'majority', got 'best'"),
-        ([-1, -1, -1, -1], {"noise": -1}, "all are noise"),
+        *(("y", [0, 1]), ("y", [0, 1, np.nan, 1]), ("y", ["a", None, "b", "b"])),
+        *(("y", np.array(["a", 1, "b", 2], dtype=object)), ("rule", "belief"), ("matching", "best")),
     ],
 )
-def test_invalid_arguments(y, options, message):
-    with pytest.raises(ValueError, match=message):
-        set_scores([0, 0, 1, 1], y, **options)
+def test_invalid_arguments(name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} must"):
+        set_scores([0, 0, 1, 1], **{"y": [0, 0, 1, 1], name: value})
+
+
+def test_only_noise():
+    with pytest.raises(InvalidInputError, match="^y must"):
+        set_scores([0, 0, 1, 1], [-1] * 4, noise=-1)

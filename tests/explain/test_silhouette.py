@@ -42,23 +42,23 @@ def loop_silhouettes(partition, D):
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_hard_partitions_agree_with_scikit_learn(metric):
-    found = credal_silhouette(y, X, metric=metric)
-    np.testing.assert_allclose(found.values, silhouette_samples(X, y, metric=metric), atol=1e-7)
-    np.testing.assert_array_equal(found.values, found.label_values)
-    assert found.mean == found.certain_mean == found.label_mean == pytest.approx(found.weighted_mean)
+    result = credal_silhouette(y, X, metric=metric)
+    np.testing.assert_allclose(result.values, silhouette_samples(X, y, metric=metric), atol=1e-7)
+    np.testing.assert_array_equal(result.values, result.label_values)
+    assert result.mean == result.certain_mean == result.label_mean == pytest.approx(result.weighted_mean)
     alone = np.where(np.arange(90) == 3, 9, y)  # a cluster of one object
     np.testing.assert_allclose(credal_silhouette(alone, X).values, silhouette_samples(X, alone), atol=1e-7)
 
 
 def test_soft_partitions_agree_with_loops():
-    found = credal_silhouette(SOFT, X)
-    np.testing.assert_allclose(found.values, loop_silhouettes(SOFT, pairwise_distances(X)), atol=1e-9)
+    result = credal_silhouette(SOFT, X)
+    np.testing.assert_allclose(result.values, loop_silhouettes(SOFT, pairwise_distances(X)), atol=1e-9)
     sizes = np.array([len(list(SOFT.focal_sets)[j]) for j in SOFT.best_set])
-    np.testing.assert_array_equal(found.sizes, sizes)
-    assert found.mean == pytest.approx(found.values[sizes > 0].mean())
-    assert found.certain_mean == pytest.approx(found.values[sizes == 1].mean())
+    np.testing.assert_array_equal(result.sizes, sizes)
+    assert result.mean == pytest.approx(result.values[sizes > 0].mean())
+    assert result.certain_mean == pytest.approx(result.values[sizes == 1].mean())
     weights = np.where(sizes > 0, 1 - doubt_scores(SOFT), 0)
-    assert found.weighted_mean == pytest.approx(weights @ found.values / weights.sum())
+    assert result.weighted_mean == pytest.approx(weights @ result.values / weights.sum())
 
 
 def test_blocks_and_dissimilarities(monkeypatch):
@@ -97,27 +97,27 @@ def test_samples():
 
 def test_samples_contain_small_clusters():
     many, groups = make_blobs([2000, 5, 2000], 2, centers=[[0, 0], [9, 9], [0, 18]], random_state=0)
-    found = credal_silhouette(groups, many, sample_size=200, random_state=0)
+    result = credal_silhouette(groups, many, sample_size=200, random_state=0)
     whole = credal_silhouette(groups, many)
-    np.testing.assert_allclose(found.values, whole.values[found.objects], atol=0.05)
+    np.testing.assert_allclose(result.values, whole.values[result.objects], atol=0.05)
 
 
 def test_tables_and_text():
     named = CredalPartition(SOFT.masses, FAMILY, [f"o{i}" for i in range(90)], frame="abcd")
     table = pd.DataFrame(X, index=[f"o{i}" for i in range(90)])
-    found = credal_silhouette(named, table)
-    np.testing.assert_allclose(found.values, credal_silhouette(SOFT, X).values)
+    result = credal_silhouette(named, table)
+    np.testing.assert_allclose(result.values, credal_silhouette(SOFT, X).values)
     other = credal_silhouette(named, table.iloc[::-1])
-    np.testing.assert_allclose(other.values, found.values, atol=1e-9)
-    frame = found.to_frame()
+    np.testing.assert_allclose(other.values, result.values, atol=1e-9)
+    frame = result.to_frame()
     assert list(frame.columns) == ["set", "label", "doubt", "silhouette", "label_silhouette"]
     assert frame.index[0] == "o0"
-    clusters = found.per_cluster()
+    clusters = result.per_cluster()
     assert list(clusters.index) == list("abcd")
     assert clusters["certain"].tolist() == [len(named.lower(k)) for k in "abcd"]
     assert clusters["possible"].tolist() == [len(named.upper(k)) for k in "abcd"]
-    assert "cluster b" in found.to_text()
-    assert repr(found).startswith("CredalSilhouette(90 objects, mean=")
+    assert "cluster b" in result.to_text()
+    assert repr(result).startswith("CredalSilhouette(90 objects, mean=")
 
 
 def test_nothing_to_compare():
@@ -126,10 +126,10 @@ def test_nothing_to_compare():
     same = credal_silhouette([0, 0, 1, 1], np.ones((4, 2)))
     assert same.values.tolist() == [0] * 4
     outliers = CredalPartition(np.tile([1.0, 0, 0, 0], (4, 1)), FocalSets.full(2))
-    found = credal_silhouette(outliers, np.arange(4.0)[:, None])
-    assert found.values.tolist() == [0] * 4
-    assert np.isnan([found.mean, found.certain_mean, found.weighted_mean]).all()
-    assert "-" in found.to_text()
+    result = credal_silhouette(outliers, np.arange(4.0)[:, None])
+    assert result.values.tolist() == [0] * 4
+    assert np.isnan([result.mean, result.certain_mean, result.weighted_mean]).all()
+    assert "-" in result.to_text()
     empty = CredalPartition([[1.0, 0], [0, 1.0], [1.0, 0]], FocalSets.from_sets(3, [(0,), (2,)]))
     np.testing.assert_allclose(
         credal_silhouette(empty, [[0.0], [5], [1]]).values, silhouette_samples([[0.0], [5], [1]], [0, 2, 0])
@@ -143,17 +143,17 @@ def test_mixed_tables():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "options"),
     [
-        ({"X": X[:-1]}, "X must hold the 90 objects of the partition, got 89"),
-        ({"X": np.where(np.arange(90)[:, None] == 5, np.nan, X)}, "NaN"),
-        ({"metric": 3}, "metric must be the name of a metric or a callable, got 3"),
-        ({"metric": "precomputed"}, "X must be a square matrix"),
-        ({"metric": "precomputed", "X": np.triu(np.ones((90, 90)), 1)}, "X must be symmetric"),
-        ({"partition": SOFT[:0], "X": X[:0]}, "partition must hold at least one object"),
-        ({"sample_size": 1}, "sample_size must be 'auto' or None or an integer of at least 2, got 1"),
+        ("X", {"X": X[:-1]}),
+        ("X", {"X": np.where(np.arange(90)[:, None] == 5, np.nan, X)}),
+        ("metric", {"metric": 3}),
+        ("X", {"metric": "precomputed"}),
+        ("X", {"metric": "precomputed", "X": np.triu(np.ones((90, 90)), 1)}),
+        ("partition", {"partition": SOFT[:0], "X": X[:0]}),
+        ("sample_size", {"sample_size": 1}),
     ],
 )
-def test_invalid_arguments(change, message):
-    with pytest.raises(ValueError, match=message):
-        credal_silhouette(**{"partition": SOFT, "X": X, **change})
+def test_invalid_arguments(name, options):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        credal_silhouette(**{"partition": SOFT, "X": X, **options})

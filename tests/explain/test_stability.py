@@ -41,13 +41,13 @@ class Recorder(ClusterMixin, BaseEstimator):
 def test_counts_agree_with_loops(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     points = np.random.default_rng(0).uniform(0, 3, size=(40, 1))
-    found = stability(Recorder(random_state=0), points, 6, random_state=3, n_jobs=1)
+    result = stability(Recorder(random_state=0), points, 6, random_state=3, n_jobs=1)
     fits = Recorder.seen[1:]
     assert len(fits) == 6
     place = {value: i for i, value in enumerate(points[:, 0])}
-    reference = found.partition.labels
+    reference = result.partition.labels
     kept, drawn = np.zeros(40), np.zeros(40)
-    together, both = np.zeros(len(found.pairs)), np.zeros(len(found.pairs))
+    together, both = np.zeros(len(result.pairs)), np.zeros(len(result.pairs))
     seeds = [np.random.default_rng(np.random.SeedSequence([3, b])) for b in range(6)]
     for b, (sample, *_) in enumerate(fits):
         rows = np.array([place[value] for value in sample[:, 0]])
@@ -60,30 +60,30 @@ def test_counts_agree_with_loops(monkeypatch):
         for k in range(2):
             own = set(np.flatnonzero(reference[rows] == k))
             theirs = [set(np.flatnonzero(labels == m)) for m in range(2)]
-            assert found.jaccard[b, k] == pytest.approx(max(len(own & t) / len(own | t) for t in theirs))
+            assert result.jaccard[b, k] == pytest.approx(max(len(own & t) / len(own | t) for t in theirs))
         where = dict(zip(rows, labels, strict=True))
-        for p, (i, j) in enumerate(found.pairs):
+        for p, (i, j) in enumerate(result.pairs):
             if i in where and j in where:
                 both[p] += 1
                 together[p] += where[i] == where[j]
         expected = credal_rand_index(labels, reference[rows])
-        assert found.rand[b] == pytest.approx(expected, abs=1e-6)
-    np.testing.assert_array_equal(found.drawn, drawn)
-    np.testing.assert_allclose(found.objects, kept / drawn)
-    np.testing.assert_allclose(found.together, together / both)
-    assert 0 < len(found.changing) < 40
-    assert found.objects[found.changing[0]] == found.objects.min()
+        assert result.rand[b] == pytest.approx(expected, abs=1e-6)
+    np.testing.assert_array_equal(result.drawn, drawn)
+    np.testing.assert_allclose(result.objects, kept / drawn)
+    np.testing.assert_allclose(result.together, together / both)
+    assert 0 < len(result.changing) < 40
+    assert result.objects[result.changing[0]] == result.objects.min()
 
 
 def test_certain_objects_are_stable():
-    found = stability(ECM(3, random_state=0), X, 8, random_state=0)
-    assert found.clusters[found.partition.labels[y == 2][0]] == 1
-    assert found.objects[y == 2].min() == 1
-    assert found.objects[found.partition.ambiguous].mean() < found.mean
-    assert found.doubt_correlation > 0.2
-    assert found.rand_between.shape == (8, 8)
-    np.testing.assert_array_equal(found.rand_between, found.rand_between.T)
-    assert 0.8 < found.mean_pairwise_rand <= 1
+    result = stability(ECM(3, random_state=0), X, 8, random_state=0)
+    assert result.clusters[result.partition.labels[y == 2][0]] == 1
+    assert result.objects[y == 2].min() == 1
+    assert result.objects[result.partition.ambiguous].mean() < result.mean
+    assert result.doubt_correlation > 0.2
+    assert result.rand_between.shape == (8, 8)
+    np.testing.assert_array_equal(result.rand_between, result.rand_between.T)
+    assert 0.8 < result.mean_pairwise_rand <= 1
     perfect = stability(ECM(2, random_state=0), X[y != 1], 4, random_state=0)
     assert perfect.mean == perfect.pairs_kept == 1
     assert np.isnan(perfect.doubt_correlation)
@@ -105,7 +105,7 @@ def test_fit_params_are_sampled(monkeypatch):
     D = np.abs(points - points.T)
     init = CredalPartition.from_hard(np.arange(20) % 2)
     constraints = Constraints([(i, i + 1) for i in range(19)])
-    found = stability(
+    result = stability(
         Recorder(init=init),
         points,
         3,
@@ -128,7 +128,7 @@ def test_fit_params_are_sampled(monkeypatch):
         assert constraints.n_objects == 20
         for i, j in constraints.must_link:
             assert abs(rows[i] - rows[j]) == 1
-    assert (found.drawn <= 3).all()
+    assert (result.drawn <= 3).all()
 
 
 def test_constraints_and_weights():
@@ -149,9 +149,9 @@ def test_dissimilarities():
 
 def test_tables_pipelines_and_other_methods():
     table = pd.DataFrame(X, index=[f"o{i}" for i in range(60)], columns=["a", "b"])
-    found = stability(ECM(3), table, 3, random_state=0)
-    assert found.to_frame().index[0] == "o0"
-    assert list(found.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
+    result = stability(ECM(3), table, 3, random_state=0)
+    assert result.to_frame().index[0] == "o0"
+    assert list(result.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
     assert len(stability(KMeans(3, n_init=1), pl.DataFrame(X), 2, random_state=0)) == 60
     assert len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0)) == 60
     noise = stability(DBSCAN(1.0), X, 3, random_state=0)
@@ -169,33 +169,27 @@ def test_all_objects_and_sampled_pairs():
 
 
 def test_text():
-    found = stability(ECM(3, random_state=0), X, 5, random_state=0)
-    text = found.to_text()
-    assert text == str(found)
+    result = stability(ECM(3, random_state=0), X, 5, random_state=0)
+    text = result.to_text()
+    assert text == str(result)
     assert "5 resamples" in text
     assert "rank correlation" in text
-    assert repr(found).startswith("Stability(5 resamples of 60 objects, objects=")
-    assert found.per_cluster()["recovered"].max() == 5
-    assert len(found) == 60
+    assert repr(result).startswith("Stability(5 resamples of 60 objects, objects=")
+    assert result.per_cluster()["recovered"].max() == 5
+    assert len(result) == 60
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "value"),
     [
-        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2 and at most 100,000, got 1"),
-        ({"fraction": 0}, "fraction must be None or a number above 0 and at most 1, got 0"),
-        ({"fraction": 1.5}, "fraction must be None or a number above 0 and at most 1, got 1.5"),
-        ({"n_pairs": 0}, "n_pairs must be 'auto' or an integer of at least 1, got 0"),
-        ({"estimator": "ECM"}, "estimator must be a clusterer, got 'ECM'"),
-        ({"estimator": StandardScaler()}, "estimator must be .* got StandardScaler without credal_partition_"),
-        ({"X": X[:1]}, "X must hold at least two objects, got 1"),
-        ({"X": np.where(np.arange(60)[:, None] == 5, np.nan, X)}, "NaN"),
-        ({"random_state": "a"}, "random_state must be"),
+        *(("n_resamples", 1), ("fraction", 0), ("fraction", 1.5), ("n_pairs", 0), ("random_state", "a")),
+        *(("estimator", "ECM"), ("estimator", StandardScaler()), ("X", X[:1])),
+        ("X", np.where(np.arange(60)[:, None] == 5, np.nan, X)),
     ],
 )
-def test_invalid_arguments(change, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        stability(**{"estimator": ECM(3), "X": X, "n_resamples": 2, **change})
+def test_invalid_arguments(name, value):
+    with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+        stability(**{"estimator": ECM(3), "X": X, "n_resamples": 2, name: value})
 
 
 def test_error_names_the_resample():

@@ -37,8 +37,8 @@ def report_text(report):
 
 def map_data(report):
     """Return the data that the script of a page reads."""
-    (found,) = [script for script in read(report.to_html()).all("script") if script.attributes.get("id") == "data"]
-    return unpack(base64.b64decode(found.text, validate=True))
+    (element,) = [script for script in read(report.to_html()).all("script") if script.attributes.get("id") == "data"]
+    return unpack(base64.b64decode(element.text, validate=True))
 
 
 # ---- contents -------------------------------------------------------------------------------------------------------
@@ -134,22 +134,22 @@ def test_page_is_well_formed(make):
     assert [section.attributes["id"] for section in root.all("section")] == SECTIONS
     assert all(link.attributes["href"][1:] in ids for link in root.all("a"))
     assert "http" not in page.replace("http-equiv", "")
-    assert not [found for name in ("img", "link", "iframe", "object", "form") for found in root.all(name)]
+    assert not [element for name in ("img", "link", "iframe", "object", "form") for element in root.all(name)]
     assert all(table.all("caption") and table.all("th") for table in root.all("table"))
     assert all("scope" in th.attributes for th in root.all("th"))
     assert all(svg.attributes.get("aria-label") or svg.attributes.get("aria-hidden") for svg in root.all("svg"))
-    assert not [found for found in list_elements(root) if "style" in found.attributes]
-    assert not [name for found in list_elements(root) for name in found.attributes if name.startswith("on")]
+    assert not [element for element in list_elements(root) if "style" in element.attributes]
+    assert not [name for element in list_elements(root) for name in element.attributes if name.startswith("on")]
 
 
 def list_elements(element):
-    return [element, *(found for child in element.children for found in list_elements(child))]
+    return [element, *(descendant for child in element.children for descendant in list_elements(child))]
 
 
 def test_content_security_policy():
     root = read(wine_report().to_html())
     policy = next(m.attributes["content"] for m in root.all("meta") if m.attributes.get("http-equiv"))
-    script = next(found.text for found in root.all("script") if "id" not in found.attributes)
+    script = next(element.text for element in root.all("script") if "id" not in element.attributes)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none'")
@@ -172,15 +172,15 @@ def test_hostile_names_are_escaped():
 def test_map_coordinates():
     X = points(70, p=3)
     model = ECM(3, random_state=0).fit(X)
-    found = map_data(make_report(model, X, stability=False))
-    levels = found["levels"].reshape(len(found["axes"]), 70)
-    for axis, values in zip(found["axes"], levels, strict=True):
+    data = map_data(make_report(model, X, stability=False))
+    levels = data["levels"].reshape(len(data["axes"]), 70)
+    for axis, values in zip(data["axes"], levels, strict=True):
         if axis["name"].startswith("attribute"):
             read_back = axis["low"] + values / 65_534 * (axis["high"] - axis["low"])
             np.testing.assert_allclose(read_back, X[:, int(axis["name"][-1]) - 1], atol=np.ptp(X) / 60_000)
     partition = model.credal_partition_
     family = list(partition.focal_sets)
-    assert [tuple(found["sets"][s]) for s in found["best"]] == [tuple(family[s]) for s in partition.best_set]
+    assert [tuple(data["sets"][s]) for s in data["best"]] == [tuple(family[s]) for s in partition.best_set]
 
 
 # ---- kinds of input -------------------------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def test_dissimilarities():
     model = EVCLUS(3, metric="precomputed", random_state=0).fit(D)
     report = make_report(model, D, stability=False)
     assert "classical scaling (MDS)" in report_text(report)
-    found = map_data(report)
-    assert found["axes"][0]["name"] == "MDS 1"
+    data = map_data(report)
+    assert data["axes"][0]["name"] == "MDS 1"
     beside = make_report(
         model.credal_partition_, D, metric="precomputed", attributes=pd.DataFrame(X, columns=["a", "b"])
     )
@@ -277,21 +277,21 @@ def test_recipe_result(tmp_path):
     outcome = recipe.run()
     report = make_report(outcome, stability=False)
     root = read(report.to_html())
-    code = {found.attributes["id"]: found.text for found in root.all("code")}
+    code = {element.attributes["id"]: element.text for element in root.all("code")}
     assert code == {"command": recipe.to_command(), "code": recipe.to_code()}
     assert root.all("h1")[0].text == "3 clusters of stones <b>.csv"
     text = report_text(report)
     assert "standardised" in text
     assert "place" in text
     saved = make_report(outcome.model, frame, stability=False)
-    assert {found.attributes["id"] for found in read(saved.to_html()).all("code")} == {"command", "code"}
+    assert {element.attributes["id"] for element in read(saved.to_html()).all("code")} == {"command", "code"}
 
 
 def test_precomputed_stability():
     X = points(60)
     model = ECM(3, random_state=0)
-    found = stability(model, X, 3, random_state=0)
-    assert "refitted 3 times" in report_text(make_report(model.fit(X), X, stability=found))
+    result = stability(model, X, 3, random_state=0)
+    assert "refitted 3 times" in report_text(make_report(model.fit(X), X, stability=result))
     with pytest.raises(ValueError, match="^stability "):
         make_report(model, X, stability=stability(model, X[:50], 2, random_state=0))
 

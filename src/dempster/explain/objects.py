@@ -546,7 +546,12 @@ def _resolve_among_dissimilarities(
 ) -> ExplainedObject:
     model, partition = resolved.model, resolved.partition
     views = Views.of(X)
-    X = X if views is not None else _check_matrix(X)
+    if views is None and not hasattr(X, "tocsr"):
+        values = as_reals(X, "X")
+        if values.ndim != 2:
+            raise InvalidParameterError("X", must=f"hold dissimilarities of objects in rows, got shape {values.shape}")
+        check_values(values, "X")
+        X = X if hasattr(X, "iloc") else values
     n, n_rows = len(partition), X.shape[0] if views is None else len(views)
     index = row_names(X)
     names = index if index is not None else partition.index if n_rows == n else None
@@ -586,16 +591,6 @@ def _resolve_among_dissimilarities(
         obj.cells = obj.table.row(position)
     obj.masses = _compute_masses(obj, position)
     return obj
-
-
-def _check_matrix(X: TableLike) -> Any:
-    if hasattr(X, "tocsr"):
-        return X
-    values = as_reals(X, "X")
-    if values.ndim != 2:
-        raise InvalidParameterError("X", must=f"hold dissimilarities of objects in rows, got shape {values.shape}")
-    check_values(values, "X")
-    return X if hasattr(X, "iloc") else values
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:

@@ -201,10 +201,6 @@ def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Gene
     if not len(values):
         return np.zeros((len(rows), 0))
     to_landmarks = np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2
-    return -(to_landmarks - means) @ (_fix_signs(vectors) / np.sqrt(values)) / 2
-
-
-def _fix_signs(vectors: np.ndarray) -> np.ndarray:
-    """Make the entry of largest size in every column positive."""
+    # The largest entry of each eigenvector is made positive, because the sign is arbitrary.
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return vectors * np.where(signs == 0, 1, signs)
+    return -(to_landmarks - means) @ (signs * vectors / np.sqrt(values)) / 2

@@ -16,7 +16,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe
 from dempster.apps.report.facts import Facts, collect_facts
 from dempster.apps.report.page import render_page
-from dempster.apps.report.report_input import ReportInput, resolve_report_input, short_name
+from dempster.apps.report.report_input import resolve_report_input, short_name
 from dempster.explain import Stability
 from dempster.io.atomic import as_path, atomic_write
 
@@ -120,12 +120,10 @@ def make_report(
         metric=metric,
     )
     facts = collect_facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
-    return Report(facts, title if title is not None and title.strip() else _default_title(data))
-
-
-def _default_title(data: ReportInput) -> str:
-    objects = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
-    return f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
+    if title is None or not title.strip():
+        objects = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
+        title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
+    return Report(facts, title)
 
 
 class Report:
