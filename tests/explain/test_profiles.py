@@ -290,9 +290,9 @@ def test_discriminating_features_of_ambiguous_groups(iris):
     X, partition = iris
     result = profile(partition, X)
     assert result.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
-    with pytest.raises(ValueError, match="second must be the name of a cluster or group"):
+    with pytest.raises(ValueError, match="^second must"):
         result.discriminating_features(0, "cluster 9")
-    with pytest.raises(ValueError, match="must be different groups, got 'cluster 0' twice"):
+    with pytest.raises(ValueError, match="^first and second must"):
         result.discriminating_features(0, "cluster 0")
 
 
@@ -302,7 +302,7 @@ def test_empty_cluster():
     assert result.to_frame()["objects"].tolist() == [2, 0, 1, 1]
     assert result.to_frame()["possible"].tolist()[:2] == [3, 1]
     assert "cluster 1: no certain object, 1 more possible" in result.to_text()
-    with pytest.raises(ValueError, match="'cluster 1' has no certain objects"):
+    with pytest.raises(ValueError, match="'cluster 1'"):
         result.discriminating_features(0, 1)
     assert len(rank_attributes([result.features[0].attribute], result.groups[0], result.groups[2], "bh")) == 1
 
@@ -342,7 +342,7 @@ def test_to_frame(mixed):
     assert len(result.comparisons) == 5 * len(result.features)
     row = result.comparisons.query("group == 'cluster 1' and category == 'setosa'")
     assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
-    with pytest.raises(ValueError, match="statistic must be one of 'mean', 'std'"):
+    with pytest.raises(ValueError, match="^statistic must"):
         result.to_frame("mode")
 
 
@@ -354,7 +354,7 @@ def test_to_text(iris):
     assert "narrower range" in text
     assert repr(profile(partition, X)) == text
     assert len(profile(partition, X).to_text(1).splitlines()) < len(text.splitlines())
-    with pytest.raises(ValueError, match="n_features must be an integer of at least 0"):
+    with pytest.raises(ValueError, match="^n_features must"):
         profile(partition, X).to_text(-1)
 
 
@@ -379,7 +379,7 @@ def test_rows_are_matched_by_name(iris, tmp_path):
     for name, values in expected.statistics.items():
         np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
     assert [names.index(name) for name in result.groups[0].typical] == expected.groups[0].typical
-    with pytest.raises(ValueError, match="the names of the objects differ"):
+    with pytest.raises(ValueError, match="names"):
         profile(CredalPartition(partition, index=names), X.set_axis([f"x{i}" for i in range(150)]))
 
 

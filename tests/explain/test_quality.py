@@ -7,7 +7,8 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dempster import CredalPartition, io
+from dempster import io
+from dempster._errors import InvalidInputError
 from dempster.cluster import ECM
 from dempster.explain import credal_silhouette, doubt_scores, quality, retention_curve, set_scores, stability
 
@@ -64,15 +65,12 @@ def test_hard_labels_and_few_objects():
     assert noise["outliers"] == 0.2
 
 
-def test_invalid_arguments():
-    with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
-        quality(PARTITION, stability=0.5)
-    with pytest.raises(ValueError, match="y must hold the classes of 120 objects"):
-        quality(PARTITION, y=y[:3])
-    with pytest.raises(ValueError, match="X must hold the 120 objects"):
-        quality(PARTITION, X[:3])
-    with pytest.raises(ValueError, match="partition must hold at least one object"):
-        quality(CredalPartition(PARTITION)[:0])
+@pytest.mark.parametrize(
+    ("name", "value"), [("stability", 0.5), ("y", y[:3]), ("X", X[:3]), ("partition", PARTITION[:0])]
+)
+def test_invalid_arguments(name, value):
+    with pytest.raises(InvalidInputError, match=f"^{name} must"):
+        quality(**{"partition": PARTITION, name: value})
 
 
 @pytest.mark.parametrize(
@@ -84,5 +82,5 @@ def test_fitted_estimators_instead_of_partitions(measure):
     np.testing.assert_array_equal(measure(make_pipeline(model).fit(X)), measure(model.credal_partition_))
     with pytest.raises(ValueError, match="not fitted"):
         measure(ECM(3))
-    with pytest.raises(TypeError, match="StandardScaler without credal_partition_"):
+    with pytest.raises(TypeError, match="^partition must"):
         measure(StandardScaler().fit(X))
