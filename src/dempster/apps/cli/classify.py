@@ -215,6 +215,7 @@ def _cross_validate(
     """Return scores of decisions on held-out rows, none if a class has too few rows."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
+    from sklearn.preprocessing import StandardScaler
 
     n_folds = options["cv"]
     if n_folds == 0:
@@ -226,12 +227,11 @@ def _cross_validate(
         return {}
     sizes, held = [], []
     for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=options["seed"]).split(values, classes):
-        center, scale = 0.0, 1.0
+        train_rows, test_rows = values[train], values[test]
         if options["scale"]:
-            center, scale = values[train].mean(axis=0), values[train].std(axis=0)
-            scale = np.where(scale == 0, 1, scale)
-        model = clone(estimator).fit((values[train] - center) / scale, classes[train])
-        decisions = _decide(model, (values[test] - center) / scale, options)
+            scaler = StandardScaler().fit(train_rows)
+            train_rows, test_rows = scaler.transform(train_rows), scaler.transform(test_rows)
+        decisions = _decide(clone(estimator).fit(train_rows, classes[train]), test_rows, options)
         sizes += [len(names) for names in decisions]
         held += [truth in names for names, truth in zip(decisions, classes[test], strict=True)]
     size, is_held = np.array(sizes), np.array(held)

@@ -437,12 +437,32 @@ def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[s
 def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndarray:
     """Return the positions of the rows to use; infinite values raise an error."""
     is_missing = rows.isna().to_numpy()
-    kept = np.arange(len(rows))
-    if is_missing.any():
-        select = _select_not_empty if missing == "partial" else _select_complete
-        mask, texts = select(rows, is_missing, missing)
-        kept = np.flatnonzero(mask)
-        for text in texts if note is not None else ():
+    is_incomplete, is_empty = is_missing.any(axis=1), is_missing.all(axis=1)
+    kept = np.flatnonzero(~(is_empty if missing == "partial" else is_incomplete))
+    left_out = f"{format_count(len(rows) - len(kept), 'row')} of {len(rows):,}"
+    notes = []
+    if missing == "partial":
+        if is_empty.any():
+            notes.append(f"left out {left_out} without any value")
+        if is_incomplete[kept].any():
+            n_incomplete = format_count(int(is_incomplete[kept].sum()), "row")
+            notes.append(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
+    elif is_incomplete.any():
+        columns = list(rows.columns[is_missing.any(axis=0)])
+        text, names = f"{left_out} with missing values (in {quote_names(columns)})", ",".join(columns)
+        if missing == "refuse":
+            raise InvalidParameterError(
+                "table",
+                message=f"{text}; compare rows by the values that are present with missing='partial', drop the rows "
+                f"with missing='drop', or ignore the columns with exclude={names!r}",
+                settings={"missing": ("partial", "drop"), "exclude": names},
+            )
+        if not len(kept):
+            message = f"{text}; missing='drop' would leave no row"
+            raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
+        notes.append(f"left out {text}")
+    if note is not None:
+        for text in notes:
             note(text)
     infinite = {name: np.isinf(rows[name].to_numpy()[kept]) for name in rows.columns if rows[name].dtype.kind == "f"}
     columns = [name for name, cells in infinite.items() if cells.any()]
@@ -455,37 +475,6 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndar
             settings={"exclude": names},
         )
     return kept
-
-
-def _select_not_empty(rows: pd.DataFrame, is_missing: np.ndarray, _: str) -> tuple[np.ndarray, list[str]]:
-    is_empty = np.asarray(is_missing.all(axis=1))
-    texts = []
-    if is_empty.any():
-        texts.append(f"left out {format_count(int(is_empty.sum()), 'row')} of {len(rows):,} without any value")
-    incomplete = int(is_missing[~is_empty].any(axis=1).sum())
-    if incomplete:
-        total = int((~is_empty).sum())
-        texts.append(f"{format_count(incomplete, 'row')} of {total:,} compared by the values that are present")
-    return ~is_empty, texts
-
-
-def _select_complete(rows: pd.DataFrame, is_missing: np.ndarray, missing: str) -> tuple[np.ndarray, list[str]]:
-    is_incomplete = np.asarray(is_missing.any(axis=1))
-    columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
-    count = f"{format_count(int(is_incomplete.sum()), 'row')} of {len(rows):,}"
-    text = f"{count} with missing values (in {quote_names(columns)})"
-    if missing == "refuse":
-        names = ",".join(columns)
-        raise InvalidParameterError(
-            "table",
-            message=f"{text}; compare rows by the values that are present with missing='partial', drop the rows with "
-            f"missing='drop', or ignore the columns with exclude={names!r}",
-            settings={"missing": ("partial", "drop"), "exclude": names},
-        )
-    if is_incomplete.all():
-        message = f"{text}; missing='drop' would leave no row"
-        raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
-    return ~is_incomplete, [f"left out {text}"]
 
 
 def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:

@@ -93,12 +93,10 @@ class Screen:
 
     def finish(self, command: str, files: Mapping[str, Path] | Sequence[Path], **content: Any) -> None:
         """Print the names of the written files and, with ``--json``, the JSON document."""
-        is_named = isinstance(files, Mapping)
-        paths = list(files.values() if is_named else files)
+        paths = list(files.values()) if isinstance(files, Mapping) else files
         if paths:
             self.print(f"wrote {', '.join(map(str, paths))}", style="green")
-        names = {name: str(path) for name, path in files.items()} if is_named else list(map(str, paths))
-        self.print_document(command, **content, files=names)
+        self.print_document(command, **content, files=files)
 
     def print_document(self, command: str, **content: Any) -> None:
         """Print the JSON document if ``--json`` is given."""
