@@ -176,10 +176,8 @@ class _Questions:
         """Return the constraints of the recipe and of the answers."""
         from dempster.constraints import Constraints
 
-        def select_pairs(answer: bool) -> np.ndarray:
-            return self.pairs[[given is answer for given in self.answers]]
-
-        return self._former | Constraints(select_pairs(True), select_pairs(False), n_objects=len(self._names))
+        same, different = (self.pairs[[answer is value for answer in self.answers]] for value in (True, False))
+        return self._former | Constraints(same, different, n_objects=len(self._names))
 
     def contradictions(self) -> list[Any]:
         """Return the contradictions among the constraints and answers."""

@@ -206,9 +206,9 @@ class RecipeCommand(Command):
         return registry.find_method(ctx.meta.get("method", _DEFAULT_METHODS[self.package]), self.package)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        taken = {name for parameter in self.params for name in parameter.opts}
+        names = {name for parameter in self.params for name in parameter.opts}
         options = [_method_option(one) for one in self._info(ctx).parameters if one.name not in _RESERVED]
-        return [*super().get_params(ctx), *(one for one in options if one.opts[0] not in taken)]
+        return [*super().get_params(ctx), *(option for option in options if option.opts[0] not in names)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of the command, the options of the method and the list of methods."""
@@ -261,35 +261,35 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
     """Split the values of ``--columns a,b --columns '"c,d"'`` into names; quotes protect commas and blanks."""
     parts = [part for value in values for part in _NAME.finditer(value)]
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
-    found = [name for name in names if name]
-    if values and not found:
+    names = [name for name in names if name]
+    if values and not names:
         raise WrongUse(f"--{option} must name at least one column")
-    return found
+    return names
 
 
 def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
     """Return the parameters of the method that are set by options or -p, in the order of the constructor."""
-    known = [one.name for one in registry.method_parameters(method, package)]
-    found: dict[str, Any] = {}
+    names = [parameter.name for parameter in registry.method_parameters(method, package)]
+    parameters: dict[str, Any] = {}
     for setting in options["settings"]:
         name, equals, value = setting.partition("=")
         key = name.strip().replace("-", "_")
         if not equals or not key:
             raise WrongUse(f"-p must have the form name=value, got '{setting}'")
-        if key in found:
+        if key in parameters:
             raise WrongUse(f"-p {key} is given twice")
         if key in _RESERVED:
             raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
-        if key not in known:
-            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {', '.join(known)}")
-        found[key] = registry.parse_value(value.strip())
+        if key not in names:
+            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {', '.join(names)}")
+        parameters[key] = registry.parse_value(value.strip())
     for name, value in options.items():
         if name.startswith("set_") and value is not None:
             key = name.removeprefix("set_")
-            if key in found:
+            if key in parameters:
                 raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
-            found[key] = None if value is NONE else value
-    return {key: found[key] for key in known if key in found}
+            parameters[key] = None if value is NONE else value
+    return {key: parameters[key] for key in names if key in parameters}
 
 
 def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:

@@ -108,7 +108,7 @@ class Screen:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
-        """Show on a terminal what is being done if it takes longer than a second.
+        """Show a task and its progress on a terminal if it takes longer than a second.
 
         The context value is a progress listener for `dempster.apps.recipe.Recipe.run`.
         """
