@@ -86,11 +86,11 @@ def test_the_method_keeps_the_contract(noise, name):
 
 def test_the_entry_in_the_registry_agrees_with_the_class(noise):
     assert registry.find_method("noise").load() is noise.NoiseCMeans
-    test_registry.test_parameters_are_those_of_the_signature("cluster", "noise")
-    test_registry.test_words_are_those_of_the_rules("cluster", "noise")
-    test_registry.test_capabilities_follow_from_signatures("noise")
+    test_registry.test_parameters_agree_with_the_signature("cluster", "noise")
+    test_registry.test_words_agree_with_the_rules("cluster", "noise")
+    test_registry.test_capabilities_agree_with_signatures("noise")
     for capability in test_registry.TRIALS:
-        test_registry.test_capabilities_are_what_a_fit_takes("noise", capability)
+        test_registry.test_capabilities_agree_with_fit("noise", capability)
 
 
 def test_the_program_offers_the_method(noise):

@@ -418,7 +418,7 @@ def test_from_the_shell(tmp_path, monkeypatch):
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
     assert (found["model"]["method"], found["files"]) == ("ECM", {"model": "model.onnx"})
-    assert "holds a partition, not a model" in run("convert", "found.csv", "other.onnx", code=1).stderr
+    assert "contains a partition, not a model" in run("convert", "found.csv", "other.onnx", code=1).stderr
     assert "SOURCE: the extension must be" in run("convert", "model.onnx", "other.csv", code=2).stderr
     save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.dempster")
     assert "estimator must be one of BPEC, CCM," in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
