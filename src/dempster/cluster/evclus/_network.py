@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -537,8 +537,8 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
 if TYPE_CHECKING:
     from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork
 
-    Arrays = HostArrays | DeviceArrays
-    Network = FeedForward | TorchNetwork
+    Arrays: TypeAlias = HostArrays | DeviceArrays
+    Network: TypeAlias = FeedForward | TorchNetwork
 
 
 _MAX_STEPS_PER_EPOCH = 50
