@@ -1,8 +1,6 @@
-"""Models as ONNX graphs: onnxruntime finds the masses of the library, and what cannot be exported is refused.
+"""Export to ONNX: onnxruntime computes the same masses as the library.
 
-In single precision masses agree to 1e-5 with those that the library finds for the same numbers in double precision (or
-in single precision, where it is asked whether an object is one of the fit), in double precision to 1e-6, and for most
-models to 1e-14.
+The tolerance is 1e-5 in single precision and 1e-6 in double precision.
 """
 
 import json
@@ -49,28 +47,28 @@ def blobs(c, p=3, n=120):
     return rng.normal(0, 6, (c, p))[y] + rng.normal(size=(n, p)), y
 
 
-def answers(model, X):
-    """Masses and labels that onnxruntime finds."""
+def run_onnx(model, X):
+    """Return the masses and labels by onnxruntime."""
     session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     assert [output.name for output in session.get_outputs()] == ["masses", "labels"]
     return session.run(None, {"X": X})
 
 
-def told(model):
+def metadata(model):
     (found,) = (entry for entry in model.metadata_props if entry.key == "dempster")
     return json.loads(found.value)
 
 
 def around(X):
-    """Objects of all kinds: those of the fit, between them, far away, very far away."""
+    """Return training rows, rows between them, and distant rows."""
     return np.vstack([X, X[::10].mean(axis=0), (X[:20] + X[20:40]) / 2, X[:15] * 3, X[:3] * 1e4, X[:1] * 0])
 
 
 def assert_same(estimator, objects, dtype="float32"):
-    """The same masses; the same labels but for ties, which rounding decides."""
+    """Check masses, and labels except for ties."""
     model = to_onnx(estimator, dtype=dtype)
     X = objects.astype(dtype)
-    masses, labels = answers(model, X)
+    masses, labels = run_onnx(model, X)
     wanted = estimator.predict_mass(X if isinstance(estimator, EVCLUS | CECM) else X.astype(float))
     assert masses.dtype == dtype
     np.testing.assert_allclose(masses, wanted.masses, rtol=0, atol=TOLERANCE[dtype])
@@ -81,8 +79,8 @@ def assert_same(estimator, objects, dtype="float32"):
     found = estimator.classes_[labels] if is_classifier else labels
     np.testing.assert_array_equal(found[clear], estimator.predict(X)[clear])
     assert clear.mean() >= 0.5
-    assert answers(model, X[:0])[0].shape == (0, masses.shape[1])
-    np.testing.assert_allclose(answers(model, X[:1])[0], masses[:1], atol=1e-6)
+    assert run_onnx(model, X[:0])[0].shape == (0, masses.shape[1])
+    np.testing.assert_allclose(run_onnx(model, X[:1])[0], masses[:1], atol=1e-6)
     return model
 
 
@@ -123,7 +121,7 @@ def test_clusterers(name, c):
     X, _ = blobs(c)
     estimator = clusterer(name, c).fit(X)
     model = assert_same(estimator, around(X))
-    assert told(model)["clusters"] == list(range(c))
+    assert metadata(model)["clusters"] == list(range(c))
     if c == 3:
         assert_same(estimator, around(X), "float64")
 
@@ -132,44 +130,44 @@ def test_clusterers(name, c):
     ("c", "focal_sets"), [(2, "simple"), (3, "simple"), (4, "selected"), (4, "full"), (6, "pairs")]
 )
 def test_quadratic_programs(c, focal_sets):
-    """They are solved in double precision: the library, where X is in single precision, finds them less exactly."""
+    """The graph uses double precision, the library the precision of X."""
     X, _ = blobs(c)
     estimator = EVCLUS(c, focal_sets=focal_sets, d0_quantile=0.6, n_init=1, random_state=0).fit(X)
     objects = (around(X) + 1e-3).astype(np.float32)
-    masses, _ = answers(to_onnx(estimator), objects)
+    masses, _ = run_onnx(to_onnx(estimator), objects)
     wanted = estimator.predict_mass(objects.astype(float)).masses
     np.testing.assert_allclose(masses, wanted, rtol=0, atol=1e-5)
     assert_same(estimator, around(X), "float64")
 
 
-def test_objects_on_prototypes():
+def test_rows_equal_to_prototypes():
     X, _ = blobs(3)
     for settings in ({}, {"focal_sets": "full", "beta": 2.0}, {"metric": "adaptive"}):
         estimator = ECM(3, n_init=2, random_state=0, **settings).fit(X)
         centers = estimator.cluster_centers_
-        masses, labels = answers(to_onnx(estimator, dtype="float64"), centers)
+        masses, labels = run_onnx(to_onnx(estimator, dtype="float64"), centers)
         single = masses[np.arange(3), estimator.focal_sets_.singleton_index]
         np.testing.assert_allclose(single, 1, atol=1e-9)
         assert labels.tolist() == [0, 1, 2]
         assert_same(estimator, np.repeat(centers, 2, axis=0))
-    # two prototypes at about the same place share what is there
+    # two almost equal prototypes
     twice = BPEC(3, init=[[0.0, 0.0], [1e-200, 0.0], [5.0, 5.0]], focal_sets="pairs").fit(X[:, :2])
     assert_same(twice, np.array([[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [5.0, 4.0]]))
 
 
-def test_objects_of_the_fit_have_the_masses_of_the_fit():
+def test_training_rows():
     X, _ = blobs(3)
     X = X.astype(np.float32)
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 3), (2, 4)], n_objects=len(X))
     estimators = (EVCLUS(3, n_init=2, random_state=0), EVCLUS(3, focal_sets="simple", n_init=2, random_state=0))
     for estimator in (*estimators, CECM(3, n_init=2, random_state=0)):
         estimator.fit(X, constraints=links)
-        masses, _ = answers(to_onnx(estimator), X)
+        masses, _ = run_onnx(to_onnx(estimator), X)
         np.testing.assert_allclose(masses, estimator.credal_partition_.masses, atol=1e-5)
 
 
 @pytest.mark.parametrize("weights", ["whole", "any"])
-def test_landmarks_of_different_weights(weights):
+def test_weighted_landmarks(weights):
     X, _ = blobs(3)
     rng = np.random.default_rng(0)
     w = rng.integers(1, 5, len(X)) if weights == "whole" else rng.uniform(0.3, 2, len(X))
@@ -178,18 +176,17 @@ def test_landmarks_of_different_weights(weights):
         assert_same(estimator, around(X), dtype)
 
 
-def test_numbers_far_from_zero():
-    """Differences of numbers that are far from zero keep the digits of single precision."""
+def test_data_far_from_zero():
     X, y = blobs(3)
     objects = (around(X)[:-4] + 2000).astype(np.float32)
     clusterers = [ECM(3, n_init=2, random_state=0), EGMM(3, n_init=2, random_state=0)]
     for estimator in (*clusterers, EKNNClassifier(3), EvidentialNeuralNetworkClassifier(n_init=1, random_state=0)):
         estimator.fit(X + 2000, y)
-        masses, _ = answers(to_onnx(estimator), objects)
+        masses, _ = run_onnx(to_onnx(estimator), objects)
         np.testing.assert_allclose(masses, estimator.predict_mass(objects.astype(float)).masses, atol=1e-5)
 
 
-def test_many_attributes():
+def test_many_features():
     X, y = blobs(3, p=50)
     for settings in ({}, {"metric": "adaptive"}):
         assert_same(ECM(3, n_init=2, random_state=0, **settings).fit(X), around(X))
@@ -197,17 +194,17 @@ def test_many_attributes():
     assert_same(EvidentialRBFClassifier(n_init=1, random_state=0).fit(X, y), around(X))
 
 
-def test_one_cluster_and_one_attribute():
+def test_one_cluster_and_one_feature():
     X, _ = blobs(2, p=1)
     assert_same(ECM(2, n_init=2, random_state=0).fit(X), around(X))
     assert_same(EVCLUS(2, n_init=2, random_state=0).fit(X), around(X))
     for estimator in (ECM(1, random_state=0).fit(X), EGMM(1, random_state=0).fit(X)):
-        masses, labels = answers(to_onnx(estimator), X.astype(np.float32))
+        masses, labels = run_onnx(to_onnx(estimator), X.astype(np.float32))
         np.testing.assert_allclose(masses, estimator.predict_mass(X).masses, atol=1e-5)
         assert not labels.any()
 
 
-def test_learned_block_by_block():
+def test_partial_fit():
     X, _ = blobs(3)
     estimator = ECM(3, n_init=2, random_state=0)
     for block in np.array_split(X, 3):
@@ -216,7 +213,7 @@ def test_learned_block_by_block():
 
 
 @pytest.mark.parametrize("convention", ["program", "paper"])
-def test_detectors_of_outliers(convention):
+def test_outlier_detectors(convention):
     X, _ = blobs(3)
     detector = OneClassSVM(nu=0.1)
     settings = {"max_iter": 10, "tol": 0.0, "focal_sets": "simple", "outlier_detector": detector}
@@ -229,8 +226,8 @@ def test_detectors_of_outliers(convention):
 # ---- classifiers ----------------------------------------------------------------------------------------------------
 
 CLASSIFIERS = {
-    "neighbours": lambda: EKNNClassifier(5),
-    "neighbours, brute": lambda: EKNNClassifier(3, metric="minkowski", algorithm="brute"),
+    "neighbors": lambda: EKNNClassifier(5),
+    "neighbors, brute": lambda: EKNNClassifier(3, metric="minkowski", algorithm="brute"),
     "prototypes": lambda: EvidentialNeuralNetworkClassifier(n_init=1, max_iter=50, random_state=0),
     "radial basis": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, random_state=0),
     "radial basis, simple": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, focal_sets="simple", random_state=0),
@@ -257,12 +254,12 @@ def test_classifiers(name, c):
     names = np.array([f"class {k}" for k in range(c)])
     estimator = CLASSIFIERS[name]().fit(X, names[y])
     model = assert_same(estimator, around(X))
-    assert told(model)["classes"] == names.tolist()
+    assert metadata(model)["classes"] == names.tolist()
     if c == 3:
         assert_same(estimator, around(X), "float64")
 
 
-def test_soft_labels_and_given_distances():
+def test_soft_labels_and_precomputed_distances():
     X, y = blobs(3)
     masses = np.full((len(X), 3), 0.1)
     masses[np.arange(len(X)), y] = 0.5
@@ -278,7 +275,7 @@ def test_soft_labels_and_given_distances():
 
 
 def own_networks(n_outputs):
-    """Layers one after the other, and networks that only torch knows."""
+    """Yield sequential networks, and a network that torch must export."""
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     nn = torch.nn
@@ -298,7 +295,7 @@ def own_networks(n_outputs):
     yield Residual()
 
 
-def test_networks_of_torch():
+def test_torch_networks():
     X, y = blobs(2)
     family = FocalSets.full(2)
     for network, detector in zip(own_networks(len(family)), (None, "one-class-svm", None), strict=True):
@@ -321,7 +318,7 @@ def test_images():
     assert [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim] == [0, 1, 4, 4]
 
 
-def test_networks_that_torch_cannot_tell():
+def test_networks_that_torch_cannot_export():
     torch = pytest.importorskip("torch")
 
     class Strange(torch.nn.Module):
@@ -339,7 +336,7 @@ def test_networks_that_torch_cannot_tell():
         to_onnx(estimator)
 
 
-# ---- what comes before ----------------------------------------------------------------------------------------------
+# ---- pipelines and tables ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -357,19 +354,19 @@ def test_pipelines(steps):
     for final in (ECM(3, n_init=2, random_state=0), EKNNClassifier(3)):
         pipeline = make_pipeline(*steps, final).fit(X, y)
         objects = around(X)[:-4].astype(np.float32)
-        masses, _ = answers(to_onnx(pipeline), objects)
+        masses, _ = run_onnx(to_onnx(pipeline), objects)
         wanted = pipeline[-1].predict_mass(pipeline[:-1].transform(objects)).masses
         np.testing.assert_allclose(masses, wanted, atol=2e-5)
 
 
-def test_a_model_of_a_table():
+def test_table_model():
     X, _ = blobs(3)
     table = pd.DataFrame(X * [1, 100, 0.01] + [5, 0, 0], columns=["length", "width", "height"]).assign(name="word")
     attributes = choose_attributes(table)
     model = TableModel(ECM(3, n_init=2, random_state=0).fit(attributes.values), attributes.preparation)
     found = to_onnx(model)
-    assert told(found)["features"] == ["length", "width", "height"]
-    masses, _ = answers(found, table[told(found)["features"]].to_numpy(np.float32))
+    assert metadata(found)["features"] == ["length", "width", "height"]
+    masses, _ = run_onnx(found, table[metadata(found)["features"]].to_numpy(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     mixed = choose_attributes(table.assign(name=list("ab") * 60), categories=["name"])
     estimator = EVCLUS(2, metric="gower", n_init=1, random_state=0).fit(mixed.values)
@@ -380,12 +377,12 @@ def test_a_model_of_a_table():
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_model_says_of_itself(tmp_path):
+def test_metadata_and_file(tmp_path):
     X, _ = blobs(3)
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     estimator = ECM(3, n_init=2, random_state=0).fit(table)
     model = to_onnx(estimator, tmp_path / "model.onnx")
-    assert told(model) == {
+    assert metadata(model) == {
         "version": dempster.__version__,
         "estimator": "ECM",
         "features": ["a", "b", "c"],
@@ -406,7 +403,7 @@ def test_what_a_model_says_of_itself(tmp_path):
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["model.dempster", "model.onnx"]
 
 
-def test_from_the_shell(tmp_path, monkeypatch):
+def test_program(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = blobs(3)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=[f"kind {k}" for k in y])
@@ -414,7 +411,7 @@ def test_from_the_shell(tmp_path, monkeypatch):
     run("cluster", "table.csv", "-c", 3, "--method", "ecm", "-o", "found.csv", "--save-model", "model.dempster", "-q")
     assert "ECM: masses on " in run("convert", "model.dempster", "model.onnx").stdout
     model = load("model.dempster")
-    masses, _ = answers(onnx.load("model.onnx"), X.astype(np.float32))
+    masses, _ = run_onnx(onnx.load("model.onnx"), X.astype(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
     assert (found["model"]["method"], found["files"]) == ("ECM", {"model": "model.onnx"})
@@ -424,10 +421,10 @@ def test_from_the_shell(tmp_path, monkeypatch):
     assert "estimator must be one of BPEC, CCM," in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
 
 
-# ---- what is refused ------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------
 
 
-def test_refusals(tmp_path):
+def test_errors(tmp_path):
     X, y = blobs(3)
     ecm = ECM(3, n_init=1, random_state=0).fit(X)
     with pytest.raises(TypeError, match="must be one of BPEC, .*, or a Pipeline or TableModel of one, got KMeans"):
@@ -458,12 +455,12 @@ def test_refusals(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_cells():
+def test_missing_values():
     X, _ = blobs(3)
     holes = X.copy()
     holes[::7, 1] = np.nan
     estimator = ECM(3, missing="partial", n_init=1, random_state=0).fit(holes)
-    masses, _ = answers(to_onnx(estimator), holes.astype(np.float32))
+    masses, _ = run_onnx(to_onnx(estimator), holes.astype(np.float32))
     complete = ~np.isnan(holes).any(axis=1)
     np.testing.assert_allclose(masses[complete], estimator.predict_mass(holes).masses[complete], atol=1e-5)
     assert np.isnan(masses[~complete]).all()

@@ -1,4 +1,4 @@
-"""The descents behind EVCLUS against double loops, general solvers and the published program."""
+"""Descents of EVCLUS, compared with loops, general solvers and the published program."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from dempster.optimize.projection import linear_image, project, projection_hessi
 from dempster.optimize.row_fit import descend_rows, descend_some_pairs, is_simple_family, no_links, sweep_rows
 from tests.strategies import families, random_masses
 
-# Parts of the descents that no module of the package calls by themselves.
+# Kernels that only tests call.
 times_conflict = kernel(
     "product_with_conflict(conflict: float64[f, f], simple: bool, v: float64[f], out: float64[f] out)"
 )
@@ -40,11 +40,11 @@ SAMPLED = [
 ]
 
 
-# ---- problems, and their values by double loops ---------------------------------------------------------------------
+# ---- problems, and their values by loops ----------------------------------------------------------------------------
 
 
 class Problem:
-    """A random problem of either kind with a start, and its objective written out."""
+    """Random problem with a start and a naive objective."""
 
     def __init__(self, seed, family, some, n_links=0, xi=0.5, n=14):
         rng = np.random.default_rng(seed)
@@ -94,12 +94,11 @@ def problems(draw):
 
 @settings(deadline=None, max_examples=60)
 @given(problems())
-def test_descents_against_double_loops(p):
+def test_descents_against_loops(p):
     masses, history, _ = p.descend()
     np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
     assert masses.min() >= 0
     assert masses is not p.start
-    # the objective after the last sweep, and never more than before
     np.testing.assert_allclose(history[-1], p.value(masses), rtol=1e-9, atol=1e-12)
     assert history[0] <= p.value(p.start) + 1e-12
     assert np.diff(history).max() <= 1e-12
@@ -107,12 +106,12 @@ def test_descents_against_double_loops(p):
 
 @settings(deadline=None, max_examples=15)
 @given(problems())
-def test_a_descent_ends_where_no_row_can_be_bettered(p):
+def test_no_row_can_improve_after_convergence(p):
     masses, history, converged = p.descend(max_iter=4000, tol=1e-13)
-    assume(converged and history[-1] >= 1e-6)  # otherwise hardly anything is left to compare
+    assume(converged and history[-1] >= 1e-6)
     for i in range(p.n):
-        bettered, _, _ = p.descend(max_iter=1, start=masses, order=np.array([i]))
-        assert p.value(bettered) >= history[-1] * (1 - 1e-6)
+        improved, _, _ = p.descend(max_iter=1, start=masses, order=np.array([i]))
+        assert p.value(improved) >= history[-1] * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("some", [False, True])
@@ -140,12 +139,12 @@ def test_one_row_against_a_general_solver(some, n_links, family):
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), families(max_clusters=4), st.booleans())
-def test_all_pairs_are_some_pairs(seed, family, with_links):
-    """Both kernels, on the same problem, get as far with every row."""
+def test_all_pairs_equal_some_pairs(seed, family, with_links):
+    """Both kernels give the same objective for every row."""
     p = Problem(seed, family, False, 6 * with_links)
     i, j = np.triu_indices(p.n, 1)
     complete = SomePairs(p.n, np.column_stack([i, j]), p.weight[i, j], p.delta[i, j])
-    for row in range(p.n):  # beyond one row, ties between minima may part them
+    for row in range(p.n):  # After several rows, ties may lead to different minima.
         first, values, _ = p.descend(max_iter=1, order=np.array([row]))
         _, others, _ = complete.descend(p.start, family, np.array([row]), 1, 0.0, p.links, p.xi)
         np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-13)
@@ -153,8 +152,8 @@ def test_all_pairs_are_some_pairs(seed, family, with_links):
     assert complete.total == pytest.approx(p.problem.total)
 
 
-def test_some_pairs_are_a_case_of_the_general_rows():
-    """`sweep_rows`, written for several forms, agrees when there is one."""
+def test_some_pairs_equal_general_sweep():
+    """Compare with `sweep_rows` for one form."""
     p = Problem(3, FocalSets.full(3), True, 8)
     masses, _, _ = p.descend(max_iter=1)
     weight = p.problem.total * p.xi / (2 * len(p.links))
@@ -169,7 +168,7 @@ def test_some_pairs_are_a_case_of_the_general_rows():
 
 
 @pytest.mark.parametrize("c", [2, 3, 5, 12])
-def test_closed_forms_of_the_simple_family(c):
+def test_simple_family(c):
     conflict = np.array(FocalSets.simple(c).conflict)
     f, rng = len(conflict), np.random.default_rng(c)
     assert is_simple_family(conflict)
@@ -187,22 +186,22 @@ def test_closed_forms_of_the_simple_family(c):
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
-def test_sums_over_neighbours(seed, f):
-    """The sums over packed masses are those over the dense ones, however many are nonzero."""
+def test_sums_over_neighbors(seed, f):
+    """Compare sums over packed masses with sums over dense masses."""
     rng = np.random.default_rng(seed)
     n = 8
     masses = random_masses(rng, n, f) * (rng.random((n, f)) < rng.random((n, 1)))
     masses[np.arange(n), rng.integers(f, size=n)] += 0.1
     masses /= masses.sum(axis=1, keepdims=True)
-    neighbours, edges = rng.integers(n, size=20).astype(np.int32), rng.normal(size=(20, 2)) ** 2
+    neighbors, edges = rng.integers(n, size=20).astype(np.int32), rng.normal(size=(20, 2)) ** 2
     G, sums = np.zeros((f, f)), np.zeros((f, 2))
-    sums_over_neighbors(masses, neighbours, edges, G, sums)
-    rows = masses[neighbours]
+    sums_over_neighbors(masses, neighbors, edges, G, sums)
+    rows = masses[neighbors]
     np.testing.assert_allclose(G, (rows.T * edges[:, 0]) @ rows, atol=1e-12)
     np.testing.assert_allclose(sums, rows.T @ edges, atol=1e-12)
 
 
-def test_other_families_are_not_taken_for_simple():
+def test_is_simple_family():
     reordered = FocalSets.from_sets(3, [(0,), (), (1,), (2,), (0, 1, 2)])
     others = [FocalSets.simple(3, omega=False), FocalSets.simple(3, empty=False), FocalSets.pairs(3), reordered]
     assert not any(is_simple_family(np.array(family.conflict)) for family in others)
@@ -215,7 +214,7 @@ def test_other_families_are_not_taken_for_simple():
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_longer_steps_stay_on_the_simplex(seed):
+def test_overrelaxation_and_extrapolation(seed):
     rng = np.random.default_rng(seed)
     masses, before = random_masses(rng, 6, 5), random_masses(rng, 6, 5)
     trial = np.empty_like(masses)
@@ -227,18 +226,18 @@ def test_longer_steps_stay_on_the_simplex(seed):
         overshoot(old, x)
         assert x.min() >= 0
         assert x.sum() == pytest.approx(1, abs=1e-12)
-        # on the ray from the old row through the minimum, at least as far and less than twice as far
+        # The step is 1 to 2 times the step to the minimum.
         step = minimum - old
         along = (x - old) @ step / (step @ step) if step.any() else 1.0
         np.testing.assert_allclose(x, old + along * step, atol=1e-9)
         assert 1 - 1e-9 <= along < 2
 
 
-def test_a_stopping_rule_that_stops():
+def test_stopping_rule():
     p = Problem(1, FocalSets.full(2), False)
     _, history, converged = p.descend(max_iter=1000, tol=1e-5)
     assert converged
-    assert 17 <= len(history) < 200  # the smoothed change starts from one and is halved at best
+    assert 17 <= len(history) < 200  # The smoothed change is at least half of the previous one.
     assert p.descend(max_iter=5, tol=1e-5)[2] is False
     perfect = AllPairs(np.ones((6, 6)) - np.eye(6))
     _, history, converged = perfect.descend(
@@ -251,7 +250,7 @@ def test_a_stopping_rule_that_stops():
         0.0,
     )
     assert converged
-    assert history[-1] == pytest.approx(0, abs=1e-12)  # a perfect fit is no trouble
+    assert history[-1] == pytest.approx(0, abs=1e-12)
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------
@@ -259,7 +258,7 @@ def test_a_stopping_rule_that_stops():
 
 @settings(deadline=None, max_examples=30)
 @given(families(max_clusters=4), st.integers(0, 2**32 - 1))
-def test_link_form_is_what_pairs_of_masses_say(family, seed):
+def test_link_form(family, seed):
     """m_i' Z m_j = pl(different) + 1 - pl(same)."""
     masses = random_masses(np.random.default_rng(seed), 2, len(family))
     _, same, different, unknown = CredalPartition(masses, family).relational([(0, 1)]).masses[0]
@@ -267,14 +266,14 @@ def test_link_form_is_what_pairs_of_masses_say(family, seed):
     assert masses[0] @ link_form(family) @ masses[1] == pytest.approx(expected, abs=1e-12)
 
 
-def test_links_between_certain_objects():
+def test_link_form_of_certain_objects():
     Z = link_form(FocalSets.full(2))
     certain = np.eye(4)
-    assert certain[1] @ Z @ certain[1] == 0  # surely together: a must-link costs nothing
-    assert certain[1] @ Z @ certain[2] == 2  # surely apart
+    assert certain[1] @ Z @ certain[1] == 0  # certainly together
+    assert certain[1] @ Z @ certain[2] == 2  # certainly apart
 
 
-def test_links_among_some_objects():
+def test_links_among():
     constraints = Constraints(must_link=[(0, 3), (3, 5), (2, 7)], cannot_link=[(5, 1), (3, 7)])
     part = Links(*linked(constraints, 8)).among(np.array([3, 5, 7]))
     assert (len(part), sorted(part.signs)) == (2, [-1, -1, 1, 1])
@@ -293,8 +292,8 @@ def inline(function, arguments):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_projection_is_the_row_problem_of_a_new_object(dtype):
-    """An object that joins the others without moving them gets what one row update would give it."""
+def test_projection_equals_row_update(dtype):
+    """The projection of an object is one row update."""
     family = FocalSets.pairs(3)
     p = Problem(2, family, False, n=40)
     masses, _, _ = p.descend(max_iter=50)
@@ -307,16 +306,16 @@ def test_projection_is_the_row_problem_of_a_new_object(dtype):
 
     weights = p.weights[others]
     found = project(terms(-1, weights), 1, masses[others], conflict, np.dtype(dtype), inline, weights)
-    bettered, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
+    improved, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
     assert found.dtype == dtype
     trial = masses.copy()
     trial[0] = found[0]
-    assert p.value(trial) == pytest.approx(p.value(bettered), rel=1e-9 if dtype == np.float64 else 1e-5)
+    assert p.value(trial) == pytest.approx(p.value(improved), rel=1e-9 if dtype == np.float64 else 1e-5)
     copied = project(terms(4), 1, masses[others], conflict, np.dtype(dtype), inline)
-    np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))  # coincides with the fourth reference
+    np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))  # equal to reference 4
 
 
-def test_settling_links_lowers_the_objective_of_the_projected():
+def test_settle_links():
     family, rng = FocalSets.full(2), np.random.default_rng(0)
     references = random_masses(rng, 20, 4)
     conflict, Z = np.array(family.conflict), link_form(family)
@@ -349,7 +348,7 @@ def test_conflict_of_a_dissimilarity():
     d = np.linspace(0, 10, 50)
     np.testing.assert_allclose(to_conflict(d, 2.5), 1 - np.exp(-decay(2.5) * d**2), atol=1e-15)
     assert np.all(np.diff(to_conflict(d, 2.5)) > -1e-16)
-    for scale in (1e-250, 1e200):  # the squares alone would not fit in a double
+    for scale in (1e-250, 1e200):  # The squares overflow or underflow.
         np.testing.assert_allclose(to_conflict(scale * d, 2.5 * scale), to_conflict(d, 2.5), rtol=1e-12)
 
 
@@ -361,7 +360,7 @@ def test_default_quantiles():
 
 
 class Replay:
-    """A reference case as the published program sees it: each row with its own pairs J(i) only."""
+    """Reference case in the form of the published program: each row has its own pairs J(i)."""
 
     def __init__(self, case):
         self.case, self.n, self.k = case, *case["D"].shape
@@ -392,7 +391,7 @@ class Replay:
         return masses
 
     def problem(self):
-        """Ours: every pair drawn stands in both its rows."""
+        """Return our problem, with every pair in both rows."""
         pairs = np.sort(np.column_stack([np.repeat(np.arange(self.n), self.k), self.case["J"].ravel()]), axis=1)
         pairs, first, count = np.unique(pairs, axis=0, return_index=True, return_counts=True)
         return SomePairs(self.n, pairs, count.astype(float), self.delta.ravel()[first])
@@ -403,19 +402,19 @@ class Replay:
         return together, sum(2 - masses[i] @ Z @ masses[j] for i, j in self.case["CL"])
 
     def visible(self, masses):
-        """What the objective can see: where C is singular several masses have the same conflicts."""
+        """Return C m, because several masses have the same conflicts if C is singular."""
         return masses @ self.family.conflict
 
 
 @pytest.mark.parametrize("name", ALL_DISTANCES + SAMPLED)
-def test_published_program_step_by_step(reference, name):
+def test_passes_of_published_program(reference, name):
     replay = Replay(case := reference(name))
     case.assert_equal("Dnorm", replay.delta)
-    # the constrained program adds a ridge to every row problem
+    # The published program with constraints adds a ridge.
     atol = 1e-4 if "ML" in case else 1e-5
     np.testing.assert_allclose(replay.visible(replay.passes(1)), replay.visible(case["mass_pass1"]), atol=atol)
     if name == "kevclus_protein_pairs_k40":
-        return  # without descent, differences in the eighth digit grow a hundred thousand times in 14 passes
+        pytest.skip("rounding errors grow by a factor of 100,000 in 14 passes of the published program")
     end = replay.passes(len(case["crit_trace"]) - 1)
     np.testing.assert_allclose(replay.visible(end), replay.visible(case["mass"]), atol=3e-4)
     kappa = np.einsum("if,ijf->ij", replay.visible(end), end[case["J"]])
@@ -423,7 +422,7 @@ def test_published_program_step_by_step(reference, name):
 
 
 @pytest.mark.parametrize("name", [name for name in ALL_DISTANCES + SAMPLED if "givenpairs" not in name])
-def test_published_objective_is_ours(reference, name):
+def test_published_objective(reference, name):
     replay = Replay(case := reference(name))
     problem = replay.problem()
     assert problem.total == pytest.approx(replay.total)
@@ -433,13 +432,13 @@ def test_published_objective_is_ours(reference, name):
         together, apart = replay.penalty(case["mass"])
         case.assert_equal("ml_penalty", together, rtol=1e-9)
         case.assert_equal("cl_penalty", apart, rtol=1e-9)
-        # four times the published xi / (2 N): what xi_convention="program" stands for
+        # convention="program" has four times the published weight
         objective = stress + 4 * replay.xi / (2 * len(replay.links)) * (together + apart)
         case.assert_equal("objective", objective, rtol=1e-9)
 
 
-def test_published_loss_is_ours(reference):
-    """norm = 2: divided by the number of pairs."""
+def test_published_loss(reference):
+    """The program option norm = 2 divides by the number of pairs."""
     replay = Replay(case := reference("kevclus_iris_givenpairs_k50"))
     n_pairs = replay.n * replay.k
     case.assert_equal("stress", replay.problem().squares(case["mass"], replay.family) / n_pairs, rtol=1e-9)
@@ -458,8 +457,8 @@ def test_first_pass_over_all_pairs(reference, name):
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_sampled_pairs_in_both_rows_give_less_stress(reference, name):
-    """The published program forgets the pairs drawn by others; with them every step descends, and farther."""
+def test_symmetric_pairs_give_less_stress(reference, name):
+    """The published program ignores pairs drawn by the other object; with them the stress is smaller."""
     replay = Replay(case := reference(name))
     problem = replay.problem()
     _, history, converged = problem.descend(

@@ -1,4 +1,4 @@
-"""k-means: as good as scikit-learn's, weights as repetitions, and clusters without objects."""
+"""Weighted k-means."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_labels_and_centers_agree():
     centers, labels = k_means(X, 6, rng())
     np.testing.assert_array_equal(labels, cdist(X, centers).argmin(axis=1))
     means = np.array([X[labels == k].mean(axis=0) for k in range(6)])
-    assert np.abs(means - centers).max() < 0.1  # but for the last moves, below the tolerance
+    assert np.abs(means - centers).max() < 0.1  # The last moves are below the tolerance.
 
 
 def test_weights_are_repetitions():
@@ -38,13 +38,13 @@ def test_weights_are_repetitions():
     weights = np.random.default_rng(0).integers(0, 4, size=60)
     repeated = np.repeat(X, weights, axis=0)
     scale = np.sqrt(repeated.var(axis=0).mean() / X.var(axis=0).mean())
-    assert 0.5 < scale < 2  # so that the tolerance, a share of the variance, is about the same
+    assert 0.5 < scale < 2  # The tolerance depends on the variance.
     centers, labels = k_means(X, 4, rng(3), weights)
     again, _ = k_means(repeated, 4, rng(3))
     np.testing.assert_allclose(centers, again, rtol=1e-12)
     assert set(labels) <= set(range(4))
     without = k_means(X, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0]
-    far = np.where(np.arange(60)[:, None] == 7, 1e3, X)  # an object without weight may lie anywhere
+    far = np.where(np.arange(60)[:, None] == 7, 1e3, X)  # A row without weight has no influence.
     np.testing.assert_allclose(
         k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(), without.min(), atol=1
     )
@@ -59,15 +59,14 @@ def test_seeds():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_cluster_stays_without_objects(seed):
-    """As many clusters as different objects: each gets one, however the start was drawn."""
+def test_no_empty_clusters(seed):
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [9.0, 1.0]], 5, axis=0)
     centers, labels = k_means(X, 4, rng(seed))
     assert np.bincount(labels).tolist() == [5, 5, 5, 5]
     assert inertia(X, centers, labels) == 0
 
 
-def test_fewer_different_objects_than_clusters():
+def test_more_clusters_than_distinct_rows():
     centers, labels = k_means(np.repeat([[0.0], [1.0]], 3, axis=0), 4, rng())
     assert centers.shape == (4, 1)
     assert inertia(np.repeat([[0.0], [1.0]], 3, axis=0), centers, labels) == 0

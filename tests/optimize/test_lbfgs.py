@@ -1,4 +1,4 @@
-"""L-BFGS: known minima, the number of evaluations, and how it ends."""
+"""L-BFGS: minima, number of evaluations, end criteria."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_as_few_evaluations_as_scipy(seed):
     assert ours <= 1.2 * len(calls)
 
 
-def test_how_it_ends():
+def test_end_criteria():
     start = np.array([-1.2, 1.0])
     short = minimize_lbfgs(rosenbrock, start, max_iter=3, tol=0)
     assert not short.converged
@@ -53,7 +53,7 @@ def test_how_it_ends():
     assert at_once.history == [0.0]
 
 
-def test_rounding_allows_no_further_decrease():
+def test_end_by_rounding():
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(20, 20))
 
@@ -65,7 +65,7 @@ def test_rounding_allows_no_further_decrease():
     assert run.objective - 1e6 < 1e-6
 
 
-def test_a_function_that_overflows_far_away():
+def test_overflow():
     def steep(x):
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.exp(x * x).sum() - x.sum()), 2 * x * np.exp(x * x) - 1
@@ -75,14 +75,14 @@ def test_a_function_that_overflows_far_away():
     np.testing.assert_allclose(2 * run.model * np.exp(run.model**2), 1, atol=1e-7)
 
 
-def test_variables_without_derivative_stay():
+def test_variable_with_zero_derivative():
     def first_only(x):
         return float((x[0] - 3) ** 2), np.array([2 * (x[0] - 3), 0.0])
 
     assert minimize_lbfgs(first_only, np.array([0.0, 7.0]), max_iter=50, tol=0).model.tolist() == [3.0, 7.0]
 
 
-def test_a_search_that_was_written_down_goes_on_to_the_same_bits():
+def test_restored_search_continues_exactly():
     settings = {"max_iter": 40, "tol": 0.0}
     start = np.array([-1.2, 1.0, 0.5, -0.3])
     whole = LBFGS(start, **settings)

@@ -1,4 +1,4 @@
-"""Linear terms of objects that are compared with references, beside the same sums written naively."""
+"""Linear terms of the projection, compared with naive sums."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def naive_terms(rows, references, gamma, image):
 @pytest.mark.parametrize(
     ("n", "d", "p", "f"), [(1, 1, 1, 1), (7, 2, 5, 3), (40, 3, 130, 6), (33, 17, 300, 13), (0, 2, 4, 3)]
 )
-def test_terms_by_loops(n, d, p, f, dtype, tolerance):
+def test_terms_against_loops(n, d, p, f, dtype, tolerance):
     rng = np.random.default_rng(n)
     rows, references = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(p, d)).astype(dtype)
     image = rng.normal(size=(p, f))
@@ -29,18 +29,18 @@ def test_terms_by_loops(n, d, p, f, dtype, tolerance):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
-def test_exponentials_have_all_their_digits(dtype, tolerance):
-    """With one reference at zero and an image of -1 the term is exp - 1, whatever the size of the exponent."""
+def test_precision_of_exponentials(dtype, tolerance):
+    """With one reference at zero and an image of -1 the term is exp - 1."""
     x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(dtype)
     linear, _ = euclidean_terms(x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]]))(0, len(x))
     squares = np.square(x).astype(float)
     np.testing.assert_allclose(linear[:, 0] + 1, np.exp(-squares), rtol=0, atol=3 * np.finfo(dtype).eps)
-    least = np.finfo(dtype).tiny * 16  # beyond, exponentials stay at a number that is as good as zero
+    least = np.finfo(dtype).tiny * 16
     assert linear[np.exp(-squares) < least].max(initial=-1.0) <= -1 + np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_far_objects_do_not_overflow(dtype):
+def test_overflow(dtype):
     rows = np.array([[np.finfo(dtype).max], [0.0]], dtype)
     linear, same = euclidean_terms(rows, np.array([[-np.finfo(dtype).max]], dtype), 1.0, np.ones((1, 2)))(0, 2)
     np.testing.assert_array_equal(linear, 1)
@@ -48,18 +48,18 @@ def test_far_objects_do_not_overflow(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_an_object_coincides_with_the_first_reference_that_has_its_cells(dtype):
+def test_equal_references(dtype):
     rng = np.random.default_rng(0)
     references = rng.normal(size=(200, 2)).astype(dtype)
     references[150] = references[20]
     references[3] = 0.0
-    references[4] = np.finfo(dtype).tiny  # whose square is zero
+    references[4] = np.finfo(dtype).tiny  # Its square underflows to zero.
     rows = np.concatenate([references[[150, 3, 4, 199]], rng.normal(size=(30, 2)).astype(dtype), -references[3:4]])
     _, same = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))(0, len(rows))
     np.testing.assert_array_equal(same, [20, 3, 4, 199, *[-1] * 30, 3])
 
 
-def test_terms_do_not_depend_on_the_blocks():
+def test_terms_are_independent_of_blocks():
     rng = np.random.default_rng(1)
     rows, references, image = rng.normal(size=(70, 2)), rng.normal(size=(140, 2)), rng.normal(size=(140, 5))
     terms = euclidean_terms(rows, references, 0.5, image)
@@ -68,7 +68,7 @@ def test_terms_do_not_depend_on_the_blocks():
 
 
 @pytest.mark.parametrize("n", [5, 500])
-def test_conflicts_of_few_and_of_many_pairs(n):
+def test_conflicts_of_pairs(n):
     rng = np.random.default_rng(n)
     masses, conflict = rng.dirichlet(np.ones(4), size=n).astype(np.float32), rng.random((4, 4))
     i, j = rng.integers(0, n, (2, 100))

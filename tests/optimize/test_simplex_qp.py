@@ -1,11 +1,10 @@
-"""Quadratic programs on the simplex: exact, feasible, stable under scaling, and the same however they are split."""
+"""Quadratic programs on the simplex."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
@@ -21,7 +20,7 @@ def scale_of(H, g):
 
 
 def gap(H, g, x):
-    """Frank-Wolfe gap: bounds objective(x) - minimum from above for any convex problem, so it certifies x."""
+    """Return the Frank-Wolfe gap, an upper bound of objective(x) - minimum for convex problems."""
     gradient = H @ x + g
     return gradient @ x - gradient.min()
 
@@ -32,7 +31,7 @@ def assert_feasible(x, tolerance=1e-15):
 
 
 def solve(H, g, x0=None):
-    """The kernel itself, without the checks of the door."""
+    """Call the kernel without validation."""
     f = len(g)
     x = np.zeros(f) if x0 is None else np.array(x0, float)
     simplex_qp(np.ascontiguousarray(H), np.ascontiguousarray(g), x, 10 * f + 10, *simplex_qp_workspace(f))
@@ -72,7 +71,7 @@ def random_problem(rng, family, f):
     rank = int(rng.integers(1, f + 1))
     A = rng.normal(size=(2 * f if family == "definite" else rank, f))
     g = rng.normal(size=f) * 10 ** rng.uniform(-4, 2)
-    if family == "nonnegative":  # as in EVCLUS, where H = C M'M C with entries in [0, 1]
+    if family == "nonnegative":  # as in EVCLUS
         A = np.abs(A)
     elif family == "columns_scaled":
         A = A * 10 ** rng.uniform(-6, 6, size=f)
@@ -88,7 +87,7 @@ def random_problem(rng, family, f):
     elif family == "rank_one":
         A = A[:1]
     H = A.T @ A
-    if family == "attainable":  # the residual can be brought to zero: every gradient vanishes at the minimum
+    if family == "attainable":  # the gradient is zero at the minimum
         g = -H @ rng.dirichlet(np.full(f, 0.3))
     elif family == "no_linear_term":
         g = g * 0
@@ -98,7 +97,7 @@ def random_problem(rng, family, f):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_certified_optimal_from_any_start(family):
+def test_optimal_from_any_start(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for _ in range(400):
         f = int(rng.integers(2, 40))
@@ -113,7 +112,7 @@ def test_certified_optimal_from_any_start(family):
 
 
 def project(v):
-    """Euclidean projection on the simplex, by sorting."""
+    """Project on the simplex."""
     u = np.sort(v)[::-1]
     excess = (np.cumsum(u) - 1) / np.arange(1, len(v) + 1)
     return np.maximum(v - excess[np.flatnonzero(u > excess)[-1]], 0)
@@ -132,47 +131,11 @@ def test_agrees_with_daqp(f):
         assert flag == 1
         difference = objective(H, g, x) - objective(H, g, project(z))
         assert abs(difference) <= 1e-8 * scale_of(H, g)
-        assert difference <= 1e-14 * scale_of(H, g)  # what is left of the difference is daqp's
+        assert difference <= 1e-14 * scale_of(H, g)  # Only daqp may be less exact.
         np.testing.assert_allclose(x, z, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["singular", "attainable", "nonnegative", "repeated_columns"])
-def test_agrees_with_accelerated_projected_gradient(family):
-    rng = np.random.default_rng(7)
-    for _ in range(3):
-        f = int(rng.integers(3, 12))
-        H, g = random_problem(rng, family, f)
-        step = 1 / np.linalg.eigvalsh(H)[-1]
-        x = previous = np.full(f, 1 / f)
-        momentum = 1.0
-        for _ in range(3000):
-            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            y = x + (momentum - 1) / following * (x - previous)
-            previous, x = x, project(y - step * (H @ y + g))
-            momentum = following
-        assert abs(objective(H, g, solve(H, g)) - objective(H, g, x)) <= 1e-7 * scale_of(H, g)
-        assert objective(H, g, solve(H, g)) <= objective(H, g, x) + 1e-13 * scale_of(H, g)
-
-
-def test_agrees_with_scipy():
-    rng = np.random.default_rng(8)
-    for _ in range(15):
-        f = int(rng.integers(2, 8))
-        H, g = random_problem(rng, "singular", f)
-        scale = scale_of(H, g)
-        found = minimize(
-            lambda x, H=H, g=g, s=scale: objective(H, g, x) / s,
-            np.full(f, 1 / f),
-            jac=lambda x, H=H, g=g, s=scale: (H @ x + g) / s,
-            method="SLSQP",
-            bounds=[(0, 1)] * f,
-            constraints={"type": "eq", "fun": lambda x: x.sum() - 1, "jac": np.ones_like},
-            options={"ftol": 1e-14, "maxiter": 500},
-        )
-        assert abs(objective(H, g, solve(H, g)) / scale - found.fun) <= 1e-8
-
-
-def test_only_one_variable():
+def test_one_variable():
     assert solve_simplex_qp([[3.0]], [5.0]).tolist() == [1.0]
     assert solve_simplex_qp([[0.0]], [0.0], [1.0]).tolist() == [1.0]
     assert solve_simplex_qp_batch([[3.0]], [[5.0], [-1.0]]).tolist() == [[1.0], [1.0]]
@@ -185,21 +148,21 @@ def test_zero_hessian_is_a_linear_program():
         assert solve_simplex_qp(np.zeros((4, 4)), g, start).tolist() == [0, 1, 0, 0]
 
 
-def test_nothing_to_choose_leaves_the_start_alone():
+def test_constant_objective_keeps_start():
     start = np.array([0.125, 0.5, 0.25, 0.125])
-    for constant in [0.0, 1.0, 3e7]:  # H = constant 11' and equal g: the objective is constant on the simplex
+    for constant in [0.0, 1.0, 3e7]:  # The objective is constant on the simplex.
         x = solve_simplex_qp(np.full((4, 4), constant), np.full(4, 0.7), start)
         assert x.tolist() == start.tolist()
 
 
-def test_constants_added_to_h_and_g_change_nothing():
+def test_invariant_to_constants():
     rng = np.random.default_rng(3)
     for _ in range(50):
         H, g = random_problem(rng, "definite", 8)
         np.testing.assert_allclose(solve(H + 10, g - 5), solve(H, g), atol=1e-11)
 
 
-def test_identical_columns_share_nothing_but_the_value():
+def test_identical_columns():
     rng = np.random.default_rng(4)
     A = np.repeat(rng.normal(size=(5, 4)), 3, axis=1)
     H = A.T @ A
@@ -209,7 +172,7 @@ def test_identical_columns_share_nothing_but_the_value():
 
 
 @pytest.mark.parametrize("f", [3, 17, 60])
-def test_solution_as_start_comes_back_unchanged(f):
+def test_solution_as_start(f):
     rng = np.random.default_rng(f)
     for family in FAMILIES:
         for _ in range(10):
@@ -221,7 +184,7 @@ def test_solution_as_start_comes_back_unchanged(f):
             assert abs(objective(H, g, again) - objective(H, g, x)) <= 1e-11 * scale_of(H, g)
 
 
-def test_right_nonzeros_take_one_iteration_and_wrong_vertices_are_left():
+def test_warm_start():
     rng = np.random.default_rng(5)
     f = 17
     work, index = simplex_qp_workspace(f)
@@ -238,7 +201,7 @@ def test_right_nonzeros_take_one_iteration_and_wrong_vertices_are_left():
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e12, 2.0**-200, 2.0**200])
-def test_scaling_the_problem_scales_nothing(factor):
+def test_invariant_to_scale(factor):
     rng = np.random.default_rng(6)
     for family in ["definite", "singular", "binary", "linear", "rank_one"]:
         for _ in range(20):
@@ -249,13 +212,13 @@ def test_scaling_the_problem_scales_nothing(factor):
             assert gap(H, g, x) <= 1e-11 * scale_of(H, g)
 
 
-def test_an_irrelevant_huge_variable_does_not_blur_the_others():
+def test_huge_inactive_variable():
     H = np.diag([1e12, 1.0, 2.0, 1e14])
     np.testing.assert_allclose(solve(H, np.zeros(4))[1:3], [2 / 3, 1 / 3], rtol=1e-9)
 
 
-def test_vanishing_rows_beside_others():
-    """Sets in conflict with no object make rows of H vanish; slopes along them may be tiny, yet must be followed."""
+def test_zero_rows():
+    """Rows of H can be zero in EVCLUS; small slopes along them must be followed."""
     rng = np.random.default_rng(17)
     for _ in range(300):
         f = int(rng.integers(3, 12))
@@ -267,7 +230,7 @@ def test_vanishing_rows_beside_others():
 
 
 def test_hessian_from_single_precision():
-    """Positive semidefinite up to 1e-7 only: the error must stay of that order."""
+    """H is positive semidefinite only up to 1e-7."""
     rng = np.random.default_rng(18)
     for _ in range(300):
         f = int(rng.integers(3, 30))
@@ -278,7 +241,7 @@ def test_hessian_from_single_precision():
         assert gap(H, g, x) <= 1e-5 * scale_of(H, g)
 
 
-def test_indefinite_or_nan_input_still_gives_a_feasible_point():
+def test_indefinite_or_nan_input_is_feasible():
     rng = np.random.default_rng(9)
     for _ in range(300):
         A = rng.normal(size=(9, 9)) * 10 ** rng.uniform(-3, 3)
@@ -290,7 +253,7 @@ def test_indefinite_or_nan_input_still_gives_a_feasible_point():
     assert_feasible(solve(np.full((4, 4), np.nan), np.full(4, np.nan)))
 
 
-def test_cap_on_iterations_is_kept_and_told():
+def test_max_iter_warning():
     rng = np.random.default_rng(10)
     H, g = random_problem(rng, "attainable", 30)
     start = np.eye(30)[3]
@@ -301,7 +264,7 @@ def test_cap_on_iterations_is_kept_and_told():
 
 
 def sparse_batch(rng, n, f):
-    """A batch whose minimisers have one to four nonzeros, at known places with known values."""
+    """Return a batch whose minimisers are known and have one to four nonzeros."""
     A = rng.normal(size=(2 * f, f))
     H = A.T @ A / (2 * f)
     X = np.zeros((n, f))
@@ -312,7 +275,7 @@ def sparse_batch(rng, n, f):
 
 
 @pytest.mark.parametrize("f", [5, 17, 60])
-def test_batch_finds_known_solutions(f):
+def test_batch(f):
     rng = np.random.default_rng(f)
     H, G, X = sparse_batch(rng, 500, f)
     for start in [None, X, rng.dirichlet(np.ones(f), size=500)]:
@@ -320,7 +283,7 @@ def test_batch_finds_known_solutions(f):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_batch_equals_scalar_bit_for_bit(family):
+def test_batch_equals_scalar(family):
     rng = np.random.default_rng(11)
     f = 12
     H, _ = random_problem(rng, family, f)
@@ -332,7 +295,7 @@ def test_batch_equals_scalar_bit_for_bit(family):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_batch_does_not_depend_on_how_it_is_split(dtype):
+def test_batch_is_independent_of_blocks(dtype):
     rng = np.random.default_rng(12)
     H, G, _ = sparse_batch(rng, 9000, 17)
     G = G.astype(dtype)
@@ -347,7 +310,7 @@ def test_batch_does_not_depend_on_how_it_is_split(dtype):
     np.testing.assert_array_equal(solve_simplex_qp_batch(H, G[shuffled]), one[shuffled])
 
 
-def test_single_precision_in_and_out():
+def test_single_precision():
     rng = np.random.default_rng(13)
     H, G, X = sparse_batch(rng, 400, 17)
     found = solve_simplex_qp_batch(H.astype(np.float32), G.astype(np.float32))
@@ -359,7 +322,7 @@ def test_single_precision_in_and_out():
     assert solve_simplex_qp_batch(H, G, found).dtype == np.float64
 
 
-def test_starts_are_not_overwritten_and_empty_batches_are_fine():
+def test_inputs_are_not_modified():
     H, G, X = sparse_batch(np.random.default_rng(14), 3, 4)
     start = X.copy()
     solve_simplex_qp_batch(H, G - 1, start)
@@ -368,13 +331,13 @@ def test_starts_are_not_overwritten_and_empty_batches_are_fine():
     assert solve_simplex_qp_batch(H, np.empty((0, 4))).shape == (0, 4)
 
 
-bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # rounded: ties and exact zeros are the hard cases
+bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # Rounding gives ties and exact zeros.
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_optimality_conditions(data):
-    """Gradients equal on the nonzeros and not smaller elsewhere (Karush-Kuhn-Tucker)."""
+    """Check the conditions of Karush, Kuhn and Tucker."""
     f = data.draw(st.integers(1, 7))
     A = data.draw(hnp.arrays(float, (data.draw(st.integers(1, 7)), f), elements=bounded))
     g = data.draw(hnp.arrays(float, f, elements=bounded))
@@ -400,21 +363,8 @@ def test_diagonal_optimality_conditions(data):
     assert gap(np.diag(2 * h), g, x) <= 1e-14 * scale_of(2 * h, g)
 
 
-def test_diagonal_agrees_with_the_general_solver():
-    rng = np.random.default_rng(16)
-    for _ in range(500):
-        f = int(rng.integers(1, 40))
-        h = rng.gamma(0.5, size=f) * 10 ** rng.uniform(-3, 3)
-        g = rng.normal(size=f) * 10 ** rng.uniform(-3, 3)
-        x = solve_diagonal(h, g)
-        assert_feasible(x)
-        assert abs(objective(np.diag(2 * h), g, x) - objective(np.diag(2 * h), g, solve(np.diag(2 * h), g))) <= (
-            1e-11 * scale_of(h, g)
-        )
-
-
 def test_diagonal_special_cases():
-    # Without linear term the masses are inversely proportional to h (evidential c-means with beta = 2).
+    # Without a linear term the masses are inversely proportional to h.
     np.testing.assert_allclose(solve_diagonal([1.0, 2.0, 4.0], [0.3] * 3), np.array([4, 2, 1]) / 7, rtol=1e-15)
     # A zero h behaves as the limit of a small one, and ties go to the lowest index.
     assert solve_diagonal([0.0, 0.0, 1.0], [1.0, 1.0, 0.0]).tolist() == [0.5, 0.0, 0.5]
@@ -428,34 +378,35 @@ def test_diagonal_special_cases():
 @pytest.mark.parametrize(
     ("H", "g", "x0", "message"),
     [
-        (np.eye(3)[:2], np.zeros(3), None, r"H must be a square matrix, got shape \(2, 3\)"),
-        (np.zeros((0, 0)), np.zeros(0), None, r"H must be a square matrix, got shape \(0, 0\)"),
-        (np.ones(3), np.zeros(3), None, r"H must have shape \(n, n\), got \(3,\)"),
-        (np.triu(np.ones((3, 3))), np.zeros(3), None, "H must be symmetric, got entries that differ by 1"),
-        (-np.eye(3), np.zeros(3), None, "H must be positive semidefinite, got an eigenvalue of -1"),
+        (np.eye(3)[:2], np.zeros(3), None, "H must be a square matrix"),
+        (np.zeros((0, 0)), np.zeros(0), None, "H must be a square matrix"),
+        (np.ones(3), np.zeros(3), None, "H must have shape"),
+        (np.triu(np.ones((3, 3))), np.zeros(3), None, "H must be symmetric"),
+        (-np.eye(3), np.zeros(3), None, "H must be positive semidefinite"),
         (np.full((3, 3), np.nan), np.zeros(3), None, "H must be finite"),
-        (np.eye(3), np.zeros(4), None, r"g must have shape \(3,\), got \(4,\)"),
+        (np.eye(3), np.zeros(4), None, "g must have shape"),
         (np.eye(3), np.array([0, np.inf, 0]), None, "g must be finite"),
-        (np.eye(3), np.zeros(3), np.full(2, 0.5), r"x0 must have shape \(3,\), got \(2,\)"),
-        (np.eye(3), np.zeros(3), np.array([0.5, 0.6, -0.1]), "x0 must lie on the simplex.*got -0.1 as its smallest"),
-        (np.eye(3), np.zeros(3), np.full(3, 0.5), "x0 must lie on the simplex.*sums from 1.5 to 1.5"),
+        (np.eye(3), np.zeros(3), np.full(2, 0.5), "x0 must have shape"),
+        (np.eye(3), np.zeros(3), np.array([0.5, 0.6, -0.1]), "x0 must lie on the simplex"),
+        (np.eye(3), np.zeros(3), np.full(3, 0.5), "x0 must lie on the simplex"),
     ],
 )
-def test_door_names_what_is_wrong(H, g, x0, message):
+def test_invalid_programs(H, g, x0, message):
     with pytest.raises(ValueError, match=message):
         solve_simplex_qp(H, g, x0)
 
 
-def test_other_doors_name_what_is_wrong():
-    with pytest.raises(ValueError, match="max_iter must be an integer of at least 1, got 0"):
-        solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0)
-    with pytest.raises(ValueError, match=r"G must have shape \(n, 2\), got \(2,\)"):
-        solve_simplex_qp_batch(np.eye(2), np.zeros(2))
-    with pytest.raises(ValueError, match=r"X0 must have shape \(5, 2\), got \(4, 2\)"):
-        solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5))
-    with pytest.raises(ValueError, match="n_jobs"):
-        solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0)
-    with pytest.raises(ValueError, match="h must contain"):
-        solve_diagonal([1.0, -1.0], [0.0, 0.0])
-    with pytest.raises(ValueError, match=r"g must have shape \(2,\), got \(3,\)"):
-        solve_diagonal([1.0, 1.0], [0.0, 0.0, 0.0])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0), "max_iter must be"),
+        (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros(2)), "G must have shape"),
+        (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5)), "X0 must have shape"),
+        (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0), "n_jobs"),
+        (lambda: solve_diagonal([1.0, -1.0], [0.0, 0.0]), "h must contain"),
+        (lambda: solve_diagonal([1.0, 1.0], [0.0, 0.0, 0.0]), "g must have shape"),
+    ],
+)
+def test_invalid_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

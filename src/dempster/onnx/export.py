@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._validation import check_choice
@@ -79,26 +81,15 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     return model
 
 
-def _check_fitted(estimator: Any) -> None:
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(estimator)
-
-
 def _masses(model: Any, X: Value) -> tuple[Value, Any]:
     """Return the masses and the final estimator of a pipeline or table model."""
-    if _is_pipeline(model):
+    if type(model) is Pipeline:
         from dempster.onnx.layers import apply_steps
 
         return _masses(model[-1], apply_steps(model.steps[:-1], X))
     if _is_table_model(model):
         return _masses(model.estimator, _prepared(model.preparation, X))
     return _exporter(model)(model, X), model
-
-
-def _is_pipeline(model: Any) -> bool:
-    """Return whether a model is a pipeline of scikit-learn, without importing sklearn.pipeline."""
-    return (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline")
 
 
 def _is_table_model(model: Any) -> bool:
@@ -126,7 +117,7 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
         names = [name for table in tables for name in sorted(kind.__name__ for kind in table)]
         expected = f"one of {', '.join(names)}, or a Pipeline or TableModel of one, got {type(model).__name__}"
         raise InvalidParameterError("estimator", expected)
-    _check_fitted(model)
+    check_is_fitted(model)
     return exporter
 
 
@@ -140,11 +131,11 @@ def _label_shares(estimator: Any) -> np.ndarray:
 
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     """Return the shape of a row of X, and the names of the features if they have names."""
-    if _is_pipeline(model):
+    if type(model) is Pipeline:
         if len(model.steps) == 0:
             raise InvalidParameterError("estimator", must="have at least one step, got an empty pipeline")
         first = next(step for _, step in model.steps if step is not None and step != "passthrough")
-        _check_fitted(first)
+        check_is_fitted(first)
         return _attributes(first)
     if _is_table_model(model):
         if model.preparation is None:

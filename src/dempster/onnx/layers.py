@@ -38,22 +38,10 @@ def apply_steps(steps: Any, X: Value) -> Value:
     return X
 
 
-def _standard(step: Any, X: Value) -> Value:
-    return center_rows(X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0)
-
-
-def _robust(step: Any, X: Value) -> Value:
-    return center_rows(X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0)
-
-
 def _into_range(step: Any, X: Value) -> Value:
     scaled = (X.double() * step.scale_ + step.min_).astype(X.dtype)
     low, high = step.feature_range
     return maximum(minimum(scaled, high), low) if step.clip else scaled
-
-
-def _largest(step: Any, X: Value) -> Value:
-    return center_rows(X, 0.0, step.scale_)
 
 
 def _components(step: Any, X: Value) -> Value:
@@ -65,10 +53,14 @@ def _components(step: Any, X: Value) -> Value:
 
 
 _STEPS: dict[type, Callable[[Any, Value], Value]] = {
-    StandardScaler: _standard,
+    StandardScaler: lambda step, X: center_rows(
+        X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0
+    ),
     MinMaxScaler: _into_range,
-    MaxAbsScaler: _largest,
-    RobustScaler: _robust,
+    MaxAbsScaler: lambda step, X: center_rows(X, 0.0, step.scale_),
+    RobustScaler: lambda step, X: center_rows(
+        X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0
+    ),
     PCA: _components,
 }
 

@@ -1,10 +1,10 @@
-"""Quick networks of torch: what the tests of this folder ask for shows after a fifth of the usual first steps."""
+"""Shorter pretraining of torch networks, which is enough for the tests of this folder."""
 
 import pytest
 
-from dempster.cluster.evclus import nnevclus as _pretraining
+from dempster.cluster.evclus import nnevclus
 
 
 @pytest.fixture(autouse=True)
-def few_first_steps(monkeypatch):
-    monkeypatch.setattr(_pretraining, "_ADAM_STEPS", 200)
+def shortnnevclus(monkeypatch):
+    monkeypatch.setattr(nnevclus, "_ADAM_STEPS", 200)

@@ -1,5 +1,6 @@
-"""What the tests of EVCLUS share: small fits of every kind of sampling, and clusters to find."""
+"""Small fits and data for the tests of EVCLUS."""
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_blobs
 
@@ -15,7 +16,7 @@ def evclus(n_clusters, sampling="all", **keywords):
 
 
 def blobs(n=150, centers=((0, 0), (7, 0), (0, 7)), seed=0, **keywords):
-    """Three clusters that anybody can tell apart, unless told otherwise."""
+    """Return three well separated clusters by default."""
     return make_blobs(n, centers=centers, random_state=seed, **keywords)
 
 
@@ -25,3 +26,12 @@ def iris():
 
 def masses_of(model):
     return model.credal_partition_.masses
+
+
+def ecoli(shared):
+    """Return the classes cp, im with imU, and pp, with five features (Denoeux, 2021)."""
+    with np.load(shared / "data" / "ecoli.npz", allow_pickle=False) as data:
+        names, y, X = [str(name) for name in data["names"]], data["y"].copy(), data["X"][:, [0, 1, 4, 5, 6]]
+    kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
+    y[y == names.index("imU")] = names.index("im")
+    return (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0), y[kept]

@@ -9,12 +9,12 @@ from dempster.cluster import EVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
 from dempster.datasets import load_butterfly
 from dempster.dissimilarity.transform import random_pairs, to_conflict
-from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
+from tests.cluster.evclus.helpers import blobs, ecoli, evclus, iris, masses_of, sampled
 
-# ---- published numbers ----------------------------------------------------------------------------------------------
+# ---- published results ----------------------------------------------------------------------------------------------
 
 
-def test_butterfly_by_the_published_table(reference):
+def test_butterfly(reference):
     model = EVCLUS(2, focal_sets="full", d0=11, random_state=0).fit(load_butterfly().data)
     assert model.stress_ == pytest.approx(0.00478, abs=5e-6)
     assert model.loss_ == pytest.approx(0.00171, abs=5e-6)
@@ -33,18 +33,18 @@ def test_butterfly_by_the_published_table(reference):
     assert model.credal_partition_.ambiguous.tolist() == [5]
 
 
-def test_protein_by_the_published_numbers(shared_data):
+def test_protein(shared_data):
     D, y = shared_data("protein")
     model = EVCLUS(4, metric="precomputed", focal_sets="simple", d0_quantile=1.0, random_state=0).fit(D)
     assert model.d0_ == D.max()
     assert model.stress_ == pytest.approx(0.00236, abs=5e-6)
-    # pairs at dissimilarity zero have been given equal masses, which the objective knows
+    # The objective includes the equal masses of pairs at dissimilarity zero.
     assert model.objective_ == pytest.approx(model.stress_, rel=1e-12)
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(0.9888, abs=5e-5)
 
 
-def test_fourclass_by_the_published_numbers(shared_data):
+def test_fourclass(shared_data):
     X, y = shared_data("fourclass")
     model = EVCLUS(4, focal_sets="simple", sampling="all", d0_quantile=0.9, random_state=0).fit(X)
     assert model.loss_ == pytest.approx(0.01079, abs=5e-6)
@@ -53,7 +53,7 @@ def test_fourclass_by_the_published_numbers(shared_data):
     assert model.credal_partition_.nonspecificity_index() == pytest.approx(0.145, abs=5e-4)
 
 
-def test_fourclass_with_sampled_pairs_by_the_published_number(shared_data):
+def test_fourclass_with_sampled_pairs(shared_data):
     X, y = shared_data("fourclass")
     pairs, count = random_pairs(400, 100, np.random.default_rng(0))
     times = count.astype(int)
@@ -71,11 +71,11 @@ def test_fourclass_with_sampled_pairs_by_the_published_number(shared_data):
     ("name", "rtol", "atol"),
     [
         ("kevclus_butterfly_full_alldist", 1e-6, 1e-4),
-        ("kevclus_protein_simple_alldist", 3e-3, None),  # the reference stopped early, on a long flat slope
+        ("kevclus_protein_simple_alldist", 3e-3, None),  # The reference stopped before convergence.
         ("kcevclus_bananas_full_alldist", 1e-6, 3e-4),
     ],
 )
-def test_from_the_same_start_we_end_where_the_published_program_does(reference, name, rtol, atol):
+def test_published_program_from_same_start(reference, name, rtol, atol):
     case = reference(name)
     p, n = case.parameters, len(case["D"])
     D = np.zeros((n, n))
@@ -84,7 +84,7 @@ def test_from_the_same_start_we_end_where_the_published_program_does(reference, 
     constraints = Constraints(case["ML"], case["CL"]) if "ML" in case else None
     model = EVCLUS(
         p["c"], metric="precomputed", sampling="all", focal_sets=family, d0=p["d0"], xi=p.get("xi", 0.5), tol=1e-10,
-        init=CredalPartition(case["m0"], family), max_iter=5000, random_state=1,  # whose visiting order numbers alike
+        init=CredalPartition(case["m0"], family), max_iter=5000, random_state=1,
     ).fit(D, constraints=constraints)  # fmt: skip
     theirs = float(case["objective"] if constraints is not None else case["stress"])
     assert theirs * (1 - rtol) <= model.objective_ <= theirs * (1 + 1e-8)
@@ -95,10 +95,10 @@ def test_from_the_same_start_we_end_where_the_published_program_does(reference, 
         assert adjusted_rand_score(model.labels_, case["y_pl"]) > 0.98
 
 
-def test_golden_iris():
+def test_iris():
     X, y = iris()
     pairs, simple = (EVCLUS(3, focal_sets=name, d0_quantile=0.8, random_state=0).fit(X) for name in ("pairs", "simple"))
-    # two equal flowers count as one of weight two, but their pair is one of the pairs of the stress
+    # Equal rows are merged in the objective, but their pair counts in the stress.
     assert pairs.objective_ == pytest.approx(0.005578020, abs=1e-8)
     assert simple.objective_ == pytest.approx(0.019444368, abs=1e-8)
     assert pairs.stress_ == pytest.approx(0.005583346, abs=1e-8)
@@ -120,17 +120,12 @@ def test_quality(shared_data, name, n_clusters, standardise, least, seed):
 
 
 def test_quality_ecoli(shared):
-    z = np.load(shared / "data" / "ecoli.npz")
-    names, y = [str(name) for name in z["names"]], z["y"].copy()
-    kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
-    y[y == names.index("imU")] = names.index("im")
-    X = z["X"][kept][:, [0, 1, 4, 5, 6]]
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X, y = ecoli(shared)
     for seed in range(2):
-        assert adjusted_rand_score(y[kept], EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
+        assert adjusted_rand_score(y, EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
 
 
-def test_quality_of_many_clusters_with_landmarks(shared_data):
+def test_quality_with_landmarks(shared_data):
     X, y = shared_data("s2", True)
     model = EVCLUS(15, random_state=0, n_init=3).fit(X[::2])
     assert model.sampling_ == "landmarks"
@@ -140,7 +135,7 @@ def test_quality_of_many_clusters_with_landmarks(shared_data):
     assert len(model.shepard().delta) == 5000
 
 
-# ---- what every fit must satisfy ------------------------------------------------------------------------------------
+# ---- properties of every fit ----------------------------------------------------------------------------------------
 
 
 @sampled
@@ -162,7 +157,7 @@ def test_masses_objective_and_attributes(sampling, focal_sets):
     assert model.credal_partition_.metadata["method"] == "EVCLUS"
 
 
-def test_stress_and_loss_are_those_of_all_pairs():
+def test_stress_and_loss():
     X, _ = blobs(60)
     model = evclus(3, focal_sets="pairs", d0_quantile=0.7).fit(X)
     D = pairwise_distances(X)[np.triu_indices(60, 1)]
@@ -184,7 +179,7 @@ def test_stress_and_loss_are_those_of_all_pairs():
     assert np.isin(few.conflict, shepard.conflict).all()
 
 
-def test_estimates_beyond_a_thousand_objects():
+def test_estimated_stress():
     X, _ = blobs(1200)
     settings = {"focal_sets": "pairs", "d0_quantile": 0.8, "n_init": 1, "random_state": 0}
     random, landmarks = EVCLUS(3, sampling="random", **settings), EVCLUS(3, **settings)
@@ -197,22 +192,21 @@ def test_estimates_beyond_a_thousand_objects():
 
 
 @sampled
-def test_scale_does_not_matter(sampling):
+def test_invariant_to_scale(sampling):
     X, _ = blobs(cluster_std=2.0)
-    one, kilo = evclus(3, sampling).fit(X), evclus(3, sampling).fit(1024 * X)  # the same digits
+    one, kilo = evclus(3, sampling).fit(X), evclus(3, sampling).fit(1024 * X)  # a power of two
     np.testing.assert_array_equal(masses_of(kilo), masses_of(one))
     assert kilo.d0_ == 1024 * one.d0_
     ten = evclus(3, sampling).fit(10 * X)
     assert ten.objective_ == pytest.approx(one.objective_, rel=1e-3)
     np.testing.assert_array_equal(ten.labels_, one.labels_)
-    if sampling == "all":  # few sampled pairs leave several minima, and rounding may choose
+    if sampling == "all":  # With few pairs there are several minima.
         assert ten.objective_ == pytest.approx(one.objective_, rel=1e-8)
         np.testing.assert_allclose(masses_of(ten), masses_of(one), atol=1e-3)
 
 
 @sampled
-def test_position_does_not_matter(sampling):
-    """Distances far from the origin once lost all their digits."""
+def test_invariant_to_translation(sampling):
     X, y = blobs()
     near, far = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X + 1e8)
     assert far.objective_ == pytest.approx(near.objective_, rel=1e-4)
@@ -221,7 +215,7 @@ def test_position_does_not_matter(sampling):
 
 
 @sampled
-def test_an_outlier_belongs_to_no_cluster(sampling):
+def test_outlier(sampling):
     X, _ = blobs(centers=[[0, 0], [6, 0]], cluster_std=0.7)
     X = np.vstack([X, [[3, 60]]])
     model = evclus(2, sampling).fit(X)
@@ -242,7 +236,7 @@ def test_more_sets_fit_better():
 
 
 @sampled
-def test_the_second_step_goes_on_where_the_first_ended(sampling):
+def test_selected_sets_continue_simple_fit(sampling):
     X, _ = blobs(centers=[[0, 0], [4, 0], [0, 4], [4, 4]], cluster_std=1.3)
     constraints = Constraints(must_link=[(0, 1)], cannot_link=[(2, 3), (5, 6)])
     for known in (None, constraints):
@@ -285,8 +279,8 @@ def test_warm_start(sampling):
 
 
 @sampled
-def test_warm_start_of_single_clusters(sampling):
-    """What "auto" starts from are single clusters: doubt in a partition counts for its clusters one by one."""
+def test_warm_start_with_auto_sets(sampling):
+    """With focal_sets="auto", the mass of pairs in ``init`` is divided among their clusters."""
     X, _ = blobs(cluster_std=2.0)
     cold = evclus(3, sampling).fit(X)
     assert len(cold.credal_partition_.ambiguous) > 0
@@ -297,7 +291,7 @@ def test_warm_start_of_single_clusters(sampling):
         evclus(3, sampling, init=CredalPartition.from_hard([0, 1])).fit(X)
 
 
-def test_medoids_are_better_than_chance():
+def test_medoids_are_better_than_random_starts():
     X, y = blobs(400, centers=20, cluster_std=0.2, center_box=(-20, 20))
     settings = {"focal_sets": "simple", "d0_quantile": 2.5 / 20, "n_init": 1}
     medoids, chance = (evclus(20, init=init, **settings).fit(X) for init in ("medoids", "random"))
@@ -306,14 +300,14 @@ def test_medoids_are_better_than_chance():
     assert medoids.objective_ < chance.objective_
 
 
-def test_the_best_of_several_starts_is_kept():
+def test_n_init():
     X, _ = blobs(120, centers=6, cluster_std=1.5)
     single = [evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)]
     assert max(single) > 1.01 * min(single)
     assert evclus(6, n_init=12, init="random").fit(X).objective_ < np.median(single)
 
 
-def test_sweeps_are_counted(capsys):
+def test_max_iter_tol_and_verbose(capsys):
     X, _ = blobs(60, cluster_std=3.0)
     for max_iter in (1, 2, 5):
         for focal_sets in ("simple", "selected"):
@@ -329,19 +323,19 @@ def test_sweeps_are_counted(capsys):
 
 @sampled
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
-def test_belief_peaks_as_a_start(sampling, metric):
-    """In the metric of EVCLUS, whatever that of a BeliefPeaks of the user's own; used once."""
+def test_belief_peaks(sampling, metric):
+    """The metric of EVCLUS replaces the metric of a BeliefPeaks object."""
     X, y = blobs(cluster_std=1.5)
     data = pairwise_distances(X) if metric == "precomputed" else X
     for init in ("belief-peaks", BeliefPeaks(n_neighbors=10)):
         model = evclus(3, sampling, metric=metric, init=init, focal_sets="pairs", d0_quantile=0.8).fit(data)
         assert adjusted_rand_score(y, model.labels_) > 0.95
     peaks = BeliefPeaks(3, n_neighbors=10, metric=metric).fit(data)
-    assert (model.labels_ == peaks.labels_).mean() > 0.9  # its numbers of the clusters, too
-    with pytest.raises(ValueError, match="init finds 5 belief peaks, but n_clusters=3"):
+    assert (model.labels_ == peaks.labels_).mean() > 0.9  # The numbers of the clusters are the same.
+    with pytest.raises(ValueError, match="init"):
         evclus(3, init=BeliefPeaks(5), metric=metric).fit(data)
 
 
-def test_belief_peaks_need_all_dissimilarities():
+def test_belief_peaks_of_sparse_matrix():
     with pytest.raises(ValueError, match="belief peaks, which need all dissimilarities"):
         EVCLUS(3, metric="precomputed", init="belief-peaks").fit(sparse.csr_matrix(pairwise_distances(blobs(30)[0])))

@@ -13,7 +13,7 @@ from tests.cluster.evclus.helpers import SAMPLINGS, blobs, evclus, iris, masses_
 @sampled
 @pytest.mark.parametrize("kind", ["must_link", "cannot_link", "both"])
 @pytest.mark.parametrize("focal_sets", ["simple", "pairs"])
-def test_constraints_are_obeyed(sampling, kind, focal_sets):
+def test_constraints_reduce_violations(sampling, kind, focal_sets):
     X, y = iris()
     known = Constraints.from_labels(y, 60, random_state=1)
     if kind != "both":
@@ -26,13 +26,12 @@ def test_constraints_are_obeyed(sampling, kind, focal_sets):
     assert after.degree.mean() < 0.5 * before.degree.mean()
     assert np.diff(bound.history_).max() <= 1e-12
     if kind == "both":
-        # 60 constraints on 120 objects of 150: they are followed, the other objects need not gain
         assert adjusted_rand_score(y, bound.labels_) > adjusted_rand_score(y, free.labels_) - 0.02
     np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)
 
 
 @sampled
-def test_constraints_without_weight_change_nothing(sampling):
+def test_constraints_without_weight(sampling):
     X, y = iris()
     known = Constraints.from_labels(y, 20, random_state=1)
     free = evclus(3, sampling).fit(X)
@@ -54,7 +53,7 @@ def test_weight_of_constraints():
     assert program.objective_ == pytest.approx(paper.objective_, rel=1e-6)
 
 
-def test_objects_of_a_constrained_fit_keep_their_masses():
+def test_predict_agrees_with_constrained_fit():
     X, y = blobs(cluster_std=2.5)
     known = Constraints.from_labels(y, 40, random_state=0)
     for sampling in SAMPLINGS:
@@ -63,7 +62,7 @@ def test_objects_of_a_constrained_fit_keep_their_masses():
 
 
 @sampled
-def test_constraints_tell_equal_objects_apart(sampling):
+def test_constraints_separate_equal_objects(sampling):
     X, _ = blobs(100, centers=[[0, 0], [5, 0]])
     X[90] = X[10]
     model = evclus(2, sampling, xi=50).fit(X, constraints=Constraints(cannot_link=[(10, 90)]))

@@ -1,4 +1,4 @@
-"""Masses of new objects, and of those of the fit again; sampled pairs in sparse matrices."""
+"""Masses of new objects, sparse matrices, devices."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from dempster import CredalPartition
 from dempster.cluster import EVCLUS
 from dempster.cluster.evclus import evclus as _evclus
 from dempster.dissimilarity.transform import random_pairs
+from dempster.optimize.blocks import block_map
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
 # ---- new objects ----------------------------------------------------------------------------------------------------
@@ -25,8 +26,8 @@ def largest_distance(a, b):
 @pytest.mark.parametrize(
     "metric", ["euclidean", "manhattan", "cosine", "correlation", "seuclidean", "mahalanobis", largest_distance]
 )
-def test_objects_of_the_fit_keep_their_masses(sampling, metric, dtype):
-    """Their dissimilarity to themselves may be a rounding error (cosine); iris has three equal objects."""
+def test_predict_agrees_with_fit(sampling, metric, dtype):
+    """The dissimilarity of an object to itself may be a rounding error (cosine)."""
     X = iris()[0][::2].astype(dtype)
     X[3] = X[70]
     model = evclus(3, sampling, metric=metric, n_landmarks=30).fit(X)
@@ -35,7 +36,7 @@ def test_objects_of_the_fit_keep_their_masses(sampling, metric, dtype):
 
 
 @sampled
-def test_objects_of_the_fit_keep_their_masses_precomputed(sampling):
+def test_predict_agrees_with_fit_precomputed(sampling):
     D = pairwise_distances(iris()[0][::2])
     D[3], D[:, 3] = D[70], D[:, 70]
     D[3, [3, 70]] = D[[3, 70], 3] = 0
@@ -43,13 +44,12 @@ def test_objects_of_the_fit_keep_their_masses_precomputed(sampling):
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
     np.testing.assert_array_equal(model.predict_mass(D[:, model.landmark_indices_]).masses, masses_of(model))
     assert model.predict_mass(D.astype(np.float32)).masses.dtype == np.float32
-    # a diagonal of rounding errors, as cosine distances have it
     noisy = D + np.diag(np.full(75, 1e-12))
     np.testing.assert_array_equal(masses_of(clone(model).fit(noisy)), masses_of(model))
     np.testing.assert_array_equal(model.predict_mass(noisy).masses, masses_of(model))
 
 
-def test_zero_does_not_make_objects_the_same_without_metric_axioms():
+def test_zero_between_different_objects():
     X, _ = blobs(60, cluster_std=2.0)
     D = pairwise_distances(X)
     i, j = np.unravel_index(np.argmax(D), D.shape)
@@ -60,7 +60,7 @@ def test_zero_does_not_make_objects_the_same_without_metric_axioms():
 
 
 @sampled
-def test_objects_of_the_fit_keep_their_masses_gower(sampling):
+def test_predict_agrees_with_fit_gower(sampling):
     X, y = iris()
     rng = np.random.default_rng(0)
     table = pd.DataFrame(X[::2], columns=list("abcd"), index=np.arange(0, 150, 2))
@@ -75,7 +75,7 @@ def test_objects_of_the_fit_keep_their_masses_gower(sampling):
 
 
 @sampled
-def test_new_objects_of_the_same_clusters(sampling):
+def test_new_objects(sampling):
     X, y = blobs(400, centers=[[0, 0], [5, 0], [0, 5]])
     train, test = np.arange(400) % 2 == 0, np.arange(400) % 2 == 1
     model = evclus(3, sampling, n_landmarks=100).fit(X[train])
@@ -92,7 +92,7 @@ def test_new_objects_of_the_same_clusters(sampling):
     assert adjusted_rand_score(given.predict(D[np.ix_(test, train)]), predicted) > 0.95
 
 
-def test_new_objects_are_compared_with_a_sample_when_there_are_many(monkeypatch):
+def test_max_references(monkeypatch):
     monkeypatch.setattr(_evclus, "MAX_REFERENCES", 80)
     X, y = blobs(200)
     model = evclus(3, "random").fit(X)
@@ -122,7 +122,7 @@ def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.lil_matrix])
-def test_sparse_matrices_in_one_or_both_triangles(form):
+def test_sparse_triangles(form):
     X, y = blobs()
     one = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="upper")))
     both = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="both")))
@@ -134,14 +134,14 @@ def test_sparse_matrices_in_one_or_both_triangles(form):
     assert both.stress_ == pytest.approx(both.objective_, rel=1e-9)
 
 
-def test_new_objects_in_sparse_matrices():
+def test_sparse_new_objects():
     X, y = blobs()
     D = sparse_pairs(X, diagonal=True).tocsr()
     auto = evclus(3, "random", metric="precomputed").fit(D)
     np.testing.assert_array_equal(auto.predict_mass(D).masses, masses_of(auto))
     model = evclus(3, "random", metric="precomputed", focal_sets="pairs", d0_quantile=0.8).fit(D)
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
-    bare = sparse_pairs(X).tocsr()  # each row then is one more update
+    bare = sparse_pairs(X).tocsr()  # Each row is one more update.
     np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
     new, truth = X[::3] + 0.05, y[::3]
     every = pairwise_distances(new, X)
@@ -149,14 +149,14 @@ def test_new_objects_in_sparse_matrices():
     some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
     assert all(adjusted_rand_score(truth, each.predict(some)) == 1 for each in (auto, model))
     dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
-    assert adjusted_rand_score(truth, dense.predict(some)) == 1  # entries for others than the landmarks are left aside
+    assert adjusted_rand_score(truth, dense.predict(some)) == 1  # Only dissimilarities to landmarks are used.
     whole = sparse.csr_matrix((pairwise_distances(X).ravel(), np.indices((150, 150)).reshape(2, -1)))
-    assert whole.nnz == 150**2  # a stored zero says that an object is itself
+    assert whole.nnz == 150**2  # A stored zero means an equal object.
     again = dense.predict_mass(whole).masses[dense.landmark_indices_]
     np.testing.assert_array_equal(again, masses_of(dense)[dense.landmark_indices_])
 
 
-def test_stored_zeros_are_dissimilarities():
+def test_stored_zeros():
     X, _ = blobs(40)
     D = sparse_pairs(X, k=39).tocsr()
     apart = evclus(3, "random", metric="precomputed").fit(D)
@@ -173,10 +173,25 @@ def test_stored_zeros_are_dissimilarities():
 # ---- with torch -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-9), (np.float32, 2e-3)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_doubt_by_torch(dtype, atol, weighted):
+    """Compare the masses of `DoubtModel` by torch with those of the compiled kernel."""
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(3 * k, 1, (120, 2)) for k in range(3)]).astype(dtype)
+    weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    model = EVCLUS(3, random_state=0).fit(X, sample_weight=weights)._model
+    new = np.concatenate([rng.uniform(-6, 14, (300, 2)).astype(dtype), X[:5]])
+    masses = model._masses_from_device(new, model.references.astype(np.dtype(dtype)))
+    with block_map(1) as apply:
+        np.testing.assert_allclose(masses, model.masses(new, apply), atol=atol)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_projections_by_torch_are_the_same(dtype, weighted):
-    """A device that torch would use, if only the processor: "cpu" alone means without torch."""
+def test_projection_by_torch(dtype, weighted):
+    """The device "cpu:0" uses torch, "cpu" does not."""
     pytest.importorskip("torch")
     X = blobs(400, cluster_std=2.0)[0].astype(dtype)
     weights = np.random.default_rng(0).integers(0, 4, 400) if weighted else None
@@ -188,7 +203,7 @@ def test_projections_by_torch_are_the_same(dtype, weighted):
     np.testing.assert_array_equal(torch.predict_mass(X).masses, masses_of(torch))
 
 
-def test_devices_are_looked_for_at_once():
+def test_invalid_devices():
     pytest.importorskip("torch")
     X, _ = blobs(30)
     for device in ("nonsense", "cuda:7"):

@@ -1,4 +1,4 @@
-"""Neither the order of the rows nor their repetition makes a difference to EVCLUS, whatever is drawn at random."""
+"""Invariance of EVCLUS to the order and the repetition of rows."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ REPEATED = np.random.default_rng(2).permutation(np.repeat(np.arange(len(X)), WEI
 
 
 def table(data):
-    """Numbers with gaps, and categories."""
+    """Return a table with missing values and categories."""
     town = pd.Series(np.array(["Lille", "Arras", "Lens", None], dtype=object)[np.arange(len(data)) * 7 % 4])
     frame = pd.DataFrame({"a": data[:, 0], "b": data[:, 1], "town": town})
     frame.loc[::9, "a"] = np.nan
@@ -28,7 +28,7 @@ def table(data):
 
 
 def assert_same(one, other, rows):
-    """The same fit, but for the rows."""
+    """Check that two fits are equal up to a permutation of the rows."""
     assert other.d0_ == pytest.approx(one.d0_, rel=1e-12)
     assert other.objective_ == pytest.approx(one.objective_, rel=1e-9)
     assert other.n_iter_ == one.n_iter_
@@ -41,7 +41,7 @@ def assert_same(one, other, rows):
 
 @sampled
 @pytest.mark.parametrize("start", ["medoids", "random", "given"])
-def test_permuting_the_rows_permutes_the_result(sampling, start):
+def test_permutation(sampling, start):
     given = np.random.default_rng(3).dirichlet(np.ones(5), len(X))
     one = evclus(3, sampling, init=given if start == "given" else start).fit(X)
     two = evclus(3, sampling, init=given[SHUFFLED] if start == "given" else start).fit(X[SHUFFLED])
@@ -52,7 +52,7 @@ def test_permuting_the_rows_permutes_the_result(sampling, start):
 
 @sampled
 @pytest.mark.parametrize("metric", ["manhattan", "precomputed", "gower"])
-def test_in_any_metric(sampling, metric):
+def test_permutation_with_other_metrics(sampling, metric):
     data = {"manhattan": X, "precomputed": pairwise_distances(X), "gower": table(X)}[metric]
     if metric == "gower":
         shuffled = data.iloc[SHUFFLED]
@@ -62,7 +62,7 @@ def test_in_any_metric(sampling, metric):
 
 
 @sampled
-def test_with_weights(sampling):
+def test_permutation_with_weights(sampling):
     one = evclus(3, sampling).fit(X, sample_weight=WEIGHTS)
     two = evclus(3, sampling).fit(X[SHUFFLED], sample_weight=WEIGHTS[SHUFFLED])
     assert_same(one, two, SHUFFLED)
@@ -70,7 +70,7 @@ def test_with_weights(sampling):
 
 
 @sampled
-def test_with_constraints(sampling):
+def test_permutation_with_constraints(sampling):
     known = Constraints.from_labels(Y, 40, random_state=1)
     place = np.argsort(SHUFFLED)
     moved = Constraints(must_link=place[known.must_link], cannot_link=place[known.cannot_link])
@@ -78,7 +78,7 @@ def test_with_constraints(sampling):
     assert_same(one, evclus(3, sampling).fit(X[SHUFFLED], constraints=moved), SHUFFLED)
 
 
-def test_estimates_of_many_pairs():
+def test_permutation_with_landmarks():
     many, _ = blobs(1500, cluster_std=1.8)
     shuffled = np.random.default_rng(1).permutation(1500)
     one, two = (EVCLUS(3, n_landmarks=80, n_init=1, random_state=0).fit(each) for each in (many, many[shuffled]))
@@ -92,8 +92,8 @@ def test_estimates_of_many_pairs():
 @sampled
 @pytest.mark.parametrize("family", ["auto", "selected"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
-def test_weights_are_repetitions(sampling, metric, family):
-    """Without rows of weight zero where these, too, say how wide the columns of a table are."""
+def test_weights_equal_repetitions(sampling, metric, family):
+    """Gower's dissimilarity depends on the range of the columns, also of rows with weight zero."""
     kept = np.flatnonzero(WEIGHTS) if metric == "gower" else np.arange(len(X))
     data, weights = X[kept], WEIGHTS[kept]
     rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(data)), weights))
@@ -109,13 +109,13 @@ def test_weights_are_repetitions(sampling, metric, family):
 
 
 @sampled
-def test_repeating_all_rows_changes_nothing(sampling):
+def test_repeating_all_rows(sampling):
     once, thrice = evclus(3, sampling).fit(X), evclus(3, sampling).fit(np.tile(X, (3, 1)))
     assert_same(once, thrice, np.tile(np.arange(len(X)), 3))
     assert thrice.objective_ == once.objective_
 
 
-def test_pairs_of_equal_rows_count_in_the_stress():
+def test_stress_includes_equal_rows():
     model = evclus(3, focal_sets="pairs", d0_quantile=0.8).fit(X[REPEATED])
     masses, delta = masses_of(model), 1 - np.exp(np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2)
     gap = masses @ model.focal_sets_.conflict @ masses.T - delta
@@ -130,7 +130,7 @@ def test_pairs_of_equal_rows_count_in_the_stress():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_order_where_the_line_does_not_tell_objects_apart(dtype):
+def test_order_along_line_with_ties(dtype):
     rng = np.random.default_rng(0)
     data = np.vstack([rng.integers(0, 3, (300, 2)), np.full((20, 2), 1e300 if dtype == np.float64 else 1e30)])
     data[-10:, 0] += data[-10:, 0] / 4

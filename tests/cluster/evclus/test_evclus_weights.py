@@ -1,4 +1,4 @@
-"""Weights of objects in EVCLUS: a pair counts as much as the product of the weights."""
+"""Sample weights in EVCLUS."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._pairs import SomePairs
+from dempster.cluster.evclus._pairs import AllPairs, SomePairs
 from dempster.constraints import Constraints
 from dempster.dissimilarity.transform import scale_at, to_conflict
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
@@ -17,7 +17,6 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
 
 
 def test_stress_and_scale_with_weights():
-    """Against double loops."""
     model = evclus(3, focal_sets="pairs", d0_quantile=0.7).fit(X, sample_weight=WEIGHTS)
     i, j = np.triu_indices(len(X), 1)
     d, w = pairwise_distances(X)[i, j], WEIGHTS[i] * WEIGHTS[j]
@@ -42,7 +41,7 @@ def test_weighted_quantiles():
 
 
 @sampled
-def test_only_relations_of_weights_count(sampling):
+def test_invariant_to_scale_of_weights(sampling):
     plain, ones = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X, sample_weight=np.full(len(X), 0.3))
     np.testing.assert_array_equal(masses_of(plain), masses_of(ones))
     one, large = (evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**200))
@@ -50,7 +49,7 @@ def test_only_relations_of_weights_count(sampling):
 
 
 @sampled
-def test_weight_zero_is_left_out_and_gets_masses_as_new_objects_do(sampling):
+def test_weight_zero(sampling):
     counted = WEIGHTS > 0
     model = evclus(3, sampling).fit(X, sample_weight=counted.astype(float))
     without = evclus(3, sampling).fit(X[counted])
@@ -62,28 +61,28 @@ def test_weight_zero_is_left_out_and_gets_masses_as_new_objects_do(sampling):
 
 @sampled
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed", "gower"])
-def test_objects_of_a_weighted_fit_keep_their_masses(sampling, metric):
+def test_predict_agrees_with_weighted_fit(sampling, metric):
     data = pairwise_distances(X) if metric == "precomputed" else X
     model = evclus(3, sampling, metric=metric).fit(data, sample_weight=WEIGHTS)
     np.testing.assert_array_equal(model.predict_mass(data).masses, masses_of(model))
     assert (WEIGHTS[model.landmark_indices_] > 0).all()
 
 
-def test_landmarks_are_drawn_in_proportion_to_the_weights():
+def test_landmarks_follow_weights():
     heavy = np.where(np.arange(1200) < 600, 1.0, 3.0)
     data = np.random.default_rng(1).normal(size=(1200, 2))
     model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(data, sample_weight=heavy)
     assert model.sampling_ == "landmarks"
     assert len(model.landmark_indices_) == 100
     assert 70 <= (model.landmark_indices_ >= 600).sum() <= 80
-    one = np.where(np.arange(1200) == 7, 400.0, 1.0)  # a quarter of all weight
+    one = np.where(np.arange(1200) == 7, 400.0, 1.0)  # a quarter of the total weight
     model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(data, sample_weight=one)
     assert 7 in model.landmark_indices_
-    assert 74 <= len(model.landmark_indices_) <= 77  # drawn once, it counts as the rest together
+    assert 74 <= len(model.landmark_indices_) <= 77  # It is drawn once, with a larger weight.
 
 
-def test_weights_of_references_count_for_new_objects():
-    """The masses of a new object are those that fit the weighted sum best."""
+def test_weights_of_references():
+    """The masses of a new object minimise the weighted error."""
     model = evclus(3, focal_sets="pairs", d0_quantile=0.8).fit(X, sample_weight=WEIGHTS)
     new = X[:20] + 0.3
     found, counted = model.predict_mass(new).masses, WEIGHTS > 0
@@ -117,15 +116,13 @@ def test_weights_with_sparse_matrices_and_constraints():
         model.fit(some, sample_weight=WEIGHTS, constraints=known)
 
 
-def test_too_few_objects_of_positive_weight():
+def test_too_few_positive_weights():
     with pytest.raises(ValueError, match="sample_weight must be positive"):
         EVCLUS(3).fit(X, sample_weight=np.arange(len(X)) < 2)
 
 
-def test_stress_of_many_rows_is_that_of_pairs():
-    """All pairs in blocks of rows, beside a list of them."""
-    from dempster.cluster.evclus._pairs import AllPairs
-
+def test_squares_of_many_rows():
+    """Compare all pairs, in blocks of rows, with a list of pairs."""
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(3)
     masses = rng.dirichlet(np.ones(len(family)), size=1500)

@@ -1,4 +1,4 @@
-"""Kernels of EVCLUS, beside the same sums written naively."""
+"""Kernels of EVCLUS, compared with loops."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (n
 
 
 def dissimilarities(n, r, kind, dtype, rng):
-    """Distances that differ, or with many ties and zeros."""
+    """Return distinct distances, or distances with ties and zeros."""
     D = rng.random((n, r)) if kind == "different" else rng.integers(0, 4, (n, r))
     return np.ascontiguousarray(D, dtype=dtype)
 
@@ -21,7 +21,7 @@ def reference_weights(r, kind, dtype, rng):
 
 
 def without_itself(d, w, own, unit):
-    """Dissimilarities and weights of the others: a reference is at its own place with what it weighs beyond a unit."""
+    """Reduce the weight of the object itself by one unit."""
     d, w = d.astype(float), w.astype(float)
     if own >= 0:
         d[own], w[own] = 0.0, max(w[own] - unit, 0.0)
@@ -29,24 +29,24 @@ def without_itself(d, w, own, unit):
 
 
 def naive_reach(d, w, amount):
-    """The smallest of the values up to which the weights add up to the amount."""
+    """Return the smallest value up to which the weights sum to the amount, or None."""
     total = 0.0
     for j in np.argsort(d, kind="stable"):
         total += w[j]
         if total >= amount:
             return d[j]
-    return None  # there is not as much
+    return None
 
 
 @TYPES
-@pytest.mark.parametrize("itself", ["nobody", "some"])
+@pytest.mark.parametrize("itself", ["none", "some"])
 @pytest.mark.parametrize("weights", ["equal", "heavy", "mixed"])
 @pytest.mark.parametrize("kind", ["different", "ties"])
 @pytest.mark.parametrize("r", [1, 2, 7, 40, 301])
-def test_reach_against_naive_loops(r, kind, weights, itself, dtype, tolerance):
+def test_reach_against_loops(r, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
     D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
-    who = None if itself == "nobody" else rng.integers(-1, r, 30)
+    who = None if itself == "none" else rng.integers(-1, r, 30)
     unit = float(w.mean())
     for share in (0.01, 0.2, 0.5, 0.9):
         amounts = [f * float(w.sum()) * (1 - 1e-9) for f in (share / 2, share)]
@@ -57,22 +57,22 @@ def test_reach_against_naive_loops(r, kind, weights, itself, dtype, tolerance):
                 wanted = naive_reach(d, left, amount)
                 if wanted is not None:
                     assert at[i] == pytest.approx(wanted, rel=tolerance)
-                else:  # the farthest there is, or nowhere
+                else:
                     assert at[i] >= d[left > 0].max(initial=0) - tolerance
 
 
-def test_reach_of_all_and_more():
+def test_reach_beyond_total_weight():
     D = np.array([[3.0, 1.0, 2.0]])
     everything, more = reach(D, np.ones(3), None, 1.0, 3.0, 4.0)
     assert everything[0] == more[0] == 3.0
     alone, _ = reach(np.array([[0.0]]), np.ones(1), np.array([0]), 1.0, 1.0, 1.0)
-    assert np.isinf(alone[0])  # nobody else is there
+    assert np.isinf(alone[0])
 
 
 def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate):
     out = np.zeros(n_clusters)
     others, left = without_itself(d, w, own, unit)
-    if own >= 0 and not left[labels == labels[own]].sum() > 0:  # alone in its cluster: it counts itself
+    if own >= 0 and not left[labels == labels[own]].sum() > 0:  # alone in its cluster
         left[own] = float(w[own])
     for k in range(n_clusters):
         members = np.flatnonzero(labels == k)
@@ -84,21 +84,21 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
 
 
 def amounts_of(w):
-    """Weights of the references that are near an object, and of those by which its scale is measured."""
+    """Return the weights ``near`` and ``far``."""
     return [f * float(w.sum()) * (1 - 1e-9) for f in (0.1, 0.4)]
 
 
 @TYPES
-@pytest.mark.parametrize("itself", ["nobody", "some"])
+@pytest.mark.parametrize("itself", ["none", "some"])
 @pytest.mark.parametrize("weights", ["equal", "heavy", "mixed"])
 @pytest.mark.parametrize("kind", ["different", "ties"])
 @pytest.mark.parametrize(("r", "c"), [(1, 1), (2, 3), (7, 2), (40, 5)])
-def test_affinity_against_naive_loops(r, c, kind, weights, itself, dtype, tolerance):
+def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
     D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
     scales = rng.uniform(0.2, 2.0, r).astype(dtype)
     labels = rng.integers(0, c, r)
-    who = None if itself == "nobody" else rng.integers(-1, r, 30)
+    who = None if itself == "none" else rng.integers(-1, r, 30)
     unit, rate = float(w.mean(dtype=float)), 1.3
     near, far = reach(D, w, who, unit, *amounts_of(w))
     found, found_near = Affinity(scales, w.astype(float), labels, c, rate, *amounts_of(w)).by_distances(D, who)
@@ -113,7 +113,7 @@ def test_affinity_against_naive_loops(r, c, kind, weights, itself, dtype, tolera
 @TYPES
 @pytest.mark.parametrize("weights", ["equal", "mixed"])
 @pytest.mark.parametrize(("r", "c", "d"), [(1, 1, 1), (2, 3, 2), (13, 2, 5), (301, 30, 3)])
-def test_affinity_of_points_is_that_of_their_distances(r, c, d, weights, dtype, tolerance):
+def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     rng = np.random.default_rng(r)
     A, B = rng.normal(size=(40, d)).astype(dtype), rng.normal(size=(r, d)).astype(dtype)
     B[-1] = A[2]
@@ -129,15 +129,14 @@ def test_affinity_of_points_is_that_of_their_distances(r, c, d, weights, dtype, 
 
 
 @TYPES
-def test_affinity_vanishes_far_away(dtype, tolerance):
+def test_affinity_of_distant_objects(dtype, tolerance):
     D = np.array([[0.0, 1e3], [1e3, 1e3]], dtype=dtype)
     ones = np.ones(2)
     found, _ = Affinity(ones, ones, np.array([0, 2]), 3, 1e3, 1.0, 1.0).by_distances(D)
     np.testing.assert_allclose(found, [[1, 0, 0], [0, 0, 0]], atol=tolerance)
 
 
-def test_an_object_alone_in_its_cluster_is_a_member_of_it():
-    """It counts itself: by the others alone its cluster would be the least plausible of all."""
+def test_object_alone_in_its_cluster():
     D = np.array([[0.0, 1, 5], [1, 0, 5], [5, 5, 0]])
     ones = np.ones(3)
     for w in (ones, np.array([4.0, 4.0, 0.5])):

@@ -43,8 +43,8 @@ def test_finds_clusters_and_predicts(blobs):
     np.testing.assert_allclose(model.credal_partition_.masses.sum(axis=1), 1)
 
 
-def test_belief_peaks_are_labelled_objects(blobs):
-    """In the metric of the network, whatever that of a BeliefPeaks of the user's own."""
+def test_belief_peaks(blobs):
+    """The metric of the network replaces the metric of a BeliefPeaks object."""
     X, y = blobs
     for init, metric in (("belief-peaks", "cityblock"), (BeliefPeaks(n_neighbors=10), "euclidean")):
         model = quick(3, init=init, metric=metric, max_iter=200).fit(X)
@@ -53,26 +53,26 @@ def test_belief_peaks_are_labelled_objects(blobs):
         assert model.labels_[peaks.peak_indices_].tolist() == [0, 1, 2]
 
 
-def test_starts_from_a_partition(blobs):
+def test_init_by_partition(blobs):
     X, y = blobs
     given = CredalPartition.from_hard((y + 1) % 3)
     for init in (given, EVCLUS(3, random_state=0).fit(X).credal_partition_):
         model = quick(3, init=init, max_iter=20).fit(X)
-        assert (model.labels_ == init.labels).mean() > 0.95  # its numbers of the clusters, too
+        assert (model.labels_ == init.labels).mean() > 0.95  # The numbers of the clusters are the same.
         assert model.evclus_ is None
     simple = EVCLUS(3, focal_sets="simple", random_state=0).fit(X).credal_partition_
     selected = quick(3, init=simple, focal_sets="selected").fit(X)
     assert len(FocalSets.simple(3)) < len(selected.focal_sets_) <= len(FocalSets.pairs(3))
-    with pytest.raises(ValueError, match="init must be a partition of 90 objects into 3 clusters"):
+    with pytest.raises(ValueError, match="init must be"):
         quick(3, init=given[:5]).fit(X)
     with pytest.raises(ValueError, match="lacks a set that carries mass"):
         quick(3, init=init, focal_sets=FocalSets.simple(3, empty=False, omega=False)).fit(X)
 
 
-def test_labels_name_the_clusters(blobs):
+def test_labels_define_numbers_of_clusters(blobs):
     X, y = blobs
     partial = np.full(len(y), -1)
-    partial[[np.flatnonzero(y == k)[0] for k in range(3)]] = [2, 0, 1]  # other numbers than the generator's
+    partial[[np.flatnonzero(y == k)[0] for k in range(3)]] = [2, 0, 1]
     expected = np.array([2, 0, 1])[y]
     for solver in ("lbfgs", "mini-batch"):
         model = quick(3, solver=solver).fit(X, partial)
@@ -80,7 +80,7 @@ def test_labels_name_the_clusters(blobs):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "mini-batch"])
-def test_constraints_are_followed(solver):
+def test_constraints(solver):
     X, y = load_iris(return_X_y=True)
     constraints = Constraints.from_labels(y, 200, random_state=0)
     free = quick(3, training=Training(solver)).fit(X)
@@ -89,7 +89,7 @@ def test_constraints_are_followed(solver):
     assert adjusted_rand_score(y, bound.labels_) > adjusted_rand_score(y, free.labels_)
 
 
-def test_the_program_weighs_constraints_four_times(blobs):
+def test_convention_of_constraints(blobs):
     X, y = blobs
     known = Constraints.from_labels(y, 30, random_state=0)
     program = quick(3, init="random", xi=0.1).fit(X, constraints=known)
@@ -97,9 +97,9 @@ def test_the_program_weighs_constraints_four_times(blobs):
     np.testing.assert_array_equal(program.history_, paper.history_)
 
 
-def test_dissimilarities_of_another_source(blobs):
+def test_dissimilarities(blobs):
     X, y = blobs
-    D = np.abs(y[:, None] - y[None, :]).astype(float)  # the attributes say less than this
+    D = np.abs(y[:, None] - y[None, :]).astype(float)
     model = quick(3, d0=0.5).fit(X, dissimilarities=D)
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(1.0)
     with pytest.raises(ValueError, match=r"shape \(90, 90\)"):
@@ -110,7 +110,7 @@ def test_dissimilarities_of_another_source(blobs):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps"])
-def test_whole_batch_losses_never_rise(blobs, solver):
+def test_full_batch_loss_decreases(blobs, solver):
     model = quick(3, solver=solver, init="random").fit(blobs[0])
     assert np.all(np.diff(model.history_) <= 0)
     assert model.objective_ == pytest.approx(model.loss_, rel=1e-6)  # no penalties
@@ -120,34 +120,33 @@ def test_whole_batch_losses_never_rise(blobs, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_histories_end_with_the_round_that_is_kept(blobs, solver):
-    """The best on the held-out pairs, where there are any."""
+def test_history_ends_with_best_round(blobs, solver):
     X = blobs[0]
     model = quick(3, training=Training(solver, batch_size=32, early_stopping=True, patience=2), init="random").fit(X)
     assert model.n_iter_ == len(model.history_) == len(model.validation_history_)
     assert model.objective_ == model.history_[-1]
     assert model.validation_history_.argmin() == model.n_iter_ - 1
-    if solver != "mini-batch":  # the loss of the weights kept, on the pairs that were not held out
+    if solver != "mini-batch":
         assert model.objective_ == pytest.approx(model.loss_, rel=0.1)
 
 
-def test_training_that_ends_early_has_not_converged(blobs):
+def test_converged(blobs):
     for solver in ("lbfgs", "adaptive-steps"):
         with pytest.warns(UserWarning, match="increase max_iter"):
             model = quick(3, solver=solver, init="random", max_iter=10, tol=0.0).fit(blobs[0])
         assert not model.converged_
         assert model.n_iter_ == (1 if solver == "lbfgs" else 10)
     assert quick(3, init="random", max_iter=1000).fit(blobs[0]).converged_
-    assert quick(3, solver="mini-batch").fit(blobs[0]).converged_  # at a rate of zero
+    assert quick(3, solver="mini-batch").fit(blobs[0]).converged_
 
 
-def test_rejected_steps_are_judged_where_they_started():
-    """A step that raises the loss is taken back before the held-out pairs are looked at."""
+def test_validation_of_rejected_steps():
+    """A step that increases the loss is undone before the validation."""
     double = np.dtype(np.float64)
     network = FeedForward([1, 1], MassLayer(None), double, np.random.default_rng(0))
     network.weights = np.array([1.0, 0.0])
     progress = TrainingProgress(network, HostArrays(double))
-    steep = 100.0  # the first step of 0.1 goes far beyond the minimum
+    steep = 100.0  # The first step of 0.1 is too long.
     seen = []
 
     def loss():
@@ -160,7 +159,7 @@ def test_rejected_steps_are_judged_where_they_started():
     assert steep * network.weights[0] ** 2 == pytest.approx(progress.history[-1])
 
 
-def test_mini_batches_reach_the_clusters():
+def test_mini_batches():
     X, y = make_blobs(1500, 2, centers=5, random_state=1)
     model = NNEVCLUS(5, max_iter=100, random_state=0).fit(X.astype(np.float32))
     assert model.credal_partition_.masses.dtype == np.float32
@@ -169,13 +168,12 @@ def test_mini_batches_reach_the_clusters():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_same_seed_same_bits(blobs, solver):
+def test_same_seed(blobs, solver):
     a, b = (quick(3, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
     np.testing.assert_array_equal(a, b)
 
 
-def test_partners_are_drawn_from_the_seed(blobs):
-    """They once were the same whatever the seed."""
+def test_n_partners(blobs):
     targets = build_targets(blobs[0], "euclidean", 3, None, None, None)
     one, same, other = (targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
@@ -186,7 +184,7 @@ def test_partners_are_drawn_from_the_seed(blobs):
     assert not np.array_equal(fits[0].history_, fits[2].history_)
 
 
-def test_how_a_network_is_trained_is_a_value(blobs):
+def test_training_parameters(blobs):
     training = Training("mini-batch", learning_rate=0.01)
     assert training == Training(solver="mini-batch", learning_rate=0.01)
     assert training != Training()
@@ -208,7 +206,7 @@ def test_how_a_network_is_trained_is_a_value(blobs):
 # ---- outlier detectors ----------------------------------------------------------------------------------------------
 
 
-def test_objects_never_seen_go_to_the_empty_set():
+def test_outlier_detector():
     X, _ = make_fourclass(200, random_state=0)
     model = quick(4, outlier_detector="one-class-svm", max_iter=200).fit(X)
     far = model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]]))
@@ -219,7 +217,7 @@ def test_objects_never_seen_go_to_the_empty_set():
     assert len(set(inside.labels)) == 4
 
 
-def test_detectors_fitted_or_not():
+def test_fitted_and_unfitted_detectors():
     from sklearn.ensemble import IsolationForest
     from sklearn.preprocessing import scale
 
@@ -233,13 +231,13 @@ def test_detectors_fitted_or_not():
 
 
 class Ring:
-    """A detector that is no estimator: inside is within five standard deviations."""
+    """Detector that is not an estimator."""
 
     def decision_function(self, X):
         return 5 - np.linalg.norm(X, axis=1)
 
 
-def test_detectors_of_your_own():
+def test_custom_detector():
     X, _ = make_fourclass(120, random_state=0)
     model = quick(4, outlier_detector=Ring()).fit(X)
     assert isinstance(model.outlier_detector_, Ring)
@@ -266,12 +264,12 @@ def test_detectors_of_your_own():
         ({"checkpoint": 3}, "checkpoint must be None or a path"),
     ],
 )
-def test_clear_errors(blobs, change, message):
+def test_invalid_parameters(blobs, change, message):
     with pytest.raises(ValueError, match=message):
         quick(3, **change).fit(blobs[0])
 
 
-def test_bad_labels_and_constraints(blobs):
+def test_invalid_labels_and_constraints(blobs):
     X, y = blobs
     for bad in (np.where(y == 0, -1, 5), np.where(y == 0, -1, -2), np.where(y == 0, -1, 0.5), y[:5]):
         with pytest.raises(ValueError, match="y must"):

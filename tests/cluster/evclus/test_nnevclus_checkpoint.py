@@ -1,4 +1,4 @@
-"""A training that was killed goes on to the same result; a checkpoint that belongs to something else is refused."""
+"""Checkpoints of NN-EVCLUS."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def network_of_torch():
 @pytest.mark.parametrize(
     "solver", ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch"))]
 )
-def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monkeypatch):
+def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
     network = network if isinstance(network, str) else network()
     training = Training(solver, batch_size=32)
     settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20, "network": network}
@@ -37,14 +37,14 @@ def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monk
         path.unlink(missing_ok=True)
         count = 0
 
-        def save_then_die(self, state, stop_after=stop_after):
+        def save_then_stop(self, progress, stop_after=stop_after):
             nonlocal count
-            write(self, state)
+            write(self, progress)
             count += 1
             if count == stop_after:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_then_die)
+        monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_then_stop)
         with pytest.raises(KeyboardInterrupt):
             quick(checkpoint=path, **settings).fit(X)
         monkeypatch.setattr(_checkpoint.Checkpoint, "save", write)
@@ -53,19 +53,19 @@ def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monk
         np.testing.assert_array_equal(resumed.history_, whole.history_)
 
 
-def test_a_finished_fit_is_not_trained_again(tmp_path, monkeypatch):
+def test_finished_fit_is_not_repeated(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     first = quick(checkpoint=path, n_init=2).fit(X)
-    monkeypatch.setattr(_checkpoint.Checkpoint, "save", lambda self, state: pytest.fail("trained again"))
+    monkeypatch.setattr(_checkpoint.Checkpoint, "save", lambda self, progress: pytest.fail("trained again"))
     again = quick(checkpoint=path, n_init=2).fit(X)
     np.testing.assert_array_equal(again.credal_partition_.masses, first.credal_partition_.masses)
 
 
-def test_other_parameters_and_other_data_are_refused(tmp_path):
+def test_other_parameters_or_data(tmp_path):
     path = tmp_path / "fit.checkpoint"
     quick(checkpoint=path, init="random").fit(X)
     other = X.copy()
-    other[57, 1] = np.nextafter(other[57, 1], 1)  # one bit of one value
+    other[57, 1] = np.nextafter(other[57, 1], 1)  # one bit
     for change, data in (
         ({"regularization": 0.5}, X),
         ({"random_state": 1}, X),
@@ -81,8 +81,7 @@ def test_other_parameters_and_other_data_are_refused(tmp_path):
             quick(checkpoint=path, **{"init": "random", **change}).fit(data)
 
 
-def test_all_of_large_data_counts():
-    """Once only every hundred-thousandth part of it did."""
+def test_fingerprint_of_large_data():
     values = np.zeros((300_000, 2))
     marks = {_checkpoint.fingerprint({}, [values])}
     for place in (1, 150_001, 299_999):
@@ -92,7 +91,7 @@ def test_all_of_large_data_counts():
     assert len(marks) == 7
 
 
-def test_the_weights_of_a_given_network_count(tmp_path):
+def test_initial_weights_of_torch_module(tmp_path):
     torch = pytest.importorskip("torch")
     path = tmp_path / "fit.checkpoint"
     modules = [torch.nn.Linear(2, 5) for _ in range(2)]
@@ -102,7 +101,7 @@ def test_the_weights_of_a_given_network_count(tmp_path):
         quick(checkpoint=path, network=modules[1], init="random").fit(X)
 
 
-def test_broken_files_are_refused(tmp_path):
+def test_damaged_files(tmp_path):
     path = tmp_path / "fit.checkpoint"
     quick(checkpoint=path, init="random").fit(X)
     data = path.read_bytes()

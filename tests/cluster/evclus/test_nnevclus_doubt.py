@@ -1,4 +1,4 @@
-"""focal_sets="auto" of NN-EVCLUS: doubt that is read off, and learnt by the network."""
+"""NN-EVCLUS with focal_sets="auto": doubt between neighboring clusters."""
 
 import pickle
 
@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
-from dempster.cluster import NNEVCLUS, Training
-from dempster.cluster.evclus import nnevclus as _pretraining
+from dempster.cluster import EVCLUS, NNEVCLUS, Training
+from dempster.cluster.evclus import nnevclus
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.nnevclus import compute_doubt_targets, fence_coefficients, score_matrix
 from dempster.constraints import Constraints
@@ -17,7 +17,7 @@ from dempster.dissimilarity.sources import AttributeSource
 
 @pytest.fixture(scope="module")
 def row():
-    """Four overlapping clusters in a row."""
+    """Return four overlapping clusters in a row."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 90)
     return rng.normal(size=(len(y), 2)) + 4.0 * np.column_stack([y, np.zeros(len(y))]), y
@@ -28,20 +28,20 @@ def fitted(row):
     return NNEVCLUS(4, random_state=0).fit(row[0])
 
 
-def test_between_neighbors_and_nowhere_else(row, fitted):
+def test_ambiguous_between_neighbors(row, fitted):
     X, y = row
     assert adjusted_rand_score(y, fitted.labels_) > 0.85
     assert fitted.focal_sets_.empty_index is not None
-    assert (fitted.focal_sets_.cardinality == 2).sum() == 3  # of four clusters in a row three pairs are neighbors
+    assert (fitted.focal_sets_.cardinality == 2).sum() == 3
     partition = fitted.credal_partition_
     assert 0.02 < len(partition.ambiguous) / len(X) < 0.25
     assert len(partition.outliers) <= 0.03 * len(X)
-    for i in partition.ambiguous:  # between the centers of both clusters
+    for i in partition.ambiguous:
         ends = np.sort([np.median(X[fitted.labels_ == k, 0]) for k in np.flatnonzero(partition.assignment()[i])])
         assert ends[0] < X[i, 0] < ends[1]
 
 
-def test_new_objects_by_a_forward_pass(row, fitted, tmp_path):
+def test_predict_agrees_with_fit(row, fitted, tmp_path):
     X, _ = row
     new = np.random.default_rng(1).normal(size=(50, 2)) * 5
     path = tmp_path / "model.evd"
@@ -52,35 +52,31 @@ def test_new_objects_by_a_forward_pass(row, fitted, tmp_path):
     assert fitted.network_.sizes[-1] == len(fitted.focal_sets_)
 
 
-def test_the_scale_is_told(fitted):
+def test_scale(fitted):
     assert fitted.d0_ == fitted.evclus_.d0_ == fitted.evclus_.scale_.best.d0
     assert "log-likelihood" in fitted.credal_partition_.metadata["choices"]["d0"]
     assert fitted.evclus_.focal_sets_ == FocalSets.simple(4)
 
 
-def test_in_batches_and_from_a_sample(row, monkeypatch):
-    """More objects than are taught, references that are some of them."""
+def test_mini_batches_and_samples(row, monkeypatch):
     X, y = row
-    from dempster.cluster.evclus import nnevclus as _doubt
-    from dempster.cluster.evclus import nnevclus as _method
-
-    monkeypatch.setattr(_method, "_MAX_DOUBT_ROWS", 200)
-    monkeypatch.setattr(_doubt, "MAX_ALL_PAIRS_ROWS", 150)
+    monkeypatch.setattr(nnevclus, "_MAX_DOUBT_ROWS", 200)
+    monkeypatch.setattr(nnevclus, "MAX_ALL_PAIRS_ROWS", 150)
     model = NNEVCLUS(4, training=Training("mini-batch", batch_size=64), max_iter=200, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0 < len(model.credal_partition_.ambiguous) < 0.3 * len(X)
 
 
-def test_what_is_known_is_kept(row):
+def test_labels_and_constraints_are_kept(row):
     X, y = row
-    partial = np.where(np.arange(len(y)) % 30 == 0, (y + 1) % 4, -1)  # other numbers than by position
+    partial = np.where(np.arange(len(y)) % 30 == 0, (y + 1) % 4, -1)
     known = Constraints.from_labels(y, 40, random_state=0)
     model = NNEVCLUS(4, random_state=0).fit(X, partial, constraints=known)
     assert (model.labels_ == (y + 1) % 4).mean() > 0.93
     assert len(known.violations(model.credal_partition_)) <= 2
 
 
-def test_an_outlier_detector_tells_the_outliers(row):
+def test_outlier_detector(row):
     X, _ = row
     for convention in ("program", "paper"):
         model = NNEVCLUS(4, outlier_detector="one-class-svm", convention=convention, random_state=0).fit(X)
@@ -91,19 +87,20 @@ def test_an_outlier_detector_tells_the_outliers(row):
 
 
 @pytest.mark.parametrize("convention", ["program", "paper"])
-def test_half_at_the_fence(convention):
+def test_fence_coefficients(convention):
     decision = np.linspace(-1, 3, 401)  # quartiles 0 and 2
     layer = MassLayer(0, True, convention)
     coefficients = fence_coefficients(layer, decision)
-    share = layer.mass_to_empty(np.array([-6.0, -4.0, 0.0]), coefficients)
+    scores = np.tile([-1e3, 0.0], (3, 1))  # no mass on the empty set without the outlier unit
+    share = layer.forward(scores, np.array([-6.0, -4.0, 0.0]), coefficients)[0][:, 0]
     np.testing.assert_allclose(share[1], 0.5)
     assert share[0] > 0.9
     assert share[2] < 0.06
     assert len(fence_coefficients(layer, None)) == 0
 
 
-def test_a_wider_network_starts_from_the_scores():
-    """Single clusters keep their scores, a pair has the mean of both, the frame has none."""
+def test_widen():
+    """Single clusters keep their scores, and a pair has the mean of both."""
     first, family = FocalSets.simple(3), FocalSets.with_pairs(3, [(0, 2)], omega=False)
     network = FeedForward([2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0))
     wider = network.widen(score_matrix(first, family), MassLayer(family.empty_index), np.empty(0))
@@ -116,10 +113,7 @@ def test_a_wider_network_starts_from_the_scores():
     np.testing.assert_allclose(of_sets[:, pair], scores[:, single[[0, 2]]].mean(axis=1))
 
 
-def test_lessons_are_what_evclus_reads_off(row):
-    """References, scales and outliers are those of `DoubtModel`, of which this is the part without references."""
-    from dempster.cluster import EVCLUS
-
+def test_doubt_targets_equal_evclus(row):
     X, _ = row
     X = np.vstack([X, [[7.0, 60.0]]])
     model = EVCLUS(4, random_state=0).fit(X)
@@ -137,9 +131,9 @@ def test_lessons_are_what_evclus_reads_off(row):
 
 
 @pytest.mark.long
-def test_networks_of_torch_learn_it_too(row, tmp_path, monkeypatch):
+def test_torch_network(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(_pretraining, "_ADAM_STEPS", 1000)  # as many as users get
+    monkeypatch.setattr(nnevclus, "_ADAM_STEPS", 1000)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

@@ -1,4 +1,4 @@
-"""Gradients written by hand beside finite differences and, where torch is there, beside those that it finds itself."""
+"""Gradients, compared with finite differences and with automatic differentiation by torch."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CONFLICT, FORM, MEMBERSHIP = np.array(FAMILY.conflict), link_form(FAMILY), FAMIL
 RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
-PAIRS = RNG.integers(0, N, (30, 2))  # some of them twice, some of an object with itself
+PAIRS = RNG.integers(0, N, (30, 2))  # with repetitions
 LINKS = losses.LinkedPairs(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4)
 LABELS = losses.LabelledRows(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
 SQUARES = np.sum(DELTA**2)
@@ -34,7 +34,7 @@ def masses():
 
 
 def differences(function, x, step=1e-6):
-    """The gradient of a function of an array, by central differences."""
+    """Return the gradient by central differences."""
     gradient = np.zeros_like(x)
     for place in np.ndindex(x.shape):
         up, down = x.copy(), x.copy()
@@ -52,15 +52,14 @@ def small_network(sizes=(2, 5, 4, F), **layer):
 
 
 @pytest.mark.parametrize("name", TERMS)
-def test_terms_beside_differences(name):
+def test_terms_against_differences(name):
     term = TERMS[name]
     found = differences(lambda m: float(term(m, np.asarray)[0]), masses())
     np.testing.assert_allclose(term(masses(), np.asarray)[1], found, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", TERMS)
-def test_terms_beside_torch(name):
-    """The same text on tensors; torch follows the value back by itself."""
+def test_terms_against_torch(name):
     torch = pytest.importorskip("torch")
     value, gradient = TERMS[name](masses(), np.asarray)
     m = torch.tensor(masses(), requires_grad=True)
@@ -71,7 +70,7 @@ def test_terms_beside_torch(name):
     np.testing.assert_allclose(by_hand.detach().numpy(), gradient, rtol=1e-11, atol=1e-14)
 
 
-def test_the_error_of_pairs_without_its_gradient():
+def test_pairs_value():
     arguments = masses(), PAIRS[:, 0], PAIRS[:, 1], DELTA[*PAIRS.T], CONFLICT
     assert losses.pairs_value(*arguments) == losses.pairs_error(*arguments)[0]
 
@@ -81,7 +80,7 @@ LAYERS = [{}, {"detector": True}, {"detector": True, "convention": "paper"}]
 
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("sizes", [(2, F), (2, 6, F), (3, 5, 4, F)])
-def test_networks_beside_differences(layer, sizes):
+def test_networks_against_differences(layer, sizes):
     network, x, h = small_network(sizes, **layer)
     start = network.weights
 
@@ -93,20 +92,20 @@ def test_networks_beside_differences(layer, sizes):
     network.weights = start
     m, back = network.forward_backward(x, h)
     np.testing.assert_allclose(back(TERMS["all pairs"](m, np.asarray)[1]), found, rtol=1e-5, atol=1e-9)
-    wanted = masses()
-    value, gradient = network.cross_entropy(x, wanted)
+    targets = masses()
+    value, gradient = network.cross_entropy(x, targets)
 
-    def taught(weights):
+    def entropy(weights):
         network.weights = weights
-        return float(network.cross_entropy(x, wanted)[0])
+        return float(network.cross_entropy(x, targets)[0])
 
-    np.testing.assert_allclose(gradient, differences(taught, start), rtol=1e-5, atol=1e-9)
-    assert value >= -np.sum(wanted * np.log(wanted)) / N  # the entropy of what is wanted
+    np.testing.assert_allclose(gradient, differences(entropy, start), rtol=1e-5, atol=1e-9)
+    assert value >= -np.sum(targets * np.log(targets)) / N  # entropy of the targets
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_networks_beside_torch(layer):
-    """The same weights, masses, gradients, shares; and the layer of masses as torch differentiates it."""
+def test_networks_against_torch(layer):
+    """Compare masses, gradients and shares for the same weights."""
     torch = pytest.importorskip("torch")
     from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork, feed_forward
 
@@ -138,14 +137,14 @@ def test_networks_beside_torch(layer):
     size, _ = losses.weight_penalty(network.weights, network.shares)
     size_in_torch, _ = losses.weight_penalty(other.weights, other.shares)
     assert float(size_in_torch) == pytest.approx(float(size), rel=1e-12)
-    taught, taught_in_torch = (
+    entropy, entropy_by_torch = (
         network.cross_entropy(x, masses())[0],
         other.cross_entropy(tensors[0], arrays.array(masses()))[0],
     )
-    assert float(taught_in_torch) == pytest.approx(float(taught), rel=1e-12)
+    assert float(entropy_by_torch) == pytest.approx(float(entropy), rel=1e-12)
 
 
-def test_tensors_have_the_same_conflicts():
+def test_conflicts_of_tensors():
     torch = pytest.importorskip("torch")
     from dempster.cluster.evclus._torch_network import DeviceArrays
     from dempster.dissimilarity.transform import conflicts_among

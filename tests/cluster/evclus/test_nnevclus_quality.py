@@ -1,4 +1,4 @@
-"""What networks find on the data of the paper: quick examples, and the means over seeds in the long tests."""
+"""Results of NN-EVCLUS on the data of the paper."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,11 @@ from dempster.constraints import Constraints
 from dempster.datasets import load_digits, make_circles, make_fourclass
 from dempster.dissimilarity import DissimilarityPCA
 from dempster.metric import KFDA, KPCCA, PCCA
+from tests.cluster.evclus.helpers import ecoli
 
 
-def test_example_4_recognises_new_draws(shared_data):
-    """Fourclass with the detector of the paper: its loss or a smaller one, and outliers among new objects found."""
+def test_example_4(shared_data):
+    """The loss is not larger than in the paper, and outliers among new objects are detected."""
     X, _y = shared_data("fourclass")
     model = NNEVCLUS(
         4,
@@ -26,8 +27,8 @@ def test_example_4_recognises_new_draws(shared_data):
     assert model.loss_ <= 5.6e-3
     fresh, classes = make_fourclass(1000, random_state=7)
     partition = model.predict_mass(fresh)
-    centres = np.array([[0, 0], [0, 4], [4, 0], [4, 4]])
-    near = cdist(fresh, centres).min(axis=1) < 1.5
+    centers = np.array([[0, 0], [0, 4], [4, 0], [4, 4]])
+    near = cdist(fresh, centers).min(axis=1) < 1.5
     assert adjusted_rand_score(classes[near], partition.labels[near]) > 0.9  # four clusters
     far = cdist(fresh, X).min(axis=1) > 1.5
     assert far.sum() >= 3
@@ -36,7 +37,7 @@ def test_example_4_recognises_new_draws(shared_data):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_example_5_circles_from_pairs(seed):
+def test_example_5_with_constraints(seed):
     X, y = make_circles(500, random_state=seed)
     pairs = Constraints.from_labels(y, 50, random_state=seed)
     metric = KPCCA(1, gamma=0.3, random_state=0)
@@ -54,7 +55,7 @@ def test_example_5_circles_from_pairs(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_example_5_circles_from_labels(seed):
+def test_example_5_with_labels(seed):
     X, y = make_circles(500, random_state=seed)
     known = np.random.default_rng(seed).choice(500, 50, replace=False)
     labels = np.full(500, -1)
@@ -66,7 +67,7 @@ def test_example_5_circles_from_labels(seed):
 
 
 def shifted_distance(images):
-    """Smallest Euclidean distance over shifts by one pixel: no triangle inequality."""
+    """Return the smallest Euclidean distance over shifts by one pixel, which is not a metric."""
     n = len(images)
     frame = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     best = np.full((n, n), np.inf)
@@ -81,7 +82,7 @@ def shifted_distance(images):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
-def test_half_of_a_matrix_tells_about_the_other_half(seed):
+def test_prediction_from_dissimilarities(seed):
     X, y = load_digits(return_X_y=True)
     D = shifted_distance(np.asarray(X).reshape(-1, 8, 8) / 16)
     order = np.random.default_rng(seed).permutation(len(D))
@@ -100,17 +101,6 @@ def drybean(shared_data, seed):
     rng = np.random.default_rng(seed)
     who = np.concatenate([rng.choice(np.flatnonzero(y == k), 200, replace=False) for k in np.unique(y)])
     return (X[who] - X[who].mean(axis=0)) / X[who].std(axis=0), y[who]
-
-
-def ecoli(shared):
-    """Classes cp, im with imU, and pp; five attributes (Denoeux, 2021)."""
-    with np.load(shared / "data" / "ecoli.npz", allow_pickle=False) as data:
-        names = [str(name) for name in data["names"]]
-        y = data["y"].copy()
-        X = data["X"][:, [0, 1, 4, 5, 6]]
-    kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
-    y[y == names.index("imU")] = names.index("im")
-    return (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0), y[kept]
 
 
 @pytest.mark.long
@@ -142,8 +132,8 @@ def test_mean_agreement_over_five_seeds(shared, shared_data, name, c, bar):
 
 
 @pytest.mark.long
-def test_protein_as_in_the_paper(shared_data):
-    """d0 is the largest dissimilarity, the inputs are three scores."""
+def test_protein(shared_data):
+    """Use the largest dissimilarity as d0 and three principal components as inputs."""
     D, y = shared_data("protein")
     D = (D + D.T) / 2
     scores = []
@@ -156,9 +146,8 @@ def test_protein_as_in_the_paper(shared_data):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "features"), [("glass", 5), ("iris", 3)])
-def test_constraints_with_and_without_adaptation(shared_data, name, features):
-    """Figures 27 and 28: networks make more of the constraints than free masses, and adaptation helps where there are
-    many: of 50 or 100 pairs it learns too little."""
+def test_constraints_with_learnt_metric(shared_data, name, features):
+    """Figures 27 and 28: networks use constraints better than EVCLUS, and a learnt metric helps if there are many."""
     X, y = shared_data(name, standardise=name != "iris")
     y = np.unique(y, return_inverse=True)[1]
     c = y.max() + 1

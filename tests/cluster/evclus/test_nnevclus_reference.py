@@ -1,4 +1,4 @@
-"""Losses, gradients and trainings of NN-EVCLUS beside those of the published program, and beside double loops."""
+"""Losses, gradients and trainings of NN-EVCLUS, compared with the published program."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ LOSS_CASES = [
 
 
 def network_of(matrices, empty, beta=None):
-    """A network with given weight matrices, biases in their first columns."""
+    """Return a network with these weight matrices, biases in the first columns."""
     sizes = [matrices[0].shape[1] - 1, *(len(weights) for weights in matrices)]
     layer = MassLayer(empty, detector=beta is not None)
     network = FeedForward(sizes, layer, DOUBLE.dtype, np.random.default_rng(0))
@@ -35,17 +35,17 @@ def network_of(matrices, empty, beta=None):
 
 
 def matrices_of(network, vector=None):
-    """Its weights, or their gradients, with biases in the first columns."""
+    """Return the weights or their gradients, biases in the first columns."""
     return [np.column_stack([biases, weights.T]) for weights, biases in network.matrices(vector)]
 
 
 def added(*terms):
-    """A weighted sum of values and gradients."""
+    """Return a weighted sum of values and gradients."""
     return tuple(sum(weight * term[k] for weight, term in terms) for k in range(2))
 
 
 @pytest.mark.parametrize("name", LOSS_CASES)
-def test_loss_and_gradient_agree(reference, name):
+def test_loss_and_gradient(reference, name):
     case = reference(name)
     p = case.parameters
     family = FocalSets(case["F"])
@@ -59,7 +59,7 @@ def test_loss_and_gradient_agree(reference, name):
     terms = [(1 - nu, losses.pairs_error(m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)))]
     if nu:
         labels = losses.LabelledRows(case["labelled"], np.eye(family.n_clusters)[case["labels"]])
-        # the program also divides by the number of clusters
+        # The program divides by the number of clusters.
         terms.append((nu / family.n_clusters, losses.labels_error(m, labels, family.membership.astype(float))))
     if p["xi"]:
         must, cannot = case["ML"], case["CL"]
@@ -77,7 +77,7 @@ def test_loss_and_gradient_agree(reference, name):
 
 
 @pytest.mark.parametrize("name", ["nn1_predict", "nn2_predict"])
-def test_forward_pass_agrees(reference, name):
+def test_forward_pass(reference, name):
     case = reference(name)
     matrices = [case[k] for k in ("U", "V", "W") if k in case]
     empty = FocalSets(case["F"]).empty_index
@@ -87,8 +87,8 @@ def test_forward_pass_agrees(reference, name):
 
 
 @pytest.mark.parametrize("name", ["nn1_train_fourclass", "nn1_train_iris_fhat"])
-def test_adaptive_steps_follow_the_program(reference, name):
-    """Whose trace begins before the first step and shows rises, which it then rejects."""
+def test_adaptive_steps(reference, name):
+    """The trace of the program includes the start and rejected steps."""
     case = reference(name)
     p = case.parameters
     family = FocalSets(case["F"])
@@ -115,13 +115,13 @@ def test_adaptive_steps_follow_the_program(reference, name):
 
 
 @pytest.mark.parametrize("name", ["nnmb_train_batches", "nnmb_train_fullbatch"])
-def test_losses_of_batches_lead_where_the_program_goes(reference, name):
-    """Its optimiser (RMSprop) on our losses of its batches: the same path, the same network."""
+def test_mini_batches(reference, name):
+    """Run RMSprop, the optimizer of the program, on our losses."""
     case = reference(name)
     p = case.parameters
     family = FocalSets(case["F"])
     distances = cdist(case["x"], case["x"])
-    case.assert_equal("d0", np.quantile(distances, p["alpha0"]))  # zeros of the diagonal included
+    case.assert_equal("d0", np.quantile(distances, p["alpha0"]))  # with the zero diagonal
     network = network_of([case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None)
     conflict, trace, kept = np.array(family.conflict), [], network.weights
     squares = np.zeros_like(network.weights)
@@ -149,8 +149,7 @@ def test_losses_of_batches_lead_where_the_program_goes(reference, name):
     case.assert_equal("mass", network(case["x"], case["fhat"] if p["fhat"] else None), atol=1e-10)
 
 
-def test_the_loss_multiplied_out_is_what_it_says():
-    """Against double loops."""
+def test_all_pairs_error_against_loops():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     conflict = np.array(FocalSets.pairs(3).conflict)
@@ -162,14 +161,15 @@ def test_the_loss_multiplied_out_is_what_it_says():
     assert float(value) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_the_two_conventions_of_the_outlier_unit():
+def test_conventions_of_outlier_unit():
     h = np.array([-5.0, -2, 0, 2, 5])
     for convention, expected in (
         ("program", [0.834, 0.680, 0.409, 0.113, 0.007]),
         ("paper", [0.993, 0.887, 0.591, 0.320, 0.166]),
     ):
         layer = MassLayer(0, detector=True, convention=convention)
-        shares = layer.mass_to_empty(h, np.array(layer.first_coefficients))
+        scores = np.tile([-1e3, 0.0], (5, 1))  # no mass on the empty set without the outlier unit
+        shares = layer.forward(scores, h, np.array(layer.first_coefficients))[0][:, 0]
         np.testing.assert_allclose(shares, expected, atol=1e-3)
         with pytest.raises(ValueError, match="requires the decision values"):
             layer.forward(h[:, None], None, shares)

@@ -1,4 +1,4 @@
-"""Networks of torch: those of the user, and layers on a device. Everything that ours can do, they can."""
+"""Torch networks in NN-EVCLUS."""
 
 import copy
 import subprocess
@@ -41,8 +41,8 @@ def layers(torch, *sizes, dtype=None):
     return torch.nn.Sequential(*parts[:-1]).to(dtype or torch.float32)
 
 
-def test_a_network_of_your_own_on_images(torch):
-    """A small convolutional network on pictures of vertical and horizontal bars."""
+def test_images(torch):
+    """Train a convolutional network on images of vertical and horizontal bars."""
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 80)
     images = rng.normal(0, 0.1, (80, 1, 8, 8)).astype(np.float32)
@@ -57,14 +57,13 @@ def test_a_network_of_your_own_on_images(torch):
     assert adjusted_rand_score(kind, model.labels_) == pytest.approx(1.0)
     assert model.predict_mass(images[:3]).masses.shape == (3, 4)
     for key, value in before.items():
-        assert torch.equal(module.state_dict()[key], value)  # the module given is not touched
+        assert torch.equal(module.state_dict()[key], value)  # The module is copied.
     with pytest.raises(ValueError, match="network must return 4 outputs"):
         quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(images)
 
 
 @with_solvers
-def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
-    """Labels, constraints, penalties: the same clusters as with our layers."""
+def test_labels_constraints_and_penalties(torch, blobs, solver):
     X, y = blobs
     partial = np.full(len(y), -1)
     partial[:20] = y[:20]
@@ -76,7 +75,7 @@ def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
 
 
 @with_solvers
-def test_a_network_of_torch_has_a_detector(torch, solver):
+def test_outlier_detector(torch, solver):
     X, _ = make_fourclass(200, random_state=0)
     network = layers(torch, 2, 20, 6)
     model = quick(4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200).fit(X)
@@ -84,8 +83,8 @@ def test_a_network_of_torch_has_a_detector(torch, solver):
     assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
 
 
-def test_layers_of_torch_are_trained_like_ours(torch, blobs):
-    """From weights of the same kind both end with the same loss."""
+def test_same_loss_as_numpy(torch, blobs):
+    """Torch and NumPy reach the same loss."""
     pairs = {"focal_sets": "pairs", "init": "random", "max_iter": 400}
     ours = quick(3, network=20, n_init=3, **pairs).fit(blobs[0])
     double = layers(torch, 2, 20, 8, dtype=torch.float64)
@@ -94,15 +93,14 @@ def test_layers_of_torch_are_trained_like_ours(torch, blobs):
 
 
 @with_solvers
-def test_same_seed_same_bits(torch, blobs, solver):
-    """Also of layers that draw numbers, and of those that learn from batches."""
+def test_same_seed(torch, blobs, solver):
     network = torch.nn.Sequential(layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1))
     network.append(torch.nn.Linear(20, 5))
     a, b = (quick(3, network=network, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
     np.testing.assert_array_equal(a, b)
 
 
-def test_what_is_not_to_learn_does_not(torch, blobs):
+def test_frozen_parameters(torch, blobs):
     network = layers(torch, 2, 20, 5)
     for parameter in network[0].parameters():
         parameter.requires_grad_(False)
@@ -111,7 +109,7 @@ def test_what_is_not_to_learn_does_not(torch, blobs):
     assert not torch.equal(model.network_.body[2].weight, network[2].weight)
 
 
-def test_losses_that_are_no_numbers(torch, blobs):
+def test_nan_loss(torch, blobs):
     module = torch.nn.Linear(2, 5)
     with torch.no_grad():
         module.weight.fill_(float("nan"))
@@ -121,13 +119,13 @@ def test_losses_that_are_no_numbers(torch, blobs):
 
 
 @pytest.mark.parametrize("device", ["cuda:7", "nonsense"])
-def test_devices_that_are_not_there(torch, blobs, device):
+def test_invalid_device(torch, blobs, device):
     with pytest.raises(ValueError, match=f"device='{device}' is not available"):
         quick(3, device=device).fit(blobs[0])
 
 
-def test_our_layers_need_no_torch(tmp_path):
-    """Where torch cannot be imported, only what is torch's is refused, in words that say what to install."""
+def test_without_torch(tmp_path):
+    """Without torch, only networks and devices of torch raise."""
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
     program = f"""
 import sys
@@ -148,8 +146,8 @@ for own in ({{"device": "cuda"}}, {{"network": Module()}}):
     except ImportError as error:
         print(error)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == [
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == [
         "device='cuda' needs torch: pip install 'dempster[nn]'",
         "a network of your own needs torch: pip install 'dempster[nn]'",
     ]

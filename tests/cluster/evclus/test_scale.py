@@ -1,4 +1,4 @@
-"""Which d0: clusters at several scales, and the one that explains the data best."""
+"""Selection of d0 from candidate scales."""
 
 import numpy as np
 import pytest
@@ -14,16 +14,16 @@ def scale_of(*likelihoods):
     return Scale(tuple(ScaleTrial(q, 10 * q, v) for q, v in zip(SCALES, likelihoods, strict=False)))
 
 
-def test_the_best_scale_is_the_most_likely_and_the_middle_of_equal_ones():
+def test_best_scale():
     assert scale_of(-3, -1, -2).best.quantile == SCALES[1]
     assert scale_of(-3, -1, -1, -1, -2).best.quantile == SCALES[2]
     assert scale_of(-1, -1).best.quantile == SCALES[1]
     assert scale_of(-1.0, -1.0 - 1e-12, -2).best.quantile == SCALES[1]
-    assert scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]  # every cluster is a place
+    assert scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]  # equal objects in each cluster
     assert scale_of(np.inf, -1, -1).best.quantile == SCALES[0]
 
 
-def test_reasons_say_how_much_worse_the_others_are():
+def test_reasons():
     words = scale_of(-3, -1, -2.5).reasons()
     assert f"{SCALES[1]:g}" in words
     assert f"{SCALES[0]:g} (-2.00)" in words
@@ -34,7 +34,7 @@ def test_reasons_say_how_much_worse_the_others_are():
 
 
 def naive_likelihood(D, labels, dimension, weights):
-    """Classification likelihood of a round Gaussian in each cluster, by loops."""
+    """Return the classification likelihood of spherical Gaussians."""
     clusters, total = np.unique(labels), weights.sum()
     part, within = [], []
     for k in clusters:
@@ -46,7 +46,7 @@ def naive_likelihood(D, labels, dimension, weights):
     return sum(p * (np.log(p) - dimension / 2 * np.log(v + 0.02 * mean)) for p, v in zip(part, within, strict=True))
 
 
-def test_likelihood_against_naive_loops():
+def test_likelihood_against_loops():
     rng = np.random.default_rng(0)
     X, labels, weights = rng.normal(size=(30, 3)), rng.integers(0, 4, 30), rng.integers(1, 4, 30).astype(float)
     D = pairwise_distances(X)
@@ -63,7 +63,7 @@ def test_likelihood_against_naive_loops():
 
 
 @sampled
-def test_what_was_tried_is_told(sampling):
+def test_trials(sampling):
     X, _ = blobs(cluster_std=1.5)
     model = evclus(3, sampling).fit(X)
     trials = model.scale_.trials
@@ -76,7 +76,7 @@ def test_what_was_tried_is_told(sampling):
 
 
 @sampled
-def test_scales_do_not_hang_on_rows_units_or_repetitions(sampling):
+def test_invariant_to_rows_units_and_repetitions(sampling):
     X, _ = blobs(cluster_std=1.5)
     one = evclus(3, sampling).fit(X).scale_
     kilo = evclus(3, sampling).fit(1024 * X).scale_
@@ -90,7 +90,7 @@ def test_scales_do_not_hang_on_rows_units_or_repetitions(sampling):
     assert len({scale.best.quantile for scale in (one, kilo, turned, thrice)}) == 1
 
 
-def test_scales_of_sparse_matrices_and_of_places():
+def test_scales_of_sparse_matrices_and_equal_objects():
     X, _ = blobs()
     D = pairwise_distances(X)
     D[np.random.default_rng(0).random(D.shape) < 0.6] = 0
@@ -100,7 +100,7 @@ def test_scales_of_sparse_matrices_and_of_places():
     places = EVCLUS(2, random_state=0).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
     assert len(set(places.labels_)) == 2
     assert np.isfinite(masses_of(places)).all()
-    # quantiles at which objects do not differ are no scale
-    heap = np.vstack([np.zeros((30, 2)), np.eye(2)])
-    tried = EVCLUS(2, metric="precomputed", random_state=0).fit(pairwise_distances(heap))
+    # Quantiles of zero are no candidates.
+    repeated_rows = np.vstack([np.zeros((30, 2)), np.eye(2)])
+    tried = EVCLUS(2, metric="precomputed", random_state=0).fit(pairwise_distances(repeated_rows))
     assert tried.d0_ > 0

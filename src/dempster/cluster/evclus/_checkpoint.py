@@ -31,14 +31,42 @@ def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> st
 
 
 class Checkpoint:
-    """File with the state of one training, identified by its fingerprint."""
+    """States of the trainings of one fit, finished and current, saved to a file if there is a path.
 
-    def __init__(self, path: str | Path, mark: str):
-        self.path, self.mark = Path(path), mark
+    ``mark`` is the fingerprint of the fit; a file with another one is rejected.
+    """
 
-    def load(self) -> dict[str, Any] | None:
-        """Return the last saved state, or None if there is no file."""
-        if not self.path.exists():
+    def __init__(self, path: str | Path | None, mark: str):
+        self.path, self.mark = None if path is None else Path(path), mark
+        saved = self._load() or {"done": [], "current": None}
+        self._done: list[dict[str, Any]] = saved["done"]
+        self._current: dict[str, Any] | None = saved["current"]
+
+    def get_state(self, number: int) -> dict[str, Any] | None:
+        """Return the saved state of a training, or None if it has not started."""
+        if number < len(self._done):
+            return self._done[number]
+        return self._current if number == len(self._done) else None
+
+    def save(self, progress: TrainingProgress) -> None:
+        """Save the state of the current training."""
+        if self.path is None:
+            return
+        from dempster.io.atomic import atomic_write
+
+        body = _encode({"done": self._done, "current": progress.get_state()})
+        digest = hashlib.sha256(body).hexdigest()
+        with atomic_write(self.path) as temporary:
+            Path(temporary).write_bytes(_MAGIC + self.mark.encode() + digest.encode() + body)
+
+    def close(self, number: int, progress: TrainingProgress) -> None:
+        """Mark a training as finished."""
+        if self.path is not None and number == len(self._done):
+            self._done.append(progress.get_state())
+            self._current = None
+
+    def _load(self) -> dict[str, Any] | None:
+        if self.path is None or not self.path.exists():
             return None
         if self.path.is_dir():
             raise InvalidParameterError("checkpoint", must=f"be the path of a file; {str(self.path)!r} is a folder")
@@ -55,14 +83,6 @@ class Checkpoint:
                 "use another path, or remove the file to start again"
             )
         return _decode(data[head:])
-
-    def save(self, state: dict[str, Any]) -> None:
-        from dempster.io.atomic import atomic_write
-
-        body = _encode(state)
-        digest = hashlib.sha256(body).hexdigest()
-        with atomic_write(self.path) as temporary:
-            Path(temporary).write_bytes(_MAGIC + self.mark.encode() + digest.encode() + body)
 
 
 def _encode(state: Any) -> bytes:
@@ -94,30 +114,3 @@ def _decode(body: bytes) -> Any:
         return [decode(part) for part in value] if isinstance(value, list) else value
 
     return decode(json.loads(arrays[_TEXT].tobytes()))
-
-
-class TrainingRecord:
-    """States of the trainings of one fit, finished and current, saved to a checkpoint if there is one."""
-
-    def __init__(self, checkpoint: Checkpoint | None):
-        self.checkpoint = checkpoint
-        saved = checkpoint.load() if checkpoint else None
-        self._done: list[dict[str, Any]] = saved["done"] if saved else []
-        self._current: dict[str, Any] | None = saved["current"] if saved else None
-
-    def get_state(self, number: int) -> dict[str, Any] | None:
-        """Return the saved state of a training, or None if it has not started."""
-        if number < len(self._done):
-            return self._done[number]
-        return self._current if number == len(self._done) else None
-
-    def save(self, progress: TrainingProgress) -> None:
-        """Save the state of the current training."""
-        if self.checkpoint:
-            self.checkpoint.save({"done": self._done, "current": progress.get_state()})
-
-    def close(self, number: int, progress: TrainingProgress) -> None:
-        """Mark a training as finished."""
-        if self.checkpoint and number == len(self._done):
-            self._done.append(progress.get_state())
-            self._current = None

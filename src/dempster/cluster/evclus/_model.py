@@ -255,29 +255,15 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class EvclusModel:
-    """References with masses: an object gets the masses whose conflicts with theirs match the dissimilarities best.
-
-    Attributes
-    ----------
-    family : FocalSets
-    references : References
-    reference_masses : (r, f) array
-    counts : (r,) array or None
-        Weights of the references; None if all are equal.
-    d0 : float
-    device : str
-        Device for large inputs; devices other than "cpu" require torch.
-    dtype : numpy.dtype
-        Precision of the masses for inputs without a floating-point type.
-    """
+    """References with masses: an object gets the masses whose conflicts with theirs match the dissimilarities best."""
 
     family: FocalSets
     references: References
     reference_masses: np.ndarray
-    counts: np.ndarray | None
+    counts: np.ndarray | None  # weights of the references; None if all are equal
     d0: float
-    device: str
-    dtype: np.dtype
+    device: str  # for large inputs; devices other than "cpu" require torch
+    dtype: np.dtype  # of the masses for inputs without a floating-point type
 
     def masses(self, values: Any, apply: Apply) -> Array:
         """Return the (n, f) masses for values read by `DissimilarityInput.new`; tensors stay on their device."""
@@ -384,24 +370,11 @@ class EvclusModel:
 
 @dataclass(frozen=True)
 class DoubtModel:
-    """References with clusters: an object gets masses by its affinity to the members of each cluster.
+    """References with clusters: an object gets masses by its affinity to the members of each cluster."""
 
-    Attributes
-    ----------
-    family : FocalSets
-        Single clusters, pairs of neighbors and the empty set.
-    fit : EvclusModel
-        Model with masses on single clusters; its references are used here.
-    labels : (r,) int64 array
-        Clusters of the references.
-    surroundings : Surroundings
-    reference_masses : (r, f) array
-        Masses of the references.
-    """
-
-    family: FocalSets
-    fit: EvclusModel
-    labels: np.ndarray
+    family: FocalSets  # single clusters, pairs of neighbors and the empty set
+    fit: EvclusModel  # with masses on single clusters
+    labels: np.ndarray  # clusters of the references
     surroundings: Surroundings
     reference_masses: np.ndarray
 

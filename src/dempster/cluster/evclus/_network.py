@@ -191,10 +191,6 @@ class MassLayer:
 
         return masses, backward
 
-    def mass_to_empty(self, h: Array, coefficients: Array) -> Array:
-        """Return g, the share of the mass that the outlier unit moves to the empty set."""
-        return self._share(self._eta(h, coefficients))
-
     def _eta(self, h: Array, coefficients: Array) -> Array:
         total = coefficients[0] + coefficients[1] * h
         return library_of(total).logaddexp(total, library_of(total).zeros_like(total))
@@ -408,22 +404,12 @@ _ASSESSMENT_PAIRS = 200_000
 
 @dataclass(frozen=True)
 class NetworkTargets:
-    """Dissimilarities, labels and constraints that the masses of n rows must match.
-
-    Attributes
-    ----------
-    source : DissimilaritySource
-    labels : (n,) array
-        Clusters of the labelled rows, -1 for the others.
-    constraints : Constraints or None
-    warning : str
-        Warning about the labels, if any.
-    """
+    """Dissimilarities, labels and constraints that the masses of n rows must match."""
 
     source: DissimilaritySource
-    labels: np.ndarray
+    labels: np.ndarray  # clusters of the labelled rows, -1 for the others
     constraints: Constraints | None
-    warning: str = ""
+    warning: str = ""  # about the labels
 
     def __len__(self) -> int:
         return len(self.source)
@@ -568,12 +554,8 @@ class Penalties:
     regularization: float
 
 
-class _Supervision(NamedTuple):
-    """Constraints and labels, with row indices into the current batch."""
-
-    links: LinkedPairs
-    labels: LabelledRows
-
+Supervision = tuple[LinkedPairs, LabelledRows]
+"""Constraints and labels, with row indices into the current batch."""
 
 StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Rows of a mini-batch, the same rows standardised, and their decision values, if any."""
@@ -677,14 +659,15 @@ class NetworkObjective:
         return self.arrays.array(to_conflict(D, self.d0))
 
     def _add_supervision(
-        self, masses: Array, supervision: _Supervision, value: Any, gradient: Array
+        self, masses: Array, supervision: Supervision, value: Any, gradient: Array
     ) -> ValueAndGradient:
         """Return the weighted sum of the error of the conflicts and the penalties for constraints and labels."""
+        links, labels = supervision
         terms = [(1 - self.nu, (value, gradient))]
-        if self.xi > 0 and len(supervision.links.i):
-            terms.append((self.xi, links_error(masses, supervision.links, self.link_form)))
-        if self.nu and len(supervision.labels.rows):
-            terms.append((self.nu, labels_error(masses, supervision.labels, self.membership)))
+        if self.xi > 0 and len(links.i):
+            terms.append((self.xi, links_error(masses, links, self.link_form)))
+        if self.nu and len(labels.rows):
+            terms.append((self.nu, labels_error(masses, labels, self.membership)))
         return sum(w * term[0] for w, term in terms), sum(w * term[1] for w, term in terms)
 
     def _add_weight_penalty(self, network: Network, value: Any, gradient: Array) -> ValueAndGradient:
@@ -693,7 +676,7 @@ class NetworkObjective:
         penalty, of_penalty = weight_penalty(network.weights, network.shares)
         return value + self.regularization * penalty, gradient + self.regularization * of_penalty
 
-    def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, _Supervision]:
+    def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, Supervision]:
         """Draw some constraints and labels.
 
         Returns their rows, which are appended to a batch of ``offset`` rows, and the constraints and labels with
@@ -718,14 +701,13 @@ class NetworkObjective:
         cannot: np.ndarray,
         labelled: np.ndarray,
         position: Callable[[np.ndarray], np.ndarray] = lambda rows: rows,
-    ) -> _Supervision:
+    ) -> Supervision:
         pairs = position(np.concatenate([must, cannot]))
         signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
         i, j, labelled_rows = map(self.arrays.integers, (pairs[:, 0], pairs[:, 1], position(labelled)))
-        return _Supervision(
-            LinkedPairs(i, j, self.arrays.array(signs), len(cannot)),
-            LabelledRows(labelled_rows, self.arrays.array(self.indicators[self.targets.labels[labelled]])),
-        )
+        indicators = self.arrays.array(self.indicators[self.targets.labels[labelled]])
+        links = LinkedPairs(i, j, self.arrays.array(signs), len(cannot))
+        return links, LabelledRows(labelled_rows, indicators)
 
 
 def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -758,31 +740,15 @@ Loss = Callable[[], ValueAndGradient]
 
 
 class TrainingProgress:
-    """State of a training.
-
-    Attributes
-    ----------
-    network : Network
-    arrays : Arrays
-        Array backend of the network.
-    history, validation : list of float
-        Loss after every round, and error on the validation pairs if there are any.
-    best : dict
-        State of the network after the best round, by the validation error if there is one, else by the loss.
-    best_value, best_round
-        Error or loss of that round, and its number, starting from 1.
-    optimizer : dict
-        Arrays and numbers from which the solver can continue.
-    finished, converged : bool
-    """
+    """State of a training."""
 
     def __init__(self, network: Network, arrays: Arrays):
         self.network, self.arrays = network, arrays
-        self.history: list[float] = []
-        self.validation: list[float] = []
-        self.best_value, self.best_round = float("inf"), 0
-        self.best = network.get_state()
-        self.optimizer: dict[str, Any] = {}
+        self.history: list[float] = []  # loss after every round
+        self.validation: list[float] = []  # error on the validation pairs after every round, if there are any
+        self.best_value, self.best_round = float("inf"), 0  # by the validation error, if there is one, else by the loss
+        self.best = network.get_state()  # after the best round
+        self.optimizer: dict[str, Any] = {}  # state from which the solver can continue
         self.finished = False
         self.converged = False
 
@@ -843,15 +809,22 @@ def train(
             return
 
 
-def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimise the loss by L-BFGS, until a round of ten iterations has a relative gain of at most ``tol``."""
-    network, arrays = progress.network, progress.arrays
+def loss_of_weights(network: Network, arrays: Arrays, loss: Loss) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """Return the loss and its gradient as a function of the weights, in double precision on the host."""
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         network.weights = arrays.array(weights)
         value, gradient = loss()
         return float(value), arrays.to_host(gradient).astype(np.float64)
 
+    return evaluate
+
+
+def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
+    """Minimise the loss by L-BFGS, until a round of ten iterations has a relative gain of at most ``tol``."""
+    network, arrays = progress.network, progress.arrays
+
+    evaluate = loss_of_weights(network, arrays, loss)
     start = arrays.to_host(network.weights)
     memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
     search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_GRADIENT_TOLERANCE, memory=memory)

@@ -322,26 +322,13 @@ _MAX_SETS = 256  # With so many sets, 40 objects take a minute.
 
 @dataclass(frozen=True)
 class ObjectMasses:
-    """Masses of the fitted objects.
-
-    Attributes
-    ----------
-    family : FocalSets
-    masses : (m, f) array
-        Result of the descent.
-    trial : int
-        Index of the scale.
-    equalized : (m, f) array or None
-        Final masses in which objects of a matrix at dissimilarity zero are equal.
-    adds_doubt : bool
-        Whether doubt between neighboring clusters is added at the end.
-    """
+    """Masses of the fitted objects."""
 
     family: FocalSets
-    masses: np.ndarray
-    trial: int = 0
-    equalized: np.ndarray | None = None
-    adds_doubt: bool = False
+    masses: np.ndarray  # result of the descent
+    trial: int = 0  # index of the scale
+    equalized: np.ndarray | None = None  # final masses, equal for objects of a matrix at dissimilarity zero
+    adds_doubt: bool = False  # whether doubt between neighboring clusters is added at the end
 
 
 Start = tuple[ObjectMasses, np.random.Generator]

@@ -33,7 +33,7 @@ from dempster.cluster._mass_step import carried_partition, doubtful_masses
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
+from dempster.cluster.evclus._checkpoint import Checkpoint, fingerprint
 from dempster.cluster.evclus._model import (
     Assessment,
     ShepardMixin,
@@ -61,6 +61,7 @@ from dempster.cluster.evclus._network import (
     cosine_rate,
     draw_batches,
     lbfgs_rounds,
+    loss_of_weights,
     mini_batch_rounds,
     network_quantile,
     train,
@@ -151,20 +152,12 @@ _MAX_DETECTOR_ROWS = 10_000  # rows that a detector is fitted to, and rows in on
 
 @dataclass(frozen=True)
 class Preparation:
-    """Standardisation and outlier detector, fitted to the training rows.
-
-    Attributes
-    ----------
-    mean, scale : arrays with the shape of a row
-    detector : object with ``decision_function``, or None
-    detector_scale : float
-        Standard deviation of the decision values of the training rows.
-    """
+    """Standardisation and outlier detector, fitted to the training rows."""
 
     mean: np.ndarray
     scale: np.ndarray
     detector: Any = None
-    detector_scale: float = 1.0
+    detector_scale: float = 1.0  # standard deviation of the decision values of the training rows
 
     def standardize(self, X: Array) -> Array:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
@@ -246,12 +239,8 @@ def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng:
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
     x, targets = arrays.array(inputs.values[rows]), arrays.array(masses[rows])
 
-    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        network.weights = arrays.array(weights)
-        value, gradient = network.cross_entropy(x, targets)
-        return float(value), arrays.to_host(gradient).astype(np.float64)
-
     start = arrays.to_host(network.weights)
+    evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
     run = minimize_lbfgs(evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE)
     network.weights = arrays.array(run.model)
 
@@ -387,21 +376,12 @@ _ROWS_PER_BLOCK = 65_536
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """Trained network with the preparation of its inputs.
-
-    Attributes
-    ----------
-    family : FocalSets
-    network : FeedForward or TorchNetwork
-    preparation : Preparation
-    validation : tuple of float
-        Errors on the validation pairs during the training, if there were any.
-    """
+    """Trained network with the preparation of its inputs."""
 
     family: FocalSets
     network: Any  # FeedForward or TorchNetwork
     preparation: Preparation
-    validation: tuple[float, ...] = ()
+    validation: tuple[float, ...] = ()  # errors on the validation pairs during the training
 
     def masses(self, values: Array, apply: Apply) -> Array:
         """Return the (n, f) masses by a forward pass, with the precision and on the device of the values."""
@@ -420,25 +400,13 @@ _MAX_DOUBT_ROWS, _MAX_DOUBT_ROWS_OF_TORCH = 2000, 20_000
 
 @dataclass(frozen=True)
 class InitialMasses:
-    """Initial state of a training.
-
-    Attributes
-    ----------
-    family : FocalSets
-    d0 : float
-    masses : (n, f) array or None
-        Masses for the pretraining; None: the training starts from random weights.
-    origin : str
-        Description of the initialization, part of the fingerprint of a checkpoint.
-    is_user_init : bool
-        Whether ``init`` is a partition.
-    """
+    """Initial state of a training."""
 
     family: FocalSets
     d0: float
-    masses: np.ndarray | None
-    origin: str
-    is_user_init: bool = False
+    masses: np.ndarray | None  # for the pretraining; None: the training starts from random weights
+    origin: str  # description of the initialization, for the fingerprint of a checkpoint
+    is_user_init: bool = False  # whether ``init`` is a partition
 
 
 @dataclass(frozen=True)
@@ -505,10 +473,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             held_out = self.held_out if training.early_stopping else None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
         self._assessed: tuple[FocalSets, np.ndarray] | None = None  # family and masses before doubt was added
-        checkpoint = None
-        if params.checkpoint is not None:
-            checkpoint = Checkpoint(params.checkpoint, fingerprint(self._settings(), self._arrays()))
-        self.record = TrainingRecord(checkpoint)
+        mark = "" if params.checkpoint is None else fingerprint(self._settings(), self._arrays())
+        self.checkpoint = Checkpoint(params.checkpoint, mark)
 
     def _settings(self) -> dict[str, str]:
         """Return the parameters of a training as text, for the fingerprint of a checkpoint."""
@@ -548,7 +514,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         """Train a network, or continue the training in a checkpoint."""
         number, seed = start
         network = self._new_network(seed)
-        saved = self.record.get_state(number)
+        saved = self.checkpoint.get_state(number)
         if saved is None and self.first.masses is not None:
             masses = self._match_labels(self.first.masses)
             self._pretrain(network, self.inputs, masses, seed, np.random.default_rng(seed))
@@ -557,7 +523,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             progress.restore(saved)
         if not progress.finished:
             self._train(progress, seed)
-        self.record.close(number, progress)
+        self.checkpoint.close(number, progress)
         kept = progress.kept_rounds
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
             raise InvalidInputError("the loss of the network is NaN or infinite; scale X or use another random_state")
@@ -652,7 +618,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             with self.params._open_progress(n_rounds, "rounds") as advance:
 
                 def save(state: TrainingProgress) -> None:
-                    self.record.save(state)
+                    self.checkpoint.save(state)
                     advance(f"loss {state.history[-1]:.6g}")
 
                 patience = training.patience if training.early_stopping else None
