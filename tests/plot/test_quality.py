@@ -49,7 +49,7 @@ def test_only_outliers():
     outliers = CredalPartition(np.tile([1.0, 0, 0, 0], (80, 1)), FocalSets.full(2))
     display = credal_silhouette(outliers, X).plot()
     assert display.bars_ == []
-    assert "80 outliers left out" in display.ax_.get_legend().get_texts()[-1].get_text()
+    assert "80 outliers not shown" in display.ax_.get_legend().get_texts()[-1].get_text()
 
 
 @pytest.mark.parametrize("c", [2, 15])
@@ -86,7 +86,7 @@ def test_retention_curves():
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), wise.quality)
     assert display.areas["wise"] == wise.area
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["wise", "plain"]
-    assert display.ax_.get_ylabel() == "accuracy of those kept"
+    assert display.ax_.get_ylabel() == "accuracy of retained objects"
     alone = wise.plot()
     assert alone.ax_.get_legend() is None
     np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])

@@ -179,9 +179,9 @@ class FocalSets:
         # The frame of two clusters is their pair, the frame of one is the cluster.
         single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
         rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
-        place = len(single) - (bool(omega) and len(squares) > 2)
-        rows[:place], rows[place + len(pairs) :] = single[:place], single[place:]
-        for row, pair in zip(rows[place:], pairs, strict=False):
+        n_small = len(single) - (bool(omega) and len(squares) > 2)
+        rows[:n_small], rows[n_small + len(pairs) :] = single[:n_small], single[n_small:]
+        for row, pair in zip(rows[n_small:], pairs, strict=False):
             row[list(pair)] = True
         return cls._unchecked(rows)
 

@@ -89,28 +89,28 @@ class Opinions:
 
 def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
     """Return masses with the beliefs on the single answers and the uncertainty on the whole frame."""
-    known = _table(belief, "belief")
+    beliefs = _table(belief, "belief")
     if uncertainty is None:
-        unknown = 1 - known.sum(axis=1)
-        if (unknown < -_tolerance(known)).any():
-            row = int(unknown.argmin())
+        uncertainties = 1 - beliefs.sum(axis=1)
+        if (uncertainties < -_tolerance(beliefs)).any():
+            row = int(uncertainties.argmin())
             raise InvalidParameterError(
-                "belief", must=f"sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}"
+                "belief", must=f"sum to at most one in every row; row {row} sums to {1 - uncertainties[row]:.6g}"
             )
-        unknown = np.maximum(unknown, 0)
+        uncertainties = np.maximum(uncertainties, 0)
     else:
-        unknown = as_reals(uncertainty, "uncertainty")
-        if unknown.shape != (len(known),) or not (np.isfinite(unknown) & (unknown >= 0)).all():
+        uncertainties = as_reals(uncertainty, "uncertainty")
+        if uncertainties.shape != (len(beliefs),) or not (np.isfinite(uncertainties) & (uncertainties >= 0)).all():
             raise InvalidParameterError(
-                "uncertainty", must=f"hold {len(known)} nonnegative numbers, got shape {unknown.shape}"
+                "uncertainty", must=f"hold {len(beliefs)} nonnegative numbers, got shape {uncertainties.shape}"
             )
-        total = known.sum(axis=1) + unknown
-        if (np.abs(total - 1) > _tolerance(known)).any():
+        total = beliefs.sum(axis=1) + uncertainties
+        if (np.abs(total - 1) > _tolerance(beliefs)).any():
             row = int(np.abs(total - 1).argmax())
             raise InvalidInputError(
                 f"belief and uncertainty must sum to one in every row; row {row} sums to {total[row]:.6g}"
             )
-    return _on_singletons_and_frame(known, unknown)
+    return _on_singletons_and_frame(beliefs, uncertainties)
 
 
 def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
@@ -176,6 +176,6 @@ def _tolerance(values: np.ndarray) -> float:
     return _SINGLE_TOLERANCE if values.dtype == np.float32 else SUM_TOLERANCE
 
 
-def _on_singletons_and_frame(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, FocalSets]:
-    family = FocalSets.simple(known.shape[1], empty=False)
-    return np.column_stack([known, unknown.astype(known.dtype)]), family
+def _on_singletons_and_frame(beliefs: np.ndarray, uncertainties: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+    family = FocalSets.simple(beliefs.shape[1], empty=False)
+    return np.column_stack([beliefs, uncertainties.astype(beliefs.dtype)]), family

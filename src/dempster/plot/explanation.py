@@ -206,10 +206,10 @@ class ObjectExplanationDisplay:
             names.append(f"{len(pulls) - len(shown)} other {e.by}")
             widths.append(float(pulls.sum() - pulls[shown].sum()))
         if abs(self.base) > MIN_BASE_SHARE * np.abs(pulls).sum():
-            names.append(f"besides the {e.by}")
+            names.append(f"not from {e.by}")
             widths.append(self.base)
         is_other = [k >= len(shown) for k in range(len(names))]
-        return [*names, "together"], np.array([*widths, self.total]), [*is_other, False]
+        return [*names, "total"], np.array([*widths, self.total]), [*is_other, False]
 
     def _attribute_label(self, d: int) -> str:
         e = self.explanation

@@ -35,7 +35,7 @@ _LIGHT = 0.35  # Share of the color in the bars of ambiguous objects.
 MAX_NAME_CHARACTERS = 22
 _MAX_POINTS = 5_000
 _N_BINS = 8
-_MEASURE_NAMES = {"ari": "adjusted Rand index of those kept", "accuracy": "accuracy of those kept"}
+_MEASURE_NAMES = {"ari": "adjusted Rand index of retained objects", "accuracy": "accuracy of retained objects"}
 
 
 class SilhouetteDisplay:
@@ -154,7 +154,7 @@ class SilhouetteDisplay:
         self.ax_.axvline(0, color=GREY, linewidth=0.8)
         self.lines_ = [
             self.ax_.axvline(value, color=INK, linewidth=1.1, linestyle=style, label=f"{name}: {value:.2f}")
-            for name, value, style in (("mean", s.mean, "--"), ("mean of the certain", s.certain_mean, ":"))
+            for name, value, style in (("mean", s.mean, "--"), ("mean of certain objects", s.certain_mean, ":"))
             if np.isfinite(value)
         ]
         self.ax_.set_ylim(max(y - gap, 1.0), 0)
@@ -172,7 +172,7 @@ class SilhouetteDisplay:
         if (sizes > 1).any():
             handles += [Patch(facecolor="0.35", label="certain"), Patch(facecolor="0.8", label="ambiguous")]
         if n_outliers := int((sizes == 0).sum()):
-            handles.append(Patch(facecolor="none", label=f"({format_count(n_outliers, 'outlier')} left out)"))
+            handles.append(Patch(facecolor="none", label=f"({format_count(n_outliers, 'outlier')} not shown)"))
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.5}
         self.ax_.legend(handles=handles, fontsize="small", frameon=False, ncols=2, **below)
 
@@ -207,7 +207,7 @@ class StabilityDisplay:
     >>> from dempster.plot import StabilityDisplay
     >>> display = StabilityDisplay.from_estimator(ECM(3, random_state=0), load_iris().data, 5, random_state=0)
     >>> [ax.get_xlabel() for ax in display.axes_]
-    ['Jaccard index with the cluster found again', 'doubt']
+    ['Jaccard index with the most similar cluster', 'doubt']
     """
 
     def __init__(self, *, stability: Stability):
@@ -283,7 +283,7 @@ class StabilityDisplay:
         self.cluster_points_ = ax.scatter(s.jaccard[b, k], k, s=60, c=palette[k], marker="|", linewidths=1.2, alpha=0.6)
         seen = np.flatnonzero(~np.isnan(s.clusters))
         ax.scatter(s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3)
-        finish_axes(ax, "Jaccard index with the cluster found again", "cluster")
+        finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
         ax.set_yticks(range(c), _shorten_frame(s.partition), parse_math=False)
         ax.set_ylim(c - 0.4, -0.6)
         ax.set_xlim(min(0.4, *s.jaccard[b, k], 1) - 0.03, 1.03)
@@ -310,7 +310,7 @@ class StabilityDisplay:
             np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled] for values in (doubt, change)
         )
         (self.mean_line_,) = ax.plot(x, y, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean")
-        finish_axes(ax, "doubt", "share of resamples in which it changed")
+        finish_axes(ax, "doubt", "share of resamples with another assignment")
         if doubt[seen].max(initial=0) > 1:
             ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
             _write_above(ax, 1, "▸ outliers", "left")
@@ -418,5 +418,5 @@ class RetentionCurveDisplay(CurvesDisplay):
         from matplotlib.ticker import PercentFormatter
 
         measure = next(iter(self.curves.values())).measure
-        finish_axes(self.ax_, "share of objects kept", _MEASURE_NAMES.get(measure, measure), title, grid=True)
+        finish_axes(self.ax_, "share of retained objects", _MEASURE_NAMES.get(measure, measure), title, grid=True)
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))

@@ -190,7 +190,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         return self.ax_.step(rate, error, where="post", color=color, linewidth=1.6, label=name)[0]
 
     def _finish(self, title: str | None) -> None:
-        finish_axes(self.ax_, "share of rejected objects", "error among the others", title, grid=True)
+        finish_axes(self.ax_, "share of rejected objects", "error of decided objects", title, grid=True)
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
 
