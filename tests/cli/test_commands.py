@@ -71,15 +71,9 @@ def test_help_shows_options_of_the_method():
     assert "--n-prototypes" in run("classify", "--method", "rbf", "--help").stdout
 
 
-def test_choices_of_auto_are_printed(folder):  # noqa: F811
-    shown = run("cluster", "flowers.csv", "-q").output
-    assert shown == ""
-    shown = run("cluster", "flowers.csv").stdout
+def test_choices_and_truth(folder):  # noqa: F811
+    shown = run("cluster", "flowers.csv", "--truth", "color").stdout
     assert "chosen: n_clusters = 3; silhouette" in shown
-
-
-def test_truth(folder):  # noqa: F811
-    shown = run("cluster", "flowers.csv", "-c", 3, "--truth", "color").stdout
     assert "compared with color" in shown
     assert "1.000" in shown
 

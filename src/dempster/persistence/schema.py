@@ -264,15 +264,12 @@ def _is_instance(value: Any, expected: Any) -> bool:
     expected = typing.get_origin(expected) or expected
     if expected is Any or not isinstance(expected, type) or getattr(expected, "_is_protocol", False):
         return True
-    match expected.__name__:
-        case "bool":
-            return isinstance(value, bool | np.bool_)
-        case "int":
-            return is_integer(value)
-        case "float":
-            return is_integer(value) or isinstance(value, float | np.floating)
-        case "ndarray":
-            return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    if expected is bool:
+        return isinstance(value, bool | np.bool_)
+    if expected in (int, float):
+        return is_integer(value) or (expected is float and isinstance(value, float | np.floating))
+    if expected is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
     return isinstance(value, expected)
 
 

@@ -437,7 +437,7 @@ def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[s
 def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndarray:
     """Return the positions of the rows to use; infinite values raise an error."""
     is_missing = rows.isna().to_numpy()
-    is_incomplete, is_empty = is_missing.any(axis=1), is_missing.all(axis=1)
+    is_incomplete, is_empty = np.asarray(is_missing.any(axis=1)), np.asarray(is_missing.all(axis=1))
     kept = np.flatnonzero(~(is_empty if missing == "partial" else is_incomplete))
     left_out = f"{format_count(len(rows) - len(kept), 'row')} of {len(rows):,}"
     notes = []
@@ -448,7 +448,7 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndar
             n_incomplete = format_count(int(is_incomplete[kept].sum()), "row")
             notes.append(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
     elif is_incomplete.any():
-        columns = list(rows.columns[is_missing.any(axis=0)])
+        columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
         text, names = f"{left_out} with missing values (in {quote_names(columns)})", ",".join(columns)
         if missing == "refuse":
             raise InvalidParameterError(
