@@ -102,16 +102,16 @@ def test_evclus_takes_weights():
 @pytest.mark.parametrize(
     ("data", "weights", "words"),
     [
-        (pieces(X), WEIGHTS[:-1], "only 899 of them"),
-        (pieces(X), np.ones(901), "each of the 900 objects, but there are more"),
+        (pieces(X), WEIGHTS[:-1], "sample_weight must .* 899"),
+        (pieces(X), np.ones(901), "sample_weight must .* 900"),
         (pieces(X), np.zeros(900), "sample_weight must be nonzero"),
         (pieces(X), np.where(np.arange(900) == 7, -1.0, 1.0), "got -1.0"),
         (pieces(X), np.full(900, np.nan), "got nan"),
-        (pieces(X), iter([WEIGHTS]), "can be read only once"),
-        (pieces(X), lazily(WEIGHTS), "X is not"),
-        (lazily(X), WEIGHTS[:5], "each of the 900 objects, got shape"),
-        (lazily(X), da.ones(5), "each of the 900 objects, got shape"),
-        (dd.from_array(X, chunksize=300), dd.from_array(WEIGHTS, chunksize=100), "in the blocks of X, which are 3"),
+        (pieces(X), iter([WEIGHTS]), "sample_weight must"),
+        (pieces(X), lazily(WEIGHTS), "sample_weight must"),
+        (lazily(X), WEIGHTS[:5], "sample_weight must .* 900"),
+        (lazily(X), da.ones(5), "sample_weight must .* 900"),
+        (dd.from_array(X, chunksize=300), dd.from_array(WEIGHTS, chunksize=100), "sample_weight must .* 3 blocks"),
     ],
 )
 def test_weights_that_do_not_fit(data, weights, words):
@@ -150,9 +150,9 @@ def test_evclus_takes_missing_cells():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([X, np.full((2, 2), np.nan)], "row 0 of block 1 of X has no value at all"),
+        ([X, np.full((2, 2), np.nan)], "row 0 of block 1 of X"),
         ([X, [[np.inf, 1.0]]], "row 0 of block 1 has inf"),
-        ([np.column_stack([X, np.full(900, np.nan)])], r"no value at all \(all NaN\) in column 2"),
+        ([np.column_stack([X, np.full(900, np.nan)])], "column 2"),
     ],
 )
 def test_missing_cells_that_leave_nothing(data, words):

@@ -50,7 +50,7 @@ from dempster.cluster.number import NumberOfClusters, compare_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import checked_constraints
 from dempster.data.blocks import Blocks, comes_in_blocks
-from dempster.data.device import torch_on
+from dempster.data.device import import_torch
 from dempster.data.in_process import open_blocks
 from dempster.data.passes import Journal, PassRunner
 from dempster.data.rows import BlockRows
@@ -373,7 +373,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             if self.missing == "partial":
                 message = f"device={device!r} needs all cells of X: missing must be 'refuse', got 'partial'"
                 raise InvalidParameterError("missing", message=message)
-            torch_on(device)
+            import_torch(device)
 
     def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))

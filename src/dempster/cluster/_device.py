@@ -20,7 +20,7 @@ from dempster.cluster._expressions import (
     mixture_logs,
 )
 from dempster.cluster._mass_step import MassStep
-from dempster.data.device import bring, room_for, sent, torch_on
+from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 
 MAX_CELLS = 1 << 27  # of a matrix that is held at once
 
@@ -34,10 +34,10 @@ class TorchOperations:
         self.torch, self.dtype, self.device = torch, dtype, device
 
     def constant(self, numbers: np.ndarray) -> Any:
-        return sent(numbers, self.device).to(self.dtype)
+        return to_tensor(numbers, self.device).to(self.dtype)
 
     def table(self, numbers: np.ndarray) -> Any:
-        return sent(numbers, self.device)
+        return to_tensor(numbers, self.device)
 
     def cast(self, x: Any) -> Any:
         return x.to(self.dtype)
@@ -116,7 +116,7 @@ class TorchOperations:
 
 
 def _operations_for(X: Array, device: Any) -> TorchOperations:
-    return TorchOperations(getattr(torch_on(device), str(precision_of(X))), device)
+    return TorchOperations(getattr(import_torch(device), str(precision_of(X))), device)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:
@@ -173,16 +173,16 @@ def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
 
 def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
     """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device."""
-    xp, out = _operations_for(X, device), room_for(X, len(step.family))
+    xp, out = _operations_for(X, device), allocate_rows(X, len(step.family))
     columns, empty_column = step.columns()
     for block in _blocks(len(X), _prototype_width(arguments)):
-        shares, empty, _ = _prototype_shares(xp, sent(X[block], device), arguments)
+        shares, empty, _ = _prototype_shares(xp, to_tensor(X[block], device), arguments)
         total = shares.sum(dim=1, keepdim=True) + empty
         masses = shares.new_zeros((len(shares), out.shape[1]))
         masses[:, xp.table(columns)] = shares / total
         if empty_column >= 0:
             masses[:, empty_column] = (empty / total)[:, 0]
-        bring(masses, out[block])
+        copy_into(masses, out[block])
     return out
 
 
@@ -217,16 +217,16 @@ def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, dev
 
     The components are the nonempty sets of the family, or the clusters if doubt between neighbors is read off.
     """
-    xp, out = _operations_for(X, device), room_for(X, len(family))
+    xp, out = _operations_for(X, device), allocate_rows(X, len(family))
     columns = np.flatnonzero(family.cardinality > 0)
     for block in _blocks(len(X), len(components.constants)):
-        masses, _ = _densities(xp, sent(X[block], device), components)
+        masses, _ = _densities(xp, to_tensor(X[block], device), components)
         if doubtful:
             found = doubtful_masses(xp, masses, family)
         else:
             found = masses.new_zeros((len(masses), len(family)))
             found[:, xp.table(columns)] = masses
-        bring(found, out[block])
+        copy_into(found, out[block])
     return out
 
 
@@ -264,9 +264,9 @@ def reference_masses(
     torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values
     found = []
     for block in _blocks(len(rows), max(len(references), 1)):
-        A = sent(rows[block], device)
+        A = to_tensor(rows[block], device)
         contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
-        bring(doubtful_masses(xp, contour, family, outlying), out[block])
+        copy_into(doubtful_masses(xp, contour, family, outlying), out[block])
         # Only rows whose first attribute is that of a reference can be equal to it.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
         found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())

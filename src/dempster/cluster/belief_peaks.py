@@ -195,7 +195,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self)
         if self._comes_in_blocks(X):
-            return self._block_labels(open_blocks(X, self.n_jobs)).lazy()
+            return self._block_labels(open_blocks(X, self.n_jobs)).to_lazy()
         with block_map(self.n_jobs) as apply:
             return self._nearest_labels(self._input.new(self, X), apply)
 
@@ -222,10 +222,10 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
             self._fit_in_memory(X)
             return
         source = open_blocks(X, self.n_jobs)
-        rows = sample_rows(source.counted(), SAMPLE_SIZE, self.random_state)
+        rows = sample_rows(source.count_rows(), SAMPLE_SIZE, self.random_state)
         self._fit_in_memory(named_rows(source.take(rows), source))
         self._drawn_labels, self.sample_indices_ = self.labels_, rows
-        self.labels_ = self._block_labels(source).lazy()
+        self.labels_ = self._block_labels(source).to_lazy()
 
     def _fit_in_memory(self, X: TableLike) -> None:
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, centered=True, fewest=2)

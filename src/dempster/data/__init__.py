@@ -1,1 +1,1 @@
-"""Objects that come block by block: what X may be besides a table in memory, behind one protocol."""
+"""Rows of a fit: in memory, on a device, or in blocks from files, iterators and Dask."""

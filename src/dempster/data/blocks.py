@@ -1,14 +1,14 @@
-"""Blocks of rows, and how X is opened as such: one protocol for everything that is read block by block.
+"""Interface of blockwise data, and statistics of all blocks.
 
 =====================================  ============================================================================
-X                                      read
+X                                      blocks
 =====================================  ============================================================================
-path of a Parquet file or folder       a batch of rows at a time (needs pyarrow)
-PyArrow dataset or table               likewise
-list or tuple of arrays or tables      one after the other
-iterable that is no array or table     its blocks, from the beginning at every pass
-function without arguments             the blocks of what it returns, called at every pass
-Dask array or DataFrame                where the blocks are, as tasks
+path of a Parquet file or folder       batches of rows (requires pyarrow)
+PyArrow dataset or table               batches of rows
+list or tuple of arrays or tables      the arrays or tables
+iterable that is no array or table     its items, from the first one at every pass
+function without arguments             the items of the iterable that it returns at every pass
+Dask array or DataFrame                its partitions, processed by Dask tasks
 =====================================  ============================================================================
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._arrays import module_of
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator
 from dempster._types import Seed
 from dempster._validation import has_missing, mean_of_rows
@@ -32,23 +32,21 @@ from dempster.optimize.blocks import Apply
 
 @dataclass(frozen=True)
 class Moments:
-    """Deviations are taken from the means of the blocks, and then corrected (Chan, Golub and LeVeque, 1983): sums of
-    squares lose their digits far from the origin.
+    """Moments of rows, which can be added over blocks (Chan, Golub and LeVeque, 1983).
 
     Attributes
     ----------
     n : int
-        Number of objects.
+        Number of rows.
     weight : float
         Sum of their weights.
     present : (p,) array
-        Sum of the weights of the objects that have an attribute.
+        Sum of the weights of the rows without a missing value in the column.
     mean : (p,) array
-        Over these.
     scatter : (p, p) or (p,) array
-        Weighted sum of (x - mean)(x - mean)', or its diagonal; a matrix only of objects that lack nothing.
+        Weighted sum of (x - mean)(x - mean)', or its diagonal. A matrix requires rows without missing values.
     low, high : (p,) arrays
-        Smallest and largest values; NaN where there are none.
+        Smallest and largest values; NaN if all are missing.
     """
 
     n: int
@@ -60,9 +58,8 @@ class Moments:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, weights: np.ndarray, *, products: bool) -> Moments:
-        """Those of some objects; ``weights`` is empty if all count alike, ``products``: whether the scatter is a
-        matrix."""
+    def from_rows(cls, X: np.ndarray, weights: np.ndarray, *, products: bool) -> Moments:
+        """Compute the moments; ``weights`` is empty if all are equal, with ``products`` the scatter is a matrix."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
             mean = mean_of_rows(values)
@@ -70,13 +67,13 @@ class Moments:
             scatter = gap.T @ gap if products else np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
             return cls(len(X), total, np.full(len(mean), total), mean, scatter, values.min(axis=0), values.max(axis=0))
-        there = ~np.isnan(values)
-        shares = there * (np.ones(len(X)) if len(weights) == 0 else weights)[:, None]
+        is_present = ~np.isnan(values)
+        shares = is_present * (np.ones(len(X)) if len(weights) == 0 else weights)[:, None]
         present = shares.sum(axis=0)
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-        mean = np.einsum("ij,ij->j", shares, np.where(there, values, 0.0)) / np.where(present > 0, present, 1.0)
+        mean = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0)) / np.where(present > 0, present, 1.0)
         mean = np.fmax(np.fmin(mean, high), low)
-        gap = np.where(there, values - mean, 0.0)
+        gap = np.where(is_present, values - mean, 0.0)
         scatter = (gap * shares).T @ gap if products else np.einsum("ij,ij,ij->j", shares, gap, gap)
         total = float(len(X) if len(weights) == 0 else weights.sum())
         return cls(len(X), total, present, mean, scatter, low, high)
@@ -102,17 +99,17 @@ class Moments:
 
     @property
     def mean_squared_deviation(self) -> float:
-        """Mean squared distance of the objects to their mean: the sum of the variances of the attributes."""
+        """Mean squared distance of the rows to their mean, which is the sum of the variances of the columns."""
         squares = np.diagonal(self.scatter) if self.scatter.ndim == 2 else self.scatter
         return float((squares / np.where(self.present > 0, self.present, 1.0)).sum())
 
 
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
-"""A pure function of a block, of what all blocks share (a model), and of threads to work with."""
+"""A pure function of a block, of data that all blocks share (a model), and of `Apply`, which runs threads."""
 
 
 class Blocks(ABC):
-    """Rows that come block by block, those of X or what was made of them.
+    """Blocks of rows: those of X, or results computed from them.
 
     Attributes
     ----------
@@ -121,7 +118,7 @@ class Blocks(ABC):
     names : tuple of str or None
     dtype : numpy.dtype
     n_rows : int or None
-        None if it is not known before all blocks were read.
+        None until all blocks have been read, if the number of rows is not known before.
     """
 
     width: int | None
@@ -131,47 +128,51 @@ class Blocks(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[np.ndarray]:
-        """The blocks in order, one in memory at a time."""
+        """Yield the blocks in order, one in memory at a time."""
 
     @abstractmethod
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
-        """The sum of what a function gives for the blocks, added by ``+`` in an order that the blocks fix."""
+        """Return the sum of a function over the blocks, added by ``+`` in a fixed order."""
 
     @abstractmethod
     def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
-        """What a function makes of the rows of each block, when it is asked for; as many rows."""
+        """Return blocks that are computed lazily by a function, which returns one row for each row."""
 
     @abstractmethod
     def with_column(self, column: Any) -> Self:
-        """The same rows with one more number each, in double precision: their weights, which come as an array of all
-        of them or in blocks as rows do, cut in any way."""
+        """Append a column of weights, in double precision.
+
+        The weights are one array, or come in blocks of any lengths.
+        """
 
     @abstractmethod
     def positions(self) -> Self:
-        """Where rows of one truth value each are true, counted from the first row of all blocks."""
+        """Return the numbers of the true rows of a boolean column, counted from the first row of all blocks."""
 
     @abstractmethod
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows, by their increasing numbers."""
+        """Return rows by their increasing numbers."""
 
     @abstractmethod
-    def counted(self) -> int:
-        """Number of rows; reads all blocks if it is not known."""
+    def count_rows(self) -> int:
+        """Return the number of rows; read all blocks if it is not known."""
 
     @abstractmethod
-    def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        """What a function gives for each block, the number of its first row, its own number, and what all share; it may
-        write something, and must write the same if it is called again."""
+    def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        """Call a function with each block, the number of its first row, its own number, and the shared data.
+
+        The function may write files. It may be called again for the same block and must then write the same.
+        """
 
     @abstractmethod
-    def lazy(self) -> Any:
-        """As users hold it: a Dask array where X is one, else these blocks themselves."""
+    def to_lazy(self) -> Any:
+        """Return a Dask array if X is a Dask collection, otherwise these blocks."""
 
     def compute(self) -> np.ndarray:
-        """All rows in memory."""
-        found = list(self.blocks())
+        """Return all rows in memory."""
+        blocks = list(self.blocks())
         empty = np.empty((0,) if self.width is None else (0, self.width), self.dtype)
-        return np.concatenate(found) if found else empty
+        return np.concatenate(blocks) if blocks else empty
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.compute()
@@ -180,16 +181,16 @@ class Blocks(ABC):
     def __repr__(self) -> str:
         rows = "an unknown number of" if self.n_rows is None else f"{self.n_rows:,}"
         columns = "" if self.width is None else f" with {self.width} columns"
-        return f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; compute() brings them into memory)"
+        return f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; compute() loads them into memory)"
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or DataFrame; Dask is not imported for it."""
+    """Return whether X is a Dask array or DataFrame, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 def comes_in_blocks(X: Any) -> bool:
-    """Whether X is read block by block, rather than as one table in memory."""
+    """Return whether X is read in blocks, not as one table in memory."""
     if isinstance(X, str | os.PathLike) or is_dask(X):
         return True
     if isinstance(X, list | tuple):
@@ -203,25 +204,25 @@ def comes_in_blocks(X: Any) -> bool:
     return callable(X) or hasattr(X, "__iter__")
 
 
-def moments_of(blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False) -> Moments:
-    """One pass over the blocks; ``weighted``: whether their last column is a weight."""
-    found = blocks.reduce(_moments, (products, weighted), apply)
-    if found is None:
-        raise InvalidInputError("X holds no objects: it has no blocks, or only empty ones")
-    return found
+def compute_moments(blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False) -> Moments:
+    """Compute the moments in one pass over the blocks; with ``weighted`` their last column is the weight."""
+    moments = blocks.reduce(_block_moments, (products, weighted), apply)
+    if moments is None:
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+    return moments
 
 
-def _moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -> Moments:
+def _block_moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -> Moments:
     products, weighted = shared
     if not weighted:
-        return Moments.of(block, np.empty(0), products=products)
-    return Moments.of(block[:, :-1], block[:, -1], products=products)
+        return Moments.from_rows(block, np.empty(0), products=products)
+    return Moments.from_rows(block[:, :-1], block[:, -1], products=products)
 
 
 def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
-    """Increasing numbers of rows drawn without replacement: all if there are no more than ``size``.
+    """Draw ``size`` of n row numbers without replacement, sorted; all if there are not more.
 
-    They depend on the seed and on the number of rows, not on how these are cut into blocks.
+    The sample depends on the seed and on the number of rows, not on the blocks.
     """
     if n <= size:
         return np.arange(n)
@@ -229,23 +230,25 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
 
 
 def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
-    """Increasing numbers of rows drawn in proportion to their last column, one from each of ``size`` equal shares of
-    its sum, and how often each was drawn. One pass for the sums of the blocks, and one for the rows."""
-    sums = np.array(blocks.each(_sum_of_weights, None))
+    """Draw row numbers in proportion to the last column, one from each of ``size`` equal parts of its sum.
+
+    Return the distinct numbers, sorted, and how often each was drawn. This takes two passes.
+    """
+    sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
     at = (np.arange(size) + generator(random_state).random(size)) / size * ends[-1]
     which = np.minimum(np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1])
-    found = blocks.each(_places_of_weights, (at - (ends - sums)[which], which))
-    rows, times = np.unique(np.concatenate(found), return_counts=True)
+    parts = blocks.map_numbered(_find_rows, (at - (ends - sums)[which], which))
+    rows, times = np.unique(np.concatenate(parts), return_counts=True)
     return rows, times.astype(float)
 
 
-def _sum_of_weights(block: np.ndarray, start: int, number: int, shared: None) -> float:
+def _sum_weights(block: np.ndarray, start: int, number: int, shared: None) -> float:
     return float(np.cumsum(block[:, -1])[-1]) if len(block) else 0.0
 
 
-def _places_of_weights(block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Rows of this block in whose share of the sum the points ``at`` lie, counted from the first of all rows."""
+def _find_rows(block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the numbers of the rows of this block at the points ``at`` of the cumulative sum of weights."""
     at, which = shared
     reach = np.cumsum(block[:, -1])
     places = np.searchsorted(reach, at[which == number], side="right")

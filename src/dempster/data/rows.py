@@ -1,6 +1,6 @@
-"""The rows of a fit, wherever they are: in memory, on a device, or in blocks that are read again and again.
+"""The rows of a fit: in memory, on a device, or in blocks that are read at every pass.
 
-A method that goes over all rows asks for moments, a sample and sums, and contains no line about where the rows are.
+A method uses moments, a sample, and sums over all rows, and does not depend on where the rows are.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from dempster._text import printable
 from dempster._types import Seed
 from dempster._validation import check_scale, column_bounds
 from dempster.data import sampling
-from dempster.data.blocks import Blocks, Moments, moments_of, sample_rows, weighted_sample
-from dempster.data.device import order_on_device, sent, torch_on
+from dempster.data.blocks import Blocks, Moments, compute_moments, sample_rows, weighted_sample
+from dempster.data.device import import_torch, order_on_device, to_tensor
 from dempster.data.passes import PassRunner
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.optimize.blocks import Apply
 
 RowFunction = Callable[[Array, Any, Any, Apply], Any]
-"""A pure function of rows, of their weights (empty or None if all count alike), of what all rows share (a model), and
-of threads to work with. Its results can be added."""
+"""A pure function of rows, their weights (empty or None if all are equal), shared data (a model), and `Apply`.
 
-_MAX_CELLS = 1 << 26  # held in double precision on a device at once
+Its results can be added.
+"""
+
+MAX_DEVICE_CELLS = 1 << 26  # converted to double precision on a device at once
 
 
 class Rows:
@@ -36,9 +38,9 @@ class Rows:
     Attributes
     ----------
     values : (n, p) array
-        The rows; of rows in blocks a sample that is in memory.
+        The rows; a sample of them if they come in blocks.
     weights : (n,) array
-        Empty if all rows count alike.
+        Empty if all rows have the same weight.
     """
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
@@ -66,21 +68,21 @@ class Rows:
         return (self.values.T * self.weights) @ self.values
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
-        """Return the same rows measured from another origin, in another unit."""
+        """Return the rows minus an origin, divided by a unit."""
         shifted = copy.copy(self)
         shifted.values = self._measure(self.values, origin, unit)
         return shifted
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a representative sample into memory: rows in an order that does not depend on theirs, and weights."""
+        """Draw rows into memory, in an order that does not depend on their positions, and return their weights."""
         return sampling.representative_sample(self.values, self.weights, rng)
 
     def are_all_in(self, sample: np.ndarray) -> bool:
-        """Return whether a sample holds all rows that count."""
+        """Return whether a sample contains all rows with positive weight."""
         return len(sample) == (np.count_nonzero(self.weights) if len(self.weights) else len(self.values))
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
-        """Return the sum, of a type, of what the function gives for the rows."""
+        """Return the sum of a function over the rows, of type ``kind``."""
         return function(self.values, self.weights, shared, self._apply)
 
     def masses(self, model: Any) -> Array:
@@ -88,16 +90,16 @@ class Rows:
         return model.masses(self.values, self._apply)
 
     def _measure(self, values: Array, origin: np.ndarray, unit: float | None) -> Array:
-        gaps = values - to_device_of(origin, values)
-        return gaps if unit is None else gaps / unit
+        shifted = values - to_device_of(origin, values)
+        return shifted if unit is None else shifted / unit
 
 
 class _DeviceRows(Rows):
-    """Rows on a device: only what is short comes back to the host."""
+    """Rows on a device; only short results are copied to the host."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
         self._given, self._device = values, device
-        super().__init__(values if is_tensor(values) else sent(values, device), weights, apply)
+        super().__init__(values if is_tensor(values) else to_tensor(values, device), weights, apply)
         self._there = None if len(weights) == 0 else to_device_of(weights, self.values)
 
     def mean(self) -> np.ndarray:
@@ -124,11 +126,11 @@ class _DeviceRows(Rows):
             counts = np.ones(len(order)) if weights is None else to_host(weights)
             return to_host(self.values[order]), counts
         if weights is None:
-            drawn = sampling.evenly_spread(len(order), size, rng).astype(np.int64)
+            drawn = sampling.draw_evenly(len(order), size, rng).astype(np.int64)
             places = to_device_of(drawn.clip(max=len(order) - 1), self.values)
         else:
             reach = weights.cumsum(dim=0)
-            at = to_device_of(sampling.evenly_spread(float(reach[-1]), size, rng), self.values)
+            at = to_device_of(sampling.draw_evenly(float(reach[-1]), size, rng), self.values)
             places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
         return to_host(self.values[order[places]]), np.ones(size)
 
@@ -140,23 +142,23 @@ class _DeviceRows(Rows):
 
     def _pieces(self) -> Any:
         """Yield rows in double precision, with their weights as a column."""
-        step = max(1024, _MAX_CELLS // self.values.shape[1])
+        step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
         for start in range(0, len(self.values), step):
             weights = None if self._there is None else self._there[start : start + step, None]
             yield self.values[start : start + step].double(), weights
 
 
 class BlockRows(Rows):
-    """Rows that come block by block: a sample of them is in memory, and sums are passes over all of them.
+    """Rows in blocks: a sample is in memory, and sums are passes over all blocks.
 
     Attributes
     ----------
     source : Blocks
-        As they were given.
+        Blocks of X.
     indices : (s,) array
         Numbers of the rows of the sample.
     moments : Moments
-        Of all rows.
+        Moments of all rows.
     """
 
     def __init__(
@@ -172,15 +174,15 @@ class BlockRows(Rows):
     ):
         """Make two passes: for the moments, and for the rows of the sample; three with weights.
 
-        ``blocks`` are the rows as the method reads them; ``products``: whether sums of products of columns are among
-        the moments; ``min_sample``: rows of the sample, if the usual number is not enough.
+        ``blocks`` are the rows in the form that the method uses. With ``products`` the moments contain the scatter
+        matrix. ``min_sample`` is the minimum size of the sample.
         """
         self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
         given = source.with_column(sample_weight) if self._is_weighted else source
         self._blocks = blocks.with_column(sample_weight) if self._is_weighted else blocks
         self.moments: Moments = runner.run(
             "moments",
-            lambda: moments_of(self._blocks, runner.apply, products=products, weighted=self._is_weighted),
+            lambda: compute_moments(self._blocks, runner.apply, products=products, weighted=self._is_weighted),
             Moments,
             is_fingerprint=True,
         )
@@ -189,7 +191,7 @@ class BlockRows(Rows):
         self._check_moments()
         size = max(SAMPLE_SIZE, min_sample)
         self.indices, drawn, weights = runner.run(
-            f"a sample of {min(size, n):,} of {n:,} objects",
+            f"a sample of {min(size, n):,} of {n:,} rows",
             lambda: _draw(given, n, size, random_state, weighted=self._is_weighted),
             tuple,
         )
@@ -205,7 +207,7 @@ class BlockRows(Rows):
         empty = np.flatnonzero(np.isnan(self.moments.low))
         if len(empty):
             name = empty[0] if self.source.names is None else printable(self.source.names[empty[0]])
-            raise InvalidParameterError("X", message=f"X has no value at all (all NaN) in column {name}: leave it out")
+            raise InvalidParameterError("X", message=f"column {name} of X contains only NaN; remove it")
         if self.moments.weight <= 0:
             raise InvalidParameterError("sample_weight", "nonzero for at least one row")
         check_scale(np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype), "X")
@@ -229,14 +231,14 @@ class BlockRows(Rows):
         return self.moments.mean_squared_deviation
 
     def products(self) -> np.ndarray:
-        """Return the scatter about the mean, which is what the rows are measured from."""
+        """Return the scatter about the mean, which is the origin of the rows."""
         return self.moments.scatter / (self._unit or 1.0) ** 2
 
     def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
-        """Return the same rows, with their sample as the method reads it and the device for their sums."""
-        found = copy.copy(self)
-        found.values, found._device, found._apply = values, device, apply
-        return found
+        """Return the same rows with another form of their sample, and a device for their sums."""
+        rows = copy.copy(self)
+        rows.values, rows._device, rows._apply = values, device, apply
+        return rows
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
         shifted = super().shift(origin, unit)
@@ -247,7 +249,7 @@ class BlockRows(Rows):
         return super().are_all_in(sample) and self.are_in_memory
 
     def take(self, rows: np.ndarray, purpose: str) -> np.ndarray:
-        """Make a pass for some rows by their increasing numbers, as they were given."""
+        """Make a pass that reads rows of X by their increasing numbers."""
         return self._runner.run(purpose, lambda: self.source.take(rows))
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
@@ -257,20 +259,22 @@ class BlockRows(Rows):
 
 
 def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
-    """Return the rows of an array or a tensor, sent to a device unless that is the processor."""
+    """Return the rows of an array or a tensor; copy an array to the device unless it is the CPU."""
     if is_tensor(values):
         return _DeviceRows(values, weights, apply, values.device)
     if device == "cpu":
         return Rows(values, weights, apply)
-    torch_on(device)
+    import_torch(device)
     return _DeviceRows(values, weights, apply, device)
 
 
 def _draw(
     given: Blocks, n: int, size: int, random_state: Seed, *, weighted: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return numbers of rows, the rows, and their weights (empty if all count alike). Weighted rows, of which there are
-    more than ``size``, are drawn in proportion to their weights."""
+    """Return the numbers of the drawn rows, the rows, and their weights (empty if all are equal).
+
+    If there are more than ``size`` rows, they are drawn in proportion to their weights.
+    """
     if not weighted:
         rows = sample_rows(n, size, random_state)
         return rows, given.take(rows), np.empty(0)
@@ -288,7 +292,7 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
     if weighted:
         weights = np.ascontiguousarray(block[:, -1])
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
-    rows = block if device == "cpu" else sent(block, device)
+    rows = block if device == "cpu" else to_tensor(block, device)
     if origin is not None:
         rows = rows - to_device_of(origin, rows)
         rows = rows if unit is None else rows / unit

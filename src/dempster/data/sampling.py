@@ -1,7 +1,7 @@
-"""Samples of rows, and means and scales that do not depend on their order.
+"""Samples of rows, and means and scales that do not depend on the order of the rows.
 
-Random choices are made along a fixed order of the rows (that of a projection), so that permuting the rows, or repeating
-them instead of giving them a weight, leads to the same sample.
+Rows are drawn along a fixed order, that of a projection. Permuting the rows, or repeating them instead of giving them
+weights, therefore gives the same sample.
 """
 
 from __future__ import annotations
@@ -11,35 +11,37 @@ import numpy as np
 from dempster._arrays import Array
 from dempster._validation import clip_to_range, has_missing, mean_of_rows
 
-SAMPLE_SIZE = 20_000  # objects on which starts with prototypes compete
+SAMPLE_SIZE = 20_000  # rows on which starts with prototypes are compared
+_BLOCK_ROWS = 4096
 
 
-def evenly_spread(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """``size`` points from 0 to ``total``, one in each of as many equal parts."""
+def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Draw one point in each of ``size`` equal parts of [0, total]."""
     return (np.arange(size) + rng.random_sample(size)) / size * total
 
 
 def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """``size`` positions in proportion to the weights, one from each of as many equal shares of their sum."""
+    """Draw ``size`` positions in proportion to the weights, one from each of ``size`` equal parts of their sum."""
     reach = np.cumsum(weights)
-    at = evenly_spread(reach[-1], size, rng)
+    at = draw_evenly(reach[-1], size, rng)
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
 def order_along_line(X: np.ndarray) -> np.ndarray:
-    """The objects along a line through the attributes: the same order however the rows are permuted.
+    """Return the order of the rows along a line, which does not depend on their positions.
 
-    Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
+    Different rows with the same projection are sorted by their columns; equal rows keep their order.
     """
-    # the direction is the same for all X with as many columns
-    at, direction = np.zeros(len(X)), np.random.RandomState(0).normal(size=X.shape[1:])
-    for start in range(0, len(X), 4096):
-        for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
-            at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
-    if np.isnan(at).any():
-        return order_along_line(_beyond(X))
-    order = np.argsort(at)
-    with_next = np.diff(at[order]) == 0
+    # The direction depends only on the number of columns.
+    projection, direction = np.zeros(len(X)), np.random.RandomState(0).normal(size=X.shape[1:])
+    for start in range(0, len(X), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        for column, factor in zip(X[block].T, direction, strict=True):
+            projection[block] += factor * column  # a matrix product may round equal rows differently
+    if np.isnan(projection).any():
+        return order_along_line(_fill_missing(X))
+    order = np.argsort(projection)
+    with_next = np.diff(projection[order]) == 0
     if with_next.any():
         place = np.cumsum(~np.concatenate(([False], with_next)))
         tied = np.concatenate((with_next, [False])) | np.concatenate(([False], with_next))
@@ -48,13 +50,13 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
     return order
 
 
-def _beyond(X: np.ndarray) -> np.ndarray:
-    """The rows with their missing cells beyond all others of the column, like no cell that is there."""
+def _fill_missing(X: np.ndarray) -> np.ndarray:
+    """Replace missing values by a value above all others of the column."""
     missing = np.isnan(X)
     low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
     spread = high - np.minimum(low, high)
-    constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X, whatever these are
+    constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X
     apart = np.where(spread > 0, spread, constant)
     return np.where(missing, high + apart, X)
 
@@ -62,8 +64,10 @@ def _beyond(X: np.ndarray) -> np.ndarray:
 def sample_in_order(
     order: np.ndarray, weights: np.ndarray, size: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of the objects ``order``, those that have a weight, with their weights; of more than ``size`` of them some,
-    drawn in proportion to the weights, and their new weights are how often they were drawn."""
+    """Return up to ``size`` rows with positive weight, in this order, and their weights.
+
+    If there are more, rows are drawn in proportion to the weights, and the new weights count the draws.
+    """
     order = order[weights[order] > 0]
     if len(order) <= size:
         return order, weights[order]
@@ -74,8 +78,7 @@ def sample_in_order(
 def representative_sample(
     X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The objects in a fixed order, that along a line, with weights; at most 20,000 of them, drawn in
-    proportion to the weights."""
+    """Return the rows along a line with their weights; at most 20,000, drawn in proportion to the weights."""
     order = order_along_line(X)
     w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
     order = order[w[order] > 0]
@@ -85,12 +88,12 @@ def representative_sample(
 
 
 def holds_all(sample: np.ndarray, X: Array, weights: np.ndarray) -> bool:
-    """Whether such a sample is all objects that count."""
+    """Return whether a sample contains all rows with positive weight."""
     return len(sample) == (np.count_nonzero(weights) if len(weights) else len(X))
 
 
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean of the rows in double precision, over the values that are there; ``weights`` is empty if all count alike."""
+    """Return the mean of the rows without missing values; ``weights`` is empty if all are equal."""
     if has_missing(X):
         w = np.ones(len(X)) if len(weights) == 0 else weights
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
@@ -99,7 +102,7 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
-    """Mean squared distance to the mean of the data, in blocks; the sum of the variances of the attributes."""
+    """Return the mean squared distance to the mean, which is the sum of the variances of the columns."""
     w = None if len(weights) == 0 else weights
     mean = mean_of_objects(X, weights)
     if has_missing(X):

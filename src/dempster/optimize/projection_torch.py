@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, precision_of
-from dempster.data.device import bring, room_for, sent, torch_on
+from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
@@ -51,7 +51,7 @@ def project_euclidean(
     rows_at_once : int, optional
         Rows in a block; the default depends on the number of references.
     """
-    torch = torch_on(device)
+    torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
@@ -61,10 +61,10 @@ def project_euclidean(
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
-    out = room_for(rows, masses.shape[1])
+    out = allocate_rows(rows, masses.shape[1])
     size = rows_at_once or max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
     for start in range(0, len(rows), size):
-        A = sent(rows[start : start + size], device)
+        A = to_tensor(rows[start : start + size], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
         S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
         S.clamp_(max=0)
@@ -75,7 +75,7 @@ def project_euclidean(
         if len(close):
             equal = (A[close] == original[nearest[close]]).all(dim=1)
             X[close[equal]] = known[nearest[close[equal]]]
-        bring(X, out[start : start + size])
+        copy_into(X, out[start : start + size])
     return out
 
 

@@ -76,46 +76,46 @@ class LazyCredalPartition:
 
     def __len__(self) -> int:
         """Return the number of objects; read all blocks if it is not known."""
-        return self._rows.counted()
+        return self._rows.count_rows()
 
     # ---- one row for each object, lazy ----------------------------------------------------------------------------
 
     @property
     def masses(self) -> Any:
         """Masses (n, f)."""
-        return self._rows.lazy()
+        return self._rows.to_lazy()
 
     @property
     def labels(self) -> Any:
         """Cluster (n,) with the largest plausibility, as in `CredalPartition`."""
-        return self._map("labels", None, np.int64).lazy()
+        return self._map("labels", None, np.int64).to_lazy()
 
     @property
     def labels_with_outliers(self) -> Any:
         """`labels`, with -1 for outliers."""
-        return self._map("labels_with_outliers", None, np.int64).lazy()
+        return self._map("labels_with_outliers", None, np.int64).to_lazy()
 
     @property
     def best_set(self) -> Any:
         """Index (n,) in `focal_sets` of the set with the largest mass."""
-        return self._map("best_set", None, np.int64).lazy()
+        return self._map("best_set", None, np.int64).to_lazy()
 
     @property
     def contour(self) -> Any:
         """Plausibilities (n, c) of the clusters."""
-        return self._map("contour", self.n_clusters, self._rows.dtype).lazy()
+        return self._map("contour", self.n_clusters, self._rows.dtype).to_lazy()
 
     def pignistic(self, *, normalized: bool = True) -> Any:
         """Return the pignistic probabilities (n, c): each mass is divided equally among the clusters of its set."""
-        return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).lazy()
+        return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).to_lazy()
 
     def nonspecificity(self) -> Any:
         """Return the nonspecificities (n,) of the masses, 0 (precise) to log2 c (vacuous)."""
-        return self._map("nonspecificity", None, self._rows.dtype).lazy()
+        return self._map("nonspecificity", None, self._rows.dtype).to_lazy()
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
         """Return the clusters that each object is assigned to, Boolean (n, c), as in `CredalPartition`."""
-        return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).lazy()
+        return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).to_lazy()
 
     # ---- row indices, lazy ----------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class LazyCredalPartition:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InvalidParameterError("folder", must=f"be new or empty, but {folder} is not")
         target.mkdir(parents=True, exist_ok=True)
-        paths = self._rows.each(_write_block, (self.focal_sets, self.metadata, target, top))
+        paths = self._rows.map_numbered(_write_block, (self.focal_sets, self.metadata, target, top))
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ class LazyCredalPartition:
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
         """Compute an attribute or method of `CredalPartition` that returns row indices."""
         mask = self._rows.map(_compute_mask, (self.focal_sets, name, arguments, options), None, bool)
-        return mask.positions().lazy()
+        return mask.positions().to_lazy()
 
     def _check_cluster(self, cluster: int) -> int:
         if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:

@@ -130,12 +130,12 @@ class _Table:
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
         """Scale to mean 0 and standard deviation 1, without constant columns."""
-        from dempster.data.blocks import moments_of
+        from dempster.data.blocks import compute_moments
         from dempster.data.in_process import open_blocks
         from dempster.optimize.blocks import block_map
 
         with block_map(1) as apply:
-            moments = moments_of(open_blocks(self), apply)
+            moments = compute_moments(open_blocks(self), apply)
         varies = moments.high > moments.low
         if not varies.any():
             raise UserError("all columns are constant")

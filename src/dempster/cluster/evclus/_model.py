@@ -476,9 +476,9 @@ class DoubtModel:
 
     def _masses_from_device(self, values: Array, references: References) -> Array:
         from dempster.cluster._device import reference_masses
-        from dempster.data.device import room_for
+        from dempster.data.device import allocate_rows
 
-        out = room_for(values, len(self.family))
+        out = allocate_rows(values, len(self.family))
         assert references.source is not None
         points, around = references.source.objects, self.surroundings
         affinity = around.affinity(self.labels, self.family.n_clusters)

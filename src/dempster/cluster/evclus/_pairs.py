@@ -238,9 +238,9 @@ def _sort_objects(
         sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
     if isinstance(objects, TensorSource) or (isinstance(objects, AttributeSource) and device != "cpu"):
-        from dempster.data.device import order_on_device, sent
+        from dempster.data.device import order_on_device, to_tensor
 
-        rows = objects.objects if isinstance(objects, TensorSource) else sent(objects.objects, device)
+        rows = objects.objects if isinstance(objects, TensorSource) else to_tensor(objects.objects, device)
         order, again = order_on_device(rows)
         return to_host(order), to_host(again)
     if isinstance(objects, AttributeSource):

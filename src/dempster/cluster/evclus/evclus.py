@@ -941,11 +941,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> EvclusMethod:
         if self.device != "cpu":
-            from dempster.data.device import torch_on
+            from dempster.data.device import import_torch
 
             if self.metric != "euclidean":
                 raise InvalidParameterError("device", f"'cpu' for metric={self.metric!r}", self.device)
-            torch_on(self.device)
+            import_torch(self.device)
         if sample.blocks is not None and not sample.blocks.are_in_memory and self.sampling in ("all", "random"):
             expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} rows in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)

@@ -69,7 +69,7 @@ from dempster.cluster.evclus._network import (
 from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
-from dempster.data.device import torch_on
+from dempster.data.device import import_torch
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import DissimilaritySource
@@ -936,7 +936,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not _is_module(self.network)
             device = "cpu" if sample.device.type == "cpu" or is_small else str(sample.device)
         if _is_module(self.network) or device != "cpu":
-            torch_on(device, "a network of your own" if _is_module(self.network) else None)
+            import_torch(device, "a network of your own" if _is_module(self.network) else None)
         rng = generator(self.random_state)
         targets = build_targets(
             sample.values, self.metric, request.n_clusters, request.labels, request.constraints, request.dissimilarities

@@ -1,5 +1,3 @@
-"""A real cluster of processes on this machine: workers that are killed, that lack memory, and what is sent to them."""
-
 import os
 import warnings
 from pathlib import Path
@@ -29,52 +27,52 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.fixture(scope="module")
 def client():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # another cluster may have the usual port
+        warnings.simplefilter("ignore")  # another cluster may use the default port
         workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-        with workers as cluster, distributed.Client(cluster) as found:
-            yield found
+        with workers as cluster, distributed.Client(cluster) as client:
+            yield client
 
 
 def lazily(table=X, rows=400):
     return da.from_array(table, chunks=(rows, -1))
 
 
-class Arrives:
-    """Something shared by all tasks, which notes where it is unpacked."""
+class UnpickleCounter:
+    """Shared data that count in which process they are unpickled."""
 
     def __init__(self, folder):
         self.folder = str(folder)
 
     def __reduce__(self):
-        return _arrived, (self.folder,)
+        return _count_unpickling, (self.folder,)
 
 
-def _arrived(folder):
+def _count_unpickling(folder):
     with open(Path(folder) / f"{os.getpid()}", "ab") as file:
         file.write(b".")
-    return Arrives(folder)
+    return UnpickleCounter(folder)
 
 
 def _sum(block, shared, apply):
     return block.sum(axis=0)
 
 
-def test_what_all_blocks_share_goes_to_a_worker_once(client, tmp_path):
+def test_shared_data_are_sent_to_a_worker_once(client, tmp_path):
     blocks = open_blocks(lazily(rows=200))  # 20 tasks
-    np.testing.assert_allclose(blocks.reduce(_sum, Arrives(tmp_path), None), X.sum(axis=0))
+    np.testing.assert_allclose(blocks.reduce(_sum, UnpickleCounter(tmp_path), None), X.sum(axis=0))
     notes = {int(file.name): len(file.read_bytes()) for file in tmp_path.iterdir()}
     workers = client.run(os.getpid).values()
     assert sum(notes.get(pid, 0) for pid in workers) <= 2 * len(workers)
 
 
-def test_the_model_is_in_the_graph_once(client):
+def test_model_is_in_the_graph_once(client):
     many = np.tile(X, (1, 200))  # centers and landmarks of 400 attributes
     model = EVCLUS(3, n_init=1, max_iter=5, random_state=0).fit(many[:1500])
     size = len(cloudpickle.dumps(model._model))
     graph = dict(dask.optimize(model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels)[0].dask)
     parts = sorted(len(cloudpickle.dumps(node)) for node in graph.values())
     assert parts[-1] > 0.5 * size  # the model itself
-    assert sum(parts[:-1]) < size  # and 100 tasks that only name it
+    assert sum(parts[:-1]) < size  # 100 tasks that refer to it
 
 
 @pytest.mark.parametrize(
@@ -86,14 +84,11 @@ def test_the_model_is_in_the_graph_once(client):
     ],
     ids=["EKNNClus", "EVCLUS", "BootClus"],
 )
-def test_starts_and_bootstraps_go_through_joblib(client, fit):
-    """To the last bit but for EVCLUS, whose sums may be rounded otherwise where an array lies elsewhere in memory."""
+def test_starts_and_bootstraps_use_joblib(client, fit):
+    """Sums of EVCLUS may be rounded differently if an array is aligned differently."""
     expected = fit().credal_partition_.masses
     with joblib.parallel_config(backend="dask", n_jobs=2):
         np.testing.assert_allclose(fit().credal_partition_.masses, expected, rtol=1e-10, atol=1e-14)
-
-
-# ---- traps, on the same workers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.long
@@ -101,7 +96,7 @@ def test_empty_unknown_and_single_rows(client, monkeypatch):
     monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 300)
     expected = EGMM(**SETTINGS).fit([X])
     cuts = da.from_array(X, chunks=((0, 1, 0, 1, 1998, 2000, 0), -1))
-    unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]  # sizes are forgotten
+    unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]  # of unknown sizes
     assert np.isnan(unknown.shape[0])
     for data in (cuts, unknown):
         model = EGMM(**SETTINGS).fit(data)
@@ -113,7 +108,7 @@ def test_empty_unknown_and_single_rows(client, monkeypatch):
 def test_missing_values_integers_and_categories(client):
     holes = X.copy()
     holes[3210, 1] = np.nan
-    with pytest.raises(ValueError, match="row 10 of block 8 has nan in column 1"):
+    with pytest.raises(ValueError, match="row 10 of block 8 .* column 1"):
         ECM(**SETTINGS).fit(lazily(holes))
     whole = np.rint(X * 10).astype(np.int32)
     model = ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(lazily(whole))
@@ -125,11 +120,11 @@ def test_missing_values_integers_and_categories(client):
     table = pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y"))})
     parts = [table[:2000].assign(kind=pd.Categorical(["x"] * 2000)), table[2000:]]
     for frame in (dd.from_pandas(table, npartitions=4), dd.concat([dd.from_pandas(p, npartitions=1) for p in parts])):
-        with pytest.raises(ValueError, match="column kind of block 0 is (category|object|str)"):
+        with pytest.raises(ValueError, match="column kind of block 0"):
             ECM(**SETTINGS).fit(frame)
 
 
-def test_more_masses_than_small_integers_count():
+def test_more_than_two_billion_rows():
     model = ECM(**SETTINGS).fit(X)
     n = 2**31 + 5
     partition = model.predict_mass(da.zeros((n, 2), chunks=(2**26, 2)))
@@ -142,11 +137,11 @@ def test_more_masses_than_small_integers_count():
     assert last.compute().shape == (5,)
 
 
-# ---- workers that die: last, as those in their place have nothing imported
+# ---- workers that die: these tests are the last ones, because new workers have to import everything
 
 
-def _dies_once(block, folder, calls, block_info=None):
-    """The block as it is; the process that is asked for the third one for the n-th time is gone."""
+def _die_once(block, folder, calls, block_info=None):
+    """Return the block; exit the process at the n-th call for the fourth block."""
     if block_info[0]["chunk-location"][0] == 3:
         done = Path(folder) / "done"
         count = len(done.read_bytes()) if done.exists() else 0
@@ -158,31 +153,31 @@ def _dies_once(block, folder, calls, block_info=None):
 
 
 @pytest.mark.long
-def test_a_killed_worker_changes_no_bit(client, tmp_path):
+def test_killed_worker_does_not_change_the_result(client, tmp_path):
     expected = ECM(**SETTINGS).fit(lazily())
     before = set(client.scheduler_info()["workers"])
-    mortal = da.map_blocks(_dies_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
-    found = ECM(**SETTINGS).fit(mortal)
-    assert len((tmp_path / "done").read_bytes()) > 4  # it died, and the block was asked for again
+    mortal = da.map_blocks(_die_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
+    model = ECM(**SETTINGS).fit(mortal)
+    assert len((tmp_path / "done").read_bytes()) > 4  # the block was computed again
     assert set(client.scheduler_info()["workers"]) != before
-    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-    np.testing.assert_array_equal(found.history_, expected.history_)
-    np.testing.assert_array_equal(found.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(model.history_, expected.history_)
+    np.testing.assert_array_equal(model.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
 
 
-def test_a_worker_without_memory_is_a_clear_error(client):
-    """A block that kills every worker it is given to, as one does that is larger than their memory."""
+def test_worker_without_memory_raises_memory_error(client):
+    """A block that kills every worker acts as one that is larger than their memory."""
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        client.run_on_scheduler(_no_second_chance)
-        data = da.map_blocks(_kills, lazily(), dtype=float, meta=X[:0])
-        with pytest.raises(MemoryError, match="cut X into smaller blocks"):
+        client.run_on_scheduler(_forbid_retries)
+        data = da.map_blocks(_kill, lazily(), dtype=float, meta=X[:0])
+        with pytest.raises(MemoryError, match="blocks"):
             ECM(**SETTINGS).fit(data)
         client.wait_for_workers(2)
 
 
-def _no_second_chance(dask_scheduler):
+def _forbid_retries(dask_scheduler):
     dask_scheduler.allowed_failures = 0
 
 
-def _kills(block):
+def _kill(block):
     os._exit(1)

@@ -1,0 +1,233 @@
+"""Blocks of a Dask array or DataFrame: every pass is a graph of pure tasks, one per block, with a tree of sums.
+
+A task that is lost with its worker is computed again and gives the same result. Data that all blocks share are one node
+of the graph, so that they are sent to every worker once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+
+from dempster._errors import InvalidParameterError
+from dempster.data.blocks import BlockFunction, Blocks, is_dask
+from dempster.data.in_process import Columns, validate_weights
+from dempster.optimize.blocks import Apply
+
+_SUM_ARITY = 8  # parts that a task adds
+
+
+class DaskBlocks(Blocks):
+    """Partitions of a Dask collection, as delayed arrays with their lengths if these are known."""
+
+    def __init__(
+        self,
+        parts: Sequence[Any],
+        lengths: Sequence[int] | None,
+        width: int | None,
+        dtype: np.dtype | type,
+        names: tuple[str, ...] | None = None,
+    ):
+        self.parts, self.width, self.dtype, self.names = list(parts), width, np.dtype(dtype), names
+        self.lengths = None if lengths is None else [int(length) for length in lengths]
+
+    @property
+    def n_rows(self) -> int | None:  # type: ignore[override]
+        return None if self.lengths is None else sum(self.lengths)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        return (_compute([part])[0] for part in self.parts)
+
+    def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
+        import dask
+
+        task, once = dask.delayed(_call_unless_empty, pure=False), dask.delayed((function, shared), traverse=False)
+        sums = [task(part, once) for part in self.parts]
+        while len(sums) > 1:
+            groups = [sums[k : k + _SUM_ARITY] for k in range(0, len(sums), _SUM_ARITY)]
+            sums = [dask.delayed(_add_parts, pure=False)(group) for group in groups]
+        return _compute(sums)[0]
+
+    def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
+        import dask
+
+        task, once = dask.delayed(_call, pure=False), dask.delayed((function, shared), traverse=False)
+        return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
+
+    def with_column(self, column: Any) -> Self:
+        import dask
+
+        weights = self._delayed_weights(column)
+        append = dask.delayed(_append_weights, pure=False)
+        parts = [append(*both, number) for number, both in enumerate(zip(self.parts, weights, strict=True))]
+        return type(self)(parts, self.lengths, None if self.width is None else self.width + 1, np.float64)
+
+    def _delayed_weights(self, column: Any) -> list[Any]:
+        """Return the weights of the rows of each part."""
+        import dask
+
+        if not is_dask(column):
+            self.count_rows()
+            weights = np.asarray(column, dtype=float)
+            self._check_number(weights.shape)
+            ends = np.cumsum([0, *(self.lengths or [])])
+            return [dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)]
+        if hasattr(column, "rechunk") and self.lengths is not None and not np.isnan(column.shape).any():
+            self._check_number(column.shape)
+            column = column.rechunk((tuple(self.lengths),))
+        parts = list(np.ravel(column.to_delayed()))
+        if len(parts) != len(self.parts):
+            raise InvalidParameterError(
+                "sample_weight", must=f"have {len(self.parts)} blocks as X, got {len(parts)} blocks"
+            )
+        return parts
+
+    def _check_number(self, shape: tuple[int, ...]) -> None:
+        if shape != (self.n_rows,):
+            raise InvalidParameterError("sample_weight", must=f"have {self.n_rows:,} values, got shape {shape}")
+
+    def positions(self) -> Self:
+        return type(self)(self._numbered_tasks(_positions, None), None, None, np.int64)
+
+    def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        return _compute(self._numbered_tasks(function, shared))
+
+    def _numbered_tasks(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        """Return tasks that receive the number of the first row of their block, computed if it is not known."""
+        import dask
+
+        task, length = dask.delayed(function, pure=False), dask.delayed(_end, pure=False)
+        once = dask.delayed(shared, traverse=False)
+        start: Any = 0
+        tasks = []
+        for number, part in enumerate(self.parts):
+            tasks.append(task(part, start, number, once))
+            start = length(part, start) if self.lengths is None else start + self.lengths[number]
+        return tasks
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        import dask
+
+        self.count_rows()
+        ends = np.cumsum([0, *(self.lengths or [])])
+        cuts = np.searchsorted(rows, ends)
+        parts = [
+            dask.delayed(_rows, pure=False)(part, rows[a:b] - start)
+            for part, a, b, start in zip(self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True)
+            if b > a
+        ]
+        return np.concatenate(_compute(parts))
+
+    def count_rows(self) -> int:
+        import dask
+
+        if self.lengths is None:
+            self.lengths = _compute([dask.delayed(len)(part) for part in self.parts])
+        return sum(self.lengths)
+
+    def to_lazy(self) -> Any:
+        import dask.array as da
+
+        columns = () if self.width is None else (self.width,)
+        lengths = [np.nan] * len(self.parts) if self.lengths is None else self.lengths
+        arrays = [
+            da.from_delayed(part, (length, *columns), dtype=self.dtype)
+            for part, length in zip(self.parts, lengths, strict=True)
+        ]
+        return da.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def _compute(tasks: Sequence[Any]) -> list[Any]:
+    """Return the results of tasks; raise a MemoryError with advice if workers were killed."""
+    import dask
+
+    try:
+        return list(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":  # of distributed, which may not be installed
+            raise
+        raise MemoryError(
+            "Dask workers were killed repeatedly at the same block of X, probably because it does not fit in their "
+            "memory; use smaller blocks (X.rechunk, X.repartition) or workers with more memory"
+        ) from error
+
+
+def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
+    """Open a Dask array or DataFrame."""
+    import dask
+
+    if hasattr(X, "chunks"):
+        if X.ndim != 2:
+            raise InvalidParameterError("X", must=f"have two dimensions, got shape {X.shape}")
+        if np.isnan(X.shape[1]):
+            raise InvalidParameterError("X", must="have a known number of columns")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        columns = Columns.from_block(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
+        lengths, parts = None if np.isnan(X.shape[0]) else X.chunks[0], list(X.to_delayed().reshape(-1))
+    elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
+        columns, lengths, parts = Columns.from_block(_empty_table(X), missing=missing), None, list(X.to_delayed())
+    else:
+        raise InvalidParameterError("X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}")
+    if not parts or (lengths is not None and sum(lengths) == 0):
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+    once, validate = dask.delayed(columns, traverse=False), dask.delayed(_validate, pure=False)
+    blocks = [validate(part, once, number) for number, part in enumerate(parts)]
+    return DaskBlocks(blocks, lengths, columns.n, columns.dtype, columns.names)
+
+
+def _empty_table(X: Any) -> Any:
+    """Return a table without rows that has the columns of a Dask DataFrame."""
+    import pandas as pd
+
+    if not X.columns.is_unique:
+        raise InvalidParameterError("X", must=f"have unique column names, got {list(X.columns)}")
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()})
+
+
+# ---- tasks ----------------------------------------------------------------------------------------------------------
+
+
+def _validate(block: Any, columns: Columns, number: int) -> np.ndarray:
+    return columns.validate(block, number)
+
+
+def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
+    return np.column_stack([block, validate_weights(weights, len(block), f"block {number}")])
+
+
+def _apply_in_turn(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
+    """Implement `Apply` without threads, because Dask uses its own."""
+    return [function(*each) for each in arguments]
+
+
+def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
+    function, shared = once
+    # A block from another worker may not be aligned in memory.
+    return function(np.require(block, requirements=["C", "A"]), shared, _apply_in_turn)
+
+
+def _call_unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
+    return _call(block, once) if len(block) else None
+
+
+def _add_parts(parts: Sequence[Any]) -> Any:
+    nonempty = [part for part in parts if part is not None]
+    return reduce(add, nonempty) if nonempty else None
+
+
+def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.ndarray:
+    return start + np.flatnonzero(block)
+
+
+def _end(block: np.ndarray, start: int) -> int:
+    return start + len(block)
+
+
+def _rows(block: np.ndarray, which: np.ndarray) -> np.ndarray:
+    return block[which]
