@@ -737,8 +737,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         The full-batch solvers stop if the relative gain of the loss is at most ``tol``, in ten iterations of L-BFGS or
         in the running mean of the adaptive steps.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: two clusters form a pair if each is among this many nearest clusters of the
-        other.
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     checkpoint : path, optional
         File that is replaced after every round. A fit that was interrupted continues from it and gives the same
         result. The file is rejected if the data, the parameters or the initial weights of a torch module differ.
@@ -773,8 +772,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     objective_ : float
         Final loss with all penalties.
     history_ : ndarray
-        Loss after every round: ten iterations of L-BFGS, one adaptive step, or one epoch (mean over its batches). With
-        validation pairs it ends with the round that has the smallest error on them, whose weights are kept.
+        Objective after every round: ten iterations of L-BFGS, one adaptive step, or one epoch (mean over its batches).
+        With validation pairs it ends with the round that has the smallest error on them, whose weights are kept.
     validation_history_ : ndarray
         Error on the validation pairs after the same rounds, if there are any.
     n_iter_ : int
