@@ -169,7 +169,7 @@ def test_planes_masses_and_hulls(same_page):
     same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
     same_page.select_option("#plane", "mds")
     wait_until(lambda: same_page.locator(".map-bar >> text=Masses").count() == 0)  # Contours need a linear plane.
-    assert re.search("faithful|bent|distorted", same_page.locator(".badge").inner_text())
+    assert re.search("faithful|fair|distorted", same_page.locator(".badge").inner_text())
 
 
 def test_diagnostics(same_page):

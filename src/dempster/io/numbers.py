@@ -18,23 +18,11 @@ if TYPE_CHECKING:
 
 
 # Error values of spreadsheets, in several languages.
-_ERROR_VALUES = {
-    "#null!",
-    "#n/a",
-    "#nv",
-    "#div/0!",
-    "#num!",
-    "#zahl!",
-    "#value!",
-    "#wert!",
-    "#valeur!",
-    "#ref!",
-    "#bezug!",
-}
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERROR_VALUES
+_ERRORS = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERRORS
 _MISSING_CELLS = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
 MAX_SAMPLE_CELLS = 1000
-_THOUSANDS_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # besides comma and point
+_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # of thousands, besides comma and point
 _UNITS = "€$£¥%"
 _REMOVE_UNITS = str.maketrans("", "", _UNITS)
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # characters that may stand beside a number
@@ -44,7 +32,7 @@ _NUMBER_WITH_TEXT = re.compile(
     r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,'’\s]\d{2,3})*[.,'’\s]\d{3}(?:[.,]\d+)?)(?:[eEdD][-+]?\d+)?"
     r"(?P<after>[^\d.,:]*)"
 )
-_BLANK_IN_NUMBER = re.compile(rf"(?<=\d)[{_THOUSANDS_SEPARATORS}](?=\d{{3}}(?!\d))")
+_BLANK_IN_NUMBER = re.compile(rf"(?<=\d)[{_SEPARATORS}](?=\d{{3}}(?!\d))")
 _DECIMALS = {mark: re.compile(rf"[-+]?\d*[{mark}]\d+([eE][-+]?\d+)?") for mark in ".,"}
 _GROUPS = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"}
 _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
@@ -78,9 +66,7 @@ def is_quantity(text: str) -> bool:
 @cache
 def _pattern(decimal: str) -> re.Pattern[str]:
     other, mark = (",", r"\.") if decimal == "." else (r"\.", ",")
-    whole = (
-        rf"(?:[1-9][0-9]{{0,2}}(?P<apart>[{_THOUSANDS_SEPARATORS}{other}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
-    )
+    whole = rf"(?:[1-9][0-9]{{0,2}}(?P<apart>[{_SEPARATORS}{other}])[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
     power = r"(?(apart)|(?:[eE][-+]?[0-9]+)?)"
     number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
     blank = "[\u0020\u00a0\u202f\u2009]?"

@@ -16,7 +16,7 @@ Progress = Callable[[str, float | None], None]
 
 MAX_DISTORTION_OBJECTS, N_NEIGHBORS = 1500, 10
 MAX_RANKED_PAIRS = 100_000
-MIN_FAITHFUL_SHARE, MIN_BENT_SHARE = 0.75, 0.45  # shares of the neighbors that are preserved
+MIN_FAITHFUL_SHARE, MIN_FAIR_SHARE = 0.75, 0.45  # shares of the neighbors that are preserved
 
 MAX_LANDMARKS, MAX_LANDMARK_STEPS = 600, 200
 N_LANDMARKS_OF_MANY, N_PLACING_STEPS = 120, 30
@@ -26,7 +26,7 @@ _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 
 _DISTORTION_MESSAGES = {
     "faithful": "This plane is faithful",
-    "bent": "This plane distorts the data somewhat",
+    "fair": "This plane distorts the data somewhat",
     "distorted": "This plane distorts the data: rely on the masses, not on the positions",
 }
 
@@ -48,10 +48,10 @@ class Distortion:
 
     @property
     def grade(self) -> str:
-        """Grade "faithful", "bent" or "distorted"."""
+        """Grade "faithful", "fair" or "distorted"."""
         if self.kept >= MIN_FAITHFUL_SHARE:
             return "faithful"
-        return "bent" if self.kept >= MIN_BENT_SHARE else "distorted"
+        return "fair" if self.kept >= MIN_FAIR_SHARE else "distorted"
 
     def describe(self) -> dict[str, Any]:
         """Return the numbers and a sentence for the page."""

@@ -89,7 +89,7 @@ async function start() {
     { name: "objects", title: "Objects", make: objectsPanel },
     { name: "groups", title: "Profiles", make: groupsPanel },
     { name: "peaks", title: "Belief peaks", make: peaksPanel },
-    { name: "number", title: "Number of clusters", make: numberPanel },
+    { name: "number", title: "Number", make: numberPanel },
     { name: "shepard", title: "Shepard", make: shepardPanel },
     { name: "convergence", title: "Convergence", make: convergencePanel },
     { name: "compare", title: "Compare", make: comparePanel },
