@@ -114,7 +114,7 @@ class ViewInput:
         parts = []
         for name, door, reader, table in zip(names, self._doors, self._readers or [estimator], tables, strict=True):
             with self._naming_view(name):
-                source = door.training(reader, table)
+                source: Any = door.training(reader, table)
             parts.append(source.objects if source.matrix is None else source.matrix)
         parts, self._orders = self._match_rows(parts, tables, square=self.is_precomputed)
         if self.several:
