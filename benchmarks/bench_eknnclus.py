@@ -90,12 +90,12 @@ def growth(quick: bool) -> list[Row]:
 def _search(n: int, kind: str) -> Task:
     """Sweeps until nobody moves, from random labels, on a graph that is there."""
     from dempster.cluster.eknnclus import Evidence, NeighborGraph, neighbor_distances
-    from dempster.dissimilarity.neighbors import finder
+    from dempster.dissimilarity.neighbors import make_finder
     from dempster.dissimilarity.sources import AttributeSource
     from dempster.optimize.blocks import block_map
 
     X = _blobs(n)[0]
-    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, -1), n, 100)
+    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, -1), n, 100)
     with block_map(-1) as apply:
         weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, apply)
         graph = NeighborGraph.from_weights(weights, "union", apply)

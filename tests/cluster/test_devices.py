@@ -86,7 +86,7 @@ def test_the_order_of_the_objects(device):
 def test_what_a_device_cannot_do_is_refused(kind):
     with pytest.raises(ValueError, match="device='cuda:77' is not available"):
         kind(2, device="cuda:77").fit(groups())
-    with pytest.raises(ValueError, match="device must be the name of a device"):
+    with pytest.raises(ValueError, match="device must"):
         kind(2, device=3).fit(groups())
     if kind is not EGMM:
         with pytest.raises(ValueError, match="device='cpu:0' needs all cells of X"):

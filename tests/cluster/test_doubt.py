@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dempster import FocalSets, MassFunctions
 from dempster.cluster import ECM
-from dempster.cluster._mass_step import doubtful_masses, plausible_on_the_way
-from dempster.cluster._starts import distances_to_centers, fuzziness, outlier_distance
+from dempster.cluster._mass_step import doubtful_masses, interpolate_plausibilities
+from dempster.cluster._starts import default_beta, k_means_distances, outlier_distance
 
 
 @st.composite
@@ -77,10 +77,10 @@ def test_plausible_on_the_way():
     gaps = np.array([[0.0, 4.0], [4.0, 0.0]])
     costs = np.array([[3.0, 5.0], [5.0, 3.0], [3.0, 3.0], [3.0, 3.8]])
     for spread in (0.0, 100.0):
-        found = plausible_on_the_way(costs + spread, gaps, alpha=2.0)
+        found = interpolate_plausibilities(costs + spread, gaps, alpha=2.0)
         np.testing.assert_allclose(found, [[1, 2**-2.5], [2**-2.5, 1], [1, 1], [1, 0.5]])
-    np.testing.assert_allclose(plausible_on_the_way(costs, gaps, alpha=0.0), 1)
-    coincide = plausible_on_the_way(costs, np.zeros((2, 2)), alpha=2.0)
+    np.testing.assert_allclose(interpolate_plausibilities(costs, gaps, alpha=0.0), 1)
+    coincide = interpolate_plausibilities(costs, np.zeros((2, 2)), alpha=2.0)
     np.testing.assert_array_equal(coincide, [[1, 0], [0, 1], [1, 1], [1, 0]])
 
 
@@ -95,7 +95,7 @@ def test_single_precision_is_kept():
 
 
 def test_fuzziness_falls_with_the_number_of_attributes():
-    values = [fuzziness(d) for d in (1, 2, 5, 6, 8, 10, 16, 32, 64, 1000, 10**6)]
+    values = [default_beta(d) for d in (1, 2, 5, 6, 8, 10, 16, 32, 64, 1000, 10**6)]
     assert values[:3] == [1.5] * 3
     assert np.all(np.diff(values) <= 0)
     assert np.all(np.diff(values[3:7]) < 0)
@@ -107,7 +107,7 @@ def test_prototypes_of_many_attributes_stay_apart():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 60)
     X = rng.normal(size=(240, 30)) + 0.7 * rng.normal(size=(4, 30))[y]
-    assert ECM(4, random_state=0).fit(X).beta_ == fuzziness(30)
+    assert ECM(4, random_state=0).fit(X).beta_ == default_beta(30)
 
     def spread(beta):
         centers = ECM(4, beta=beta, random_state=0).fit(X).cluster_centers_
@@ -139,10 +139,10 @@ def test_the_fence_where_nothing_is_far():
 def test_distances_to_centers_are_those_of_the_best_k_means():
     rng = np.random.default_rng(0)
     X = np.concatenate([center + rng.normal(size=(40, 2)) for center in (0, 9, 18, 27)])
-    squares, which = distances_to_centers(X, np.ones(160), 4, np.random.RandomState(0))
+    squares, which = k_means_distances(X, np.ones(160), 4, np.random.RandomState(0))
     np.testing.assert_array_equal(which, np.arange(160))
     within = sum(np.square(X[k : k + 40] - X[k : k + 40].mean(axis=0)).sum() for k in range(0, 160, 40))
     assert squares.sum() == pytest.approx(within)
     many = rng.normal(size=(5000, 2))
-    squares, which = distances_to_centers(many, np.ones(5000), 3, np.random.RandomState(0))
+    squares, which = k_means_distances(many, np.ones(5000), 3, np.random.RandomState(0))
     assert len(squares) == len(which) <= 2000

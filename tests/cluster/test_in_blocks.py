@@ -156,7 +156,7 @@ def test_what_has_options(lazily):
         np.testing.assert_array_equal(lazy.upper(k, rule).compute(), memory.upper(k, rule))
     np.testing.assert_array_equal(np.asarray(lazy.ambiguous), memory.ambiguous)
     np.testing.assert_array_equal(np.asarray(lazy.outliers), memory.outliers)
-    with pytest.raises(ValueError, match="cluster must be an integer from 0 to 2"):
+    with pytest.raises(ValueError, match="cluster must"):
         lazy.lower(3)
 
 
@@ -239,15 +239,15 @@ def test_progress_and_messages(capsys, caplog):
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: CECM(3).fit(lazy_array("some")), "CECM needs all rows in memory"),
+        (lambda: CECM(3).fit(lazy_array("some")), "X must"),
         (lambda: ECM(3).fit(iter(blocks("some"))), "X must"),
-        (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must be None if X is in memory"),
+        (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must"),
         (
             lambda: ECM(3, checkpoint="a").fit(blocks("some")),
-            "random_state to be an integer, got None",
+            "random_state must",
         ),
-        (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must be prototypes or a name"),
-        (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must be in memory"),
+        (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must"),
+        (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must"),
         (lambda: ECM(3).fit([X[:1], X[1:2]]), "n_samples=2 should be >= n_clusters=3"),
         (lambda: ECM(3).fit([X[:0]]), "X must"),
         (lambda: ECM(3).fit([np.full((9, 2), 4.0)]), "n_clusters=3 is more than the 1 different"),

@@ -121,5 +121,5 @@ def test_seeds_among_twins_only():
 
 
 def test_medoids_must_be_objects():
-    with pytest.raises(ValueError, match="medoids must be at least 0 and below n = 4, got 4"):
+    with pytest.raises(ValueError, match="medoids must"):
         to_medoids(np.zeros((4, 4)), np.array([0, 4]), 1)

@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import cluster
 from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BeliefPeaks, ECMdd, EKNNClus, WECMdd
-from dempster.cluster._incomplete import within_variances
-from dempster.cluster._lifted import lifted
+from dempster.cluster._incomplete import estimate_within_variances
+from dempster.cluster._lifted import lift
 from dempster.constraints import Constraints
 from dempster.explain import doubt_scores
 
@@ -199,7 +199,7 @@ def test_it_never_rises_with_constraints():
 
 def test_the_objective_of_ecm_by_loops():
     model = made(ECM, focal_sets="full", alpha=1.5, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000).fit(HOLES)
-    within, value = within_variances(HOLES, None, 3), 0.0
+    within, value = estimate_within_variances(HOLES, None, 3), 0.0
     sets = [np.flatnonzero(row) for row in model.focal_sets_.membership]
     for x, m in zip(HOLES, masses(model), strict=True):
         for members, mass in zip(sets, m, strict=True):
@@ -215,7 +215,7 @@ def test_the_objective_of_ecm_by_loops():
 
 def test_the_objective_of_ccm_by_loops():
     model = made(CCM, focal_sets="full", gamma=0.7, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000).fit(HOLES)
-    within, value = within_variances(lifted(HOLES), None, 3), 0.0
+    within, value = estimate_within_variances(lift(HOLES), None, 3), 0.0
     sets = [np.flatnonzero(row) for row in model.focal_sets_.membership]
     for x, m in zip(HOLES, masses(model), strict=True):
         for members, mass in zip(sets, m, strict=True):
@@ -237,9 +237,9 @@ def test_the_objective_of_ccm_by_loops():
 def test_variances_within_clusters():
     X = make_blobs(3000, 3, centers=[[0, 0, 0], [20, 0, 9], [0, 30, 9]], cluster_std=1.0, random_state=0)[0]
     X = X * [1.0, 2.0, 0.5]
-    found = within_variances(with_holes(X, 0.2), None, 3)
+    found = estimate_within_variances(with_holes(X, 0.2), None, 3)
     np.testing.assert_allclose(found, [1.0, 4.0, 0.25], rtol=0.15)
-    np.testing.assert_allclose(within_variances(X, np.ones(len(X)), 1), X.var(axis=0), rtol=0.1)
+    np.testing.assert_allclose(estimate_within_variances(X, np.ones(len(X)), 1), X.var(axis=0), rtol=0.1)
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -261,14 +261,14 @@ def test_columns_are_named(frame):
     table = frame({"height": POINTS[:, 0], "weight": [None, *POINTS[1:, 1]], "age": [np.nan, None, *POINTS[2:, 2]]})
     with pytest.raises(ValueError, match=r"X has 3 missing values \(NaN\) in columns weight, age: set missing"):
         ECM(3).fit(table)
-    with pytest.raises(ValueError, match=r"X has 3 missing values \(NaN\) in columns weight, age: EGMM does not take"):
+    with pytest.raises(ValueError, match=r"X has 3 missing values \(NaN\) in columns weight, age"):
         EGMM(3).fit(table)
     assert len(made(ECM).fit(table).credal_partition_) == 90
 
 
 @pytest.mark.parametrize("kind", [EGMM, EKNNClus, BeliefPeaks], ids=lambda kind: kind.__name__)
 def test_who_does_not_take_them_says_so(kind):
-    with pytest.raises(ValueError, match="does not take them; impute them, or take a method that does, such as ECM"):
+    with pytest.raises(ValueError, match="X has .* missing values"):
         kind().fit(HOLES)
 
 
@@ -276,9 +276,9 @@ def test_who_does_not_take_them_says_so(kind):
 def test_objects_and_columns_without_a_value(kind):
     nothing, column = HOLES.copy(), HOLES.copy()
     nothing[7], column[:, 2] = np.nan, np.nan
-    with pytest.raises(ValueError, match=r"no value at all \(all NaN\) in row 7"):
+    with pytest.raises(ValueError, match=r"row 7"):
         made(kind).fit(nothing)
-    with pytest.raises(ValueError, match=r"no value at all \(all NaN\) in column 2: leave it out"):
+    with pytest.raises(ValueError, match=r"column 2"):
         made(kind).fit(column)
     with pytest.raises(ValueError, match="row 'b'"):
         made(kind).fit(pd.DataFrame(nothing, index=[*"cdefghi", "b", *map(str, range(82))]))
@@ -294,18 +294,18 @@ def test_infinite_numbers_are_refused(kind):
         made(kind).fit(np.where(np.isnan(HOLES), np.inf, HOLES))
     coded = HOLES.copy()
     coded[0, 0] = 1e160
-    with pytest.raises(ValueError, match="must hold numbers of at most"):
+    with pytest.raises(ValueError, match="X must"):
         made(kind).fit(coded)
 
 
 def test_metrics_that_need_all_attributes():
-    with pytest.raises(ValueError, match="metric='adaptive' needs all attributes"):
+    with pytest.raises(ValueError, match="metric='adaptive'"):
         made(ECM, metric="adaptive").fit(HOLES)
-    with pytest.raises(ValueError, match="metric='manhattan' needs all attributes"):
+    with pytest.raises(ValueError, match="metric='manhattan'"):
         made(EVCLUS, metric="manhattan").fit(HOLES)
     with pytest.raises(ValueError, match="a matrix of dissimilarities must be complete"):
         made(RECM, metric="precomputed").fit(np.where(np.eye(9), 0, np.nan))
-    with pytest.raises(ValueError, match="missing must be"):
+    with pytest.raises(ValueError, match="missing must"):
         ECM(missing="ignore").fit(POINTS)
 
 
@@ -335,12 +335,12 @@ def test_gower_takes_categories_and_missing_cells(kind):
 def test_gower_with_rows_that_have_nothing_in_common():
     table = pd.DataFrame({"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5})
     table["a"] += np.arange(30) % 7 / 100
-    with pytest.raises(ValueError, match="no column present in both.*missing='partial'"):
+    with pytest.raises(ValueError, match="rows 1 and 20"):
         EVCLUS(2, metric="gower").fit(table)
     assert made(EVCLUS, n_clusters="auto", metric="gower").fit(table).n_clusters_ > 1
     model = made(EVCLUS, n_clusters=2, metric="gower").fit(table)
     assert adjusted_rand_score([0, 0, 0, 1, 1, 1] * 5, model.labels_) == 1
-    with pytest.raises(ValueError, match="no value at all in row 0"):
+    with pytest.raises(ValueError, match="Row 0 of X"):
         model.predict_mass(pd.DataFrame({"a": [np.nan], "b": [None]}))
 
 

@@ -147,7 +147,7 @@ def test_a_failure_changes_nothing(method):
         with pytest.raises((ValueError, TypeError)):
             model.partial_fit(wrong)
     for half_life in (0, -1.0, "x", np.nan, True):
-        with pytest.raises(ValueError, match="half_life must be"):
+        with pytest.raises(ValueError, match="half_life must"):
             model.partial_fit(X, half_life=half_life)
     assert model.n_samples_seen_ == 300
     np.testing.assert_array_equal(model.cluster_centers_, centers)
@@ -184,7 +184,7 @@ def test_missing_cells_count_as_in_fit(method):
 def test_the_number_of_clusters_stays(method):
     """Another one would be forgotten without a word."""
     model = made(method).partial_fit(X).set_params(n_clusters=2)
-    with pytest.raises(ValueError, match="n_clusters must stay what it was for the first block, 3, got 2"):
+    with pytest.raises(ValueError, match="n_clusters must"):
         model.partial_fit(X)
     assert model.fit(X).n_clusters_ == 2
     assert model.set_params(n_clusters="auto").partial_fit(X).partial_fit(X).n_clusters_ == 3

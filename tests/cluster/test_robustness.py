@@ -50,7 +50,7 @@ def test_units_do_not_matter_in_single_precision(subject, exponent):
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_numbers_out_of_range_are_refused(subject, kind):
     for factor, words in (
-        (1e20 if kind == np.float32 else 1e160, "must hold numbers of at most"),
+        (1e20 if kind == np.float32 else 1e160, "X must"),
         (1e-20 if kind == np.float32 else 1e-160, "differ by at least|at least 1e-75"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -59,7 +59,7 @@ def test_numbers_out_of_range_are_refused(subject, kind):
     coded.flat[3] = 1.7e308  # a usual code for missing
     with pytest.raises(ValueError, match=r"X\[.*\] is 1.7e\+308"):
         subject.make().fit(coded)
-    with pytest.raises(ValueError, match="must hold numbers of at most"):
+    with pytest.raises(ValueError, match="X must"):
         subject.fitted().predict(np.full_like(subject.data, 1e300))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dempster.cluster._starts import move_centers, nearest_centers
+from dempster.cluster._starts import find_nearest_centers, move_centers
 
 rng = np.random.default_rng(0)
 X, CENTERS = rng.normal(size=(500, 4)), rng.normal(size=(7, 4))
@@ -13,7 +13,7 @@ def by_all_distances(X, centers):
 
 
 def test_nearest_centers_are_those_at_the_smallest_distance():
-    np.testing.assert_array_equal(nearest_centers(X, CENTERS), by_all_distances(X, CENTERS))
+    np.testing.assert_array_equal(find_nearest_centers(X, CENTERS), by_all_distances(X, CENTERS))
 
 
 def test_steps_of_k_means_are_weighted_means_of_the_nearest_objects():

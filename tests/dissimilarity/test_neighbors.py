@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from dempster.dissimilarity import neighbors
-from dempster.dissimilarity.neighbors import Neighbors, exact_index, finder
+from dempster.dissimilarity.neighbors import Neighbors, exact_index, make_finder
 from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -31,18 +31,18 @@ def every_source():
 @pytest.mark.parametrize(("source", "D"), list(every_source()))
 def test_exact_neighbors_are_those_of_sorting(source, D):
     rows = np.array([5, 0, 41])
-    index, distance = finder(source)(rows, 6)
+    index, distance = make_finder(source)(rows, 6)
     np.testing.assert_array_equal(index, np.argsort(D[rows], axis=1)[:, :6])
     np.testing.assert_allclose(distance, np.sort(D[rows], axis=1)[:, :6], atol=1e-7)
     assert (index[:, 0] == rows).all()
-    found = Neighbors.of_all(finder(source, "exact", n_jobs=2), len(source), 5)
+    found = Neighbors.find_all(make_finder(source, "exact", n_jobs=2), len(source), 5)
     np.testing.assert_array_equal(found.index, np.argsort(D, axis=1)[:, 1:6])
     np.testing.assert_allclose(found.distance, np.sort(D, axis=1)[:, 1:6], atol=1e-12)
 
 
 def test_reference(reference):
     case = reference("knn_dist")
-    found = Neighbors.of_all(finder(MatrixSource(case["D"]), "exact"), len(case["D"]), case.parameters["K"])
+    found = Neighbors.find_all(make_finder(MatrixSource(case["D"]), "exact"), len(case["D"]), case.parameters["K"])
     case.assert_equal("nn_dist", found.distance)
     case.assert_equal("nn_index", found.index)
 
@@ -51,17 +51,17 @@ def test_reference(reference):
 def test_threads_do_not_matter(metric):
     """scikit-learn's trees give wrong Mahalanobis distances in several threads."""
     source = AttributeSource(np.random.default_rng(0).normal(size=(900, 8)), metric)
-    one, two = (Neighbors.of_all(finder(source, n_jobs=n_jobs), 900, 30) for n_jobs in (1, 2))
+    one, two = (Neighbors.find_all(make_finder(source, n_jobs=n_jobs), 900, 30) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.index, two.index)
     np.testing.assert_array_equal(one.distance, two.distance)
 
 
 def test_blocks_do_not_matter(monkeypatch):
-    find = finder(AttributeSource(X))
-    whole = Neighbors.of_all(find, len(X), 4)
+    find = make_finder(AttributeSource(X))
+    whole = Neighbors.find_all(find, len(X), 4)
     sizes = []
     monkeypatch.setattr(neighbors, "_QUERY_ROWS", 16)
-    cut = Neighbors.of_all(lambda rows, k: sizes.append(len(rows)) or find(rows, k), len(X), 4)
+    cut = Neighbors.find_all(lambda rows, k: sizes.append(len(rows)) or find(rows, k), len(X), 4)
     assert sizes == [16, 16, 16, 12]
     np.testing.assert_array_equal(cut.index, whole.index)
     np.testing.assert_array_equal(cut.distance, whole.distance)
@@ -69,7 +69,7 @@ def test_blocks_do_not_matter(monkeypatch):
 
 def test_an_object_hidden_by_its_twins_is_dropped_all_the_same():
     twins = np.repeat([[0.0], [9.0]], [6, 3], axis=0)
-    found = Neighbors.of_all(finder(AttributeSource(twins)), 9, 2)
+    found = Neighbors.find_all(make_finder(AttributeSource(twins)), 9, 2)
     assert (found.distance == 0).all()
     assert (found.index != np.arange(9)[:, None]).all()
     assert ((found.index < 6) == (np.arange(9) < 6)[:, None]).all()
@@ -82,25 +82,25 @@ def test_ties_go_to_the_first_object(metric, n_features):
     few = np.random.default_rng(5).integers(0, 3, size=(150, n_features)).astype(float)  # twins and ties everywhere
     D = cdist(few, few, metric)
     np.fill_diagonal(D, np.inf)
-    found = Neighbors.of_all(finder(AttributeSource(few, metric)), 150, 6)
+    found = Neighbors.find_all(make_finder(AttributeSource(few, metric)), 150, 6)
     np.testing.assert_array_equal(found.index, np.argsort(D, axis=1, kind="stable")[:, :6])
 
 
 def test_large_tables_of_many_attributes_are_compared_plainly(monkeypatch):
-    monkeypatch.setattr(neighbors, "_SMALL_TABLE", 100)
+    monkeypatch.setattr(neighbors, "_MAX_CACHED_CELLS", 100)
     wide = np.random.default_rng(1).normal(size=(80, 11))
     assert isinstance(exact_index(AttributeSource(wide)), NearestNeighbors)
     assert not isinstance(exact_index(AttributeSource(wide[:9])), NearestNeighbors)
     assert not isinstance(exact_index(AttributeSource(wide[:, :10])), NearestNeighbors)
-    found = Neighbors.of_all(finder(AttributeSource(wide)), 80, 5)
+    found = Neighbors.find_all(make_finder(AttributeSource(wide)), 80, 5)
     np.testing.assert_array_equal(found.index, np.argsort(cdist(wide, wide), axis=1)[:, 1:6])
 
 
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_quantile(q):
-    found = Neighbors.of_all(finder(AttributeSource(X)), len(X), 7)
+    found = Neighbors.find_all(make_finder(AttributeSource(X)), len(X), 7)
     np.testing.assert_allclose(found.quantile(q), np.quantile(found.distance, q, axis=1), rtol=1e-14)
-    alone = Neighbors.of_all(finder(AttributeSource(X)), len(X), 1)
+    alone = Neighbors.find_all(make_finder(AttributeSource(X)), len(X), 1)
     np.testing.assert_array_equal(alone.quantile(q), alone.distance[:, 0])
 
 
@@ -139,11 +139,11 @@ def descent(monkeypatch):
 
 def test_objects_that_descent_leaves_short_are_looked_up(descent):
     source = AttributeSource(X, "cityblock")
-    find = finder(source, "approximate", 7, n_jobs=2)
+    find = make_finder(source, "approximate", 7, n_jobs=2)
     assert find.kind == "approximate"
     assert Descent.options.pop("random_state").randint(1000) == np.random.RandomState(7).randint(1000)
     assert Descent.options == {"n_jobs": 2, "parallel_batch_queries": True, "n_neighbors": 30}
-    found, exact = Neighbors.of_all(find, 60, 8), Neighbors.of_all(finder(source, "exact"), 60, 8)
+    found, exact = Neighbors.find_all(find, 60, 8), Neighbors.find_all(make_finder(source, "exact"), 60, 8)
     np.testing.assert_array_equal(found.index, exact.index)
     np.testing.assert_allclose(found.distance, exact.distance, rtol=1e-6)
 
@@ -151,34 +151,34 @@ def test_objects_that_descent_leaves_short_are_looked_up(descent):
 def test_random_states(descent):
     """A Generator, which pynndescent does not take, makes it a RandomState; exact neighbours draw nothing."""
     state, given = np.random.RandomState(3), np.random.default_rng(3)
-    finder(AttributeSource(X), "exact", given)
+    make_finder(AttributeSource(X), "exact", given)
     assert given.bit_generator.state == np.random.default_rng(3).bit_generator.state
-    finder(AttributeSource(X), "approximate", given)
+    make_finder(AttributeSource(X), "approximate", given)
     expected = np.random.RandomState(int(np.random.default_rng(3).integers(2**31)))
     assert Descent.options["random_state"].randint(1000) == expected.randint(1000)
-    finder(AttributeSource(X), "approximate", state)
+    make_finder(AttributeSource(X), "approximate", state)
     assert Descent.options["random_state"] is state
 
 
 def test_automatic_choice(monkeypatch, descent):
-    monkeypatch.setattr(neighbors, "_APPROXIMATE_FROM", (200, 6))
-    assert finder(AttributeSource(WIDE)).kind == "approximate"
-    assert finder(AttributeSource(WIDE), "exact").kind == "exact"
-    assert finder(AttributeSource(WIDE[:200])).kind == "exact"
-    assert finder(AttributeSource(WIDE[:, :6])).kind == "exact"
-    assert finder(AttributeSource(WIDE, "cityblock")).kind == "exact"
-    assert finder(MatrixSource(cdist(WIDE, WIDE))).kind == "exact"
+    monkeypatch.setattr(neighbors, "_MIN_APPROXIMATE", (200, 6))
+    assert make_finder(AttributeSource(WIDE)).kind == "approximate"
+    assert make_finder(AttributeSource(WIDE), "exact").kind == "exact"
+    assert make_finder(AttributeSource(WIDE[:200])).kind == "exact"
+    assert make_finder(AttributeSource(WIDE[:, :6])).kind == "exact"
+    assert make_finder(AttributeSource(WIDE, "cityblock")).kind == "exact"
+    assert make_finder(MatrixSource(cdist(WIDE, WIDE))).kind == "exact"
     monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
-    assert finder(AttributeSource(WIDE)).kind == "exact"
+    assert make_finder(AttributeSource(WIDE)).kind == "exact"
 
 
 @pytest.mark.parametrize("source", [MatrixSource(cdist(X, X)), AttributeSource(X, lambda a, b: abs(a - b).sum())])
 def test_approximate_neighbors_need_attributes_and_a_metric_by_name(descent, source):
-    with pytest.raises(ValueError, match="neighbors='approximate' needs attributes and a metric by name, got "):
-        finder(source, "approximate")
+    with pytest.raises(ValueError, match="neighbors="):
+        make_finder(source, "approximate")
 
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
-        finder(AttributeSource(X), "approximate")
+        make_finder(AttributeSource(X), "approximate")

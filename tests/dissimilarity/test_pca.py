@@ -115,18 +115,18 @@ def test_errors(dissimilarities):
     D, _ = dissimilarities
     with pytest.raises(ValueError, match="square matrix"):
         DissimilarityPCA().fit(D[:50])
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="Negative values in data"):
         DissimilarityPCA().fit(-D)
     with pytest.raises(ValueError, match="zero diagonal"):
         DissimilarityPCA().fit(D + 1)
-    with pytest.raises(ValueError, match="n_components must be at most the number of objects, 120, got 121"):
+    with pytest.raises(ValueError, match="n_components must"):
         DissimilarityPCA(121).fit(D)
-    with pytest.raises(ValueError, match="n_components must be an integer of at least 1, got 0.9"):
+    with pytest.raises(ValueError, match="n_components must"):
         DissimilarityPCA(0.9).fit(D)
     with pytest.raises(NotFittedError):
         DissimilarityPCA().transform(D)
     pca = DissimilarityPCA().fit(D)
     with pytest.raises(ValueError, match="119 features, but DissimilarityPCA is expecting 120"):
         pca.transform(D[:, 1:])
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="Negative values in data"):
         pca.transform(-D)

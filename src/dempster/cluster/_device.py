@@ -111,7 +111,7 @@ class TorchOperations:
         return squares.add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
 
     def zeros(self, *shape: int) -> Any:
-        """Sums in double precision, to be added to."""
+        """Return zeros in double precision, for sums."""
         return self.torch.zeros(shape, dtype=self.torch.float64, device=self.device)
 
 

@@ -1,7 +1,7 @@
-"""What a missing attribute counts for, its variance or usual difference within clusters: learnt before a method begins.
+"""Contributions of missing values to dissimilarities, estimated before a fit.
 
-See `dempster.dissimilarity.partial` for why. The variance stays the same during a descent, so that an objective with
-it never rises.
+A missing value contributes the variance of the feature, or the mean difference, within clusters (see
+`dempster.dissimilarity.partial`). The estimate does not change during the iterations, so the objective never increases.
 """
 
 from __future__ import annotations
@@ -21,40 +21,43 @@ from dempster.optimize.k_means import k_means
 
 _SAMPLE_SIZE = 2000
 _STARTS = 5  # of k-means
-_COMPARED = 500  # rows of a mixed table
-_SOME_CLUSTERS = 5  # where their number is to be found
-_LAST_STEPS = 5  # of the best of them, without stand-ins
+_MAX_COMPARED_ROWS = 500  # of a mixed table
+_DEFAULT_CLUSTERS = 5  # before the number of clusters is selected
+_LAST_ITERATIONS = 5  # of the best k-means, without imputed values
 
 
-def prepared(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
-    """The same objects, and what attributes that they, or new ones, lack count for. Those of a matrix stay as they
-    are."""
+def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
+    """Return the sample with the contributions of missing values; a precomputed matrix does not change."""
     values = sample.values
     if isinstance(values, GowerSource):
-        return replace(sample, values=GowerSource(values.objects, usual_differences(values, n_clusters)))
+        return replace(sample, values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)))
     if isinstance(values, AttributeSource):
-        within = within_variances(values.objects, sample.weights, n_clusters)
+        within = estimate_within_variances(values.objects, sample.weights, n_clusters)
         return replace(sample, values=values.with_within(within))
     if isinstance(values, np.ndarray):
-        return replace(sample, within=within_variances(values, sample.weights, n_clusters))
+        return replace(sample, within=estimate_within_variances(values, sample.weights, n_clusters))
     return sample
 
 
-def comparable(source: DissimilaritySource) -> DissimilaritySource:
-    """Objects that can be compared, before their number of clusters is known."""
+def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
+    """Return a source that can compare incomplete rows before the number of clusters is selected."""
     if isinstance(source, GowerSource):
-        return GowerSource(source.objects, usual_differences(source, _SOME_CLUSTERS))
+        return GowerSource(source.objects, estimate_usual_differences(source, _DEFAULT_CLUSTERS))
     return source
 
 
-def usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
-    """(p,) mean differences of the columns of a mixed table between rows of the same cluster, by medoids among some of
-    the different rows; weights have no part in it."""
+def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
+    """Return the (p,) mean differences of the columns of a mixed table between rows of the same cluster.
+
+    The clusters are those of k-medoids on a subset of the distinct rows; weights are ignored.
+    """
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
     different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))
     order = np.array([different[key] for key in sorted(different)])
-    some = source.objects[order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _COMPARED)).astype(int))]]
+    some = source.objects[
+        order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _MAX_COMPARED_ROWS)).astype(int))]
+    ]
     gaps = np.array(column_differences(some))
     D = partial_gower_block(some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool)))
     medoids = medoid_starts(D, min(n_clusters, len(D)), 1, np.random.default_rng(0))[0]
@@ -64,18 +67,16 @@ def usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
 
 
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """(p,) means of (p, n, n) differences over some pairs, where there are any; zero where there are none."""
+    """Return the (p,) means of (p, n, n) differences over some pairs; zero for a column without any."""
     there = pairs & ~np.isnan(gaps)
     return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
 
 
-def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int) -> np.ndarray:
-    """(p,) variances of the attributes within the clusters of the best of several k-means, over the values that are
-    there.
+def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int) -> np.ndarray:
+    """Return the (p,) variances of the features within the clusters of the best of several k-means runs.
 
-    The k-means begin with stand-ins for missing cells and end without: objects by the attributes that they have,
-    centers by the objects that have them. Chance has no part in it that a user could set: complete data give the same
-    fit with and without it.
+    k-means first uses imputed values. The last iterations use only observed values, both for the distances and for the
+    centers. The seed is fixed: complete data give the same fit with and without this function.
     """
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
@@ -85,12 +86,12 @@ def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int)
     runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
     centers, labels = min(runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)))
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
-    for _ in range(_LAST_STEPS):
+    for _ in range(_LAST_ITERATIONS):
         labels = point_squares(rows, centers).argmin(axis=1)
         members = labels == np.arange(len(centers))[:, None]
         amount = members @ there
         moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
         centers = np.where(amount > 0, moved, centers)
-    there[:, ~there.any(axis=0)] = counts[:, None]  # a column of which the sample has nothing
+    there[:, ~there.any(axis=0)] = counts[:, None]  # A column that is empty in the sample.
     gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
     return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)

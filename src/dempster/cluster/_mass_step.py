@@ -1,6 +1,6 @@
-"""The mass step: from the costs of the sets of clusters to the masses of the objects.
+"""Masses of the objects for given costs of the focal sets.
 
-Every method of the c-means family minimises, for each object,
+Every method of the c-means family minimizes, for each object,
 
     sum_j |A_j|^alpha m_j^beta costs_j  +  delta^2 m_0^beta
 
@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster.belief import FocalSets
 from dempster.optimize.blocks import Apply, row_blocks
@@ -24,7 +24,7 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class MassStep:
-    """The penalties of one fit, for one family of focal sets.
+    """Penalties of one fit, for one family of focal sets.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class MassStep:
     delta2 : float
         Cost of the empty set.
     zero : float
-        Cost up to which an object lies on a prototype.
+        Cost up to which an object coincides with a prototype.
     """
 
     family: FocalSets
@@ -47,36 +47,37 @@ class MassStep:
 
     @cached_property
     def sets(self) -> np.ndarray:
-        """(g, c) membership of the nonempty sets."""
+        """Membership of the nonempty sets, of shape (g, c)."""
         return self.family.membership[self.family.cardinality > 0].astype(float)
 
     @cached_property
     def averages(self) -> np.ndarray:
-        """(g, c) shares of the clusters in the nonempty sets: a set lies in the middle of its clusters."""
+        """Weights of the clusters in the barycenters of the nonempty sets, of shape (g, c)."""
         return self.sets / self.sets.sum(axis=1, keepdims=True)
 
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
-        """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""
+        """Return the arguments of the kernels: factors and sizes of the nonempty sets, delta^2, beta and zero."""
         size = self.sets.sum(axis=1)
         delta2 = self.delta2 if self.family.empty_index is not None else np.inf
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
-            raise InvalidInputError(
-                f"alpha must be smaller: {size.max():g}^alpha, the penalty of the largest set, leaves the range of "
-                f"{np.dtype(dtype)}, got {self.alpha:g}"
+            message = (
+                f"alpha={self.alpha:g} is too large: the penalty of the largest set, {size.max():g}^alpha, exceeds the "
+                f"range of {np.dtype(dtype)}"
             )
+            raise InvalidParameterError("alpha", message=message)
         return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:
-        """Columns of the nonempty sets, and that of the empty set (-1 if the family lacks it)."""
+        """Return the columns of the nonempty sets and that of the empty set (-1 if the family lacks it)."""
         empty = self.family.empty_index
         return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
 
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set, for (n, g) costs."""
+        """Return the objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set."""
         arguments = self.kernel_arguments()
         masses, empty = np.empty_like(costs), np.empty(len(costs))
         parts = apply(
@@ -89,7 +90,7 @@ class MassStep:
         return float(sum(parts)), masses, empty
 
     def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, np.ndarray]:
-        """Objective, and (n, f) masses in the columns of the family."""
+        """Return the objective and the (n, f) masses on the family."""
         objective, masses, empty = self.nonempty_masses(costs, weights, apply)
         columns, empty_column = self.columns()
         out = np.zeros((len(costs), len(self.family)))
@@ -100,20 +101,23 @@ class MassStep:
 
 
 def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
-    """(n, g) masses on the nonempty sets of another family; a set that it lacks counts for its clusters one by one."""
+    """Return (n, g) masses on the nonempty sets of another family.
+
+    The mass of a set that the family lacks is shared equally by its clusters.
+    """
     here = target.membership[target.cardinality > 0]
-    carried = np.zeros((len(masses), len(here)))
+    projected = np.zeros((len(masses), len(here)))
     for j in np.flatnonzero(source.cardinality > 0):
         row = source.membership[j]
         targets = np.flatnonzero((here == row).all(axis=1))
         if len(targets) == 0:
             targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
-        carried[:, targets] += masses[:, j, None] / len(targets)
-    return carried
+        projected[:, targets] += masses[:, j, None] / len(targets)
+    return projected
 
 
-def carried_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
-    """The same on another family, which holds the empty set."""
+def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
+    """Return the partition on another family, which must have the empty set."""
     masses = np.zeros((len(partition), len(target)))
     masses[:, target.cardinality > 0] = project_masses(partition.to_numpy().masses, partition.focal_sets, target)
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
@@ -138,17 +142,17 @@ def masses_from_costs(
     masses: np.ndarray,
     empty: np.ndarray,
 ) -> float:
-    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty.
+    """Write the masses for given costs and return the objective; empty weights mean equal weights.
 
-    ``delta2`` is infinite when the empty set is not allowed. Costs up to ``zero`` count as zero: then the mass is
-    shared equally by the smallest sets among those.
+    ``delta2`` is infinite if the family lacks the empty set. Costs up to ``zero`` count as zero; the smallest sets with
+    such costs share the mass equally.
     """
-    given = weights if len(weights) else None
-    return _masses_from_costs(costs, given, factor, size, delta2, beta, zero, masses, empty)
+    kernel_weights = weights if len(weights) else None
+    return _masses_from_costs(costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty)
 
 
-_DECAY = 2.5  # of the plausibility of a neighbor, on the way from halfway to a cluster, times alpha
-_NO_WAY = 1e9  # between clusters that coincide
+_DECAY = 2.5  # rate at which the plausibility of a neighbor decays from the midpoint to a cluster, times alpha
+_INFINITE_POSITION = 1e9  # relative position between clusters that coincide
 
 _doubtful_masses = kernel("""doubtful_masses(
     contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1, empty: int,
@@ -156,21 +160,20 @@ _doubtful_masses = kernel("""doubtful_masses(
 
 
 def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
-    """(n, f) masses whose plausibilities match those given, as far as a cluster and one neighbor of it can.
+    """Return the (n, f) consonant masses for given plausibilities of the clusters.
 
-    The most plausible cluster k of an object is possible, and the most plausible neighbor l of it as much as its
-    plausibility is that of k: with r = contour_l / contour_k, the consonant mass function with r on {k, l} and 1 - r
-    on {k}. Up to r = 1/2 the object is certain, beyond it is between the two.
+    Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r = contour_l / contour_k.
+    The mass is r on {k, l} and 1 - r on {k}. The object is certain up to r = 1/2 and ambiguous between k and l beyond.
 
     Parameters
     ----------
     contour : (n, c) array
-        How plausible the clusters are for the objects, up to a factor for each object. Zero for all of them: mass on
-        the empty set, or on the first cluster if the family lacks it.
+        Plausibilities of the clusters, up to a factor for each object. A row of zeros gives mass to the empty set, or
+        to the first cluster if the family lacks it.
     family : FocalSets
         Single clusters and pairs of neighbors.
     outlying : (n,) array, optional
-        Mass that goes to the empty set first.
+        Mass of the empty set.
     """
     masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
     _doubtful_masses(
@@ -184,31 +187,32 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     return masses
 
 
-def plausible_on_the_way(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
-    """(n, c) plausibilities of the clusters, by where an object is on the way between the nearest one and another.
+def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
+    """Return (n, c) plausibilities of the clusters from the relative position of each object between two clusters.
 
-    The way u from halfway (0) to what represents the nearest cluster (1) is the difference of the two costs over what
-    it is there. A neighbor has the plausibility 2^(-2.5 alpha u). What clusters spread adds to all costs alike and
-    counts for nothing, in contrast to their ratio, which tends to one where attributes are many.
+    The position u is 0 at the midpoint between the nearest cluster and another one, and 1 at the prototype of the
+    nearest cluster: the difference of the two costs, divided by its value at the prototype. The other cluster has the
+    plausibility 2^(-2.5 alpha u). The spread of the clusters adds the same to all costs and cancels in the difference,
+    unlike in the ratio of the costs, which tends to one in high dimensions.
 
     Parameters
     ----------
     costs : (n, c) array
-        Of the single clusters.
+        Costs of the single clusters.
     gaps : (c, c) array
-        Difference of the costs of two clusters where one of them is represented, the mean of both places.
+        Difference of the costs of two clusters at the prototype of one of them; mean over the two prototypes.
     alpha : float
         Penalty of pairs.
     """
     beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
-    on_the_way = np.where(beyond > 0, _NO_WAY, 0.0)
-    np.divide(beyond, gap, out=on_the_way, where=gap > 0)
-    return np.exp2(-_DECAY * alpha * on_the_way)
+    position = np.where(beyond > 0, _INFINITE_POSITION, 0.0)
+    np.divide(beyond, gap, out=position, where=gap > 0)
+    return np.exp2(-_DECAY * alpha * position)
 
 
 @lru_cache(maxsize=16)
 def pair_columns(family: FocalSets) -> np.ndarray:
-    """(c, c) column of each pair of clusters in the family, -1 where it has none."""
+    """Return the (c, c) column of each pair of clusters in the family, -1 for absent pairs."""
     c = family.n_clusters
     columns = np.full((c, c), -1)
     for column in np.flatnonzero(family.cardinality == 2):

@@ -17,10 +17,10 @@ from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._mass_step import MassStep, doubtful_masses, plausible_on_the_way
+from dempster.cluster._mass_step import MassStep, doubtful_masses, interpolate_plausibilities
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import outlier_distance, too_few
+from dempster.cluster._starts import outlier_distance, too_few_objects_error
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
@@ -175,7 +175,7 @@ class MedoidModel(ABC):
         single = self.cluster_costs(costs)
         with np.errstate(divide="ignore", over="ignore"):
             outlying = 1 / (1 + (self.step.delta2 / single.min(axis=1)) ** _SHARPNESS)
-        return doubtful_masses(plausible_on_the_way(single, self.gaps, self.step.alpha), self.family, outlying)
+        return doubtful_masses(interpolate_plausibilities(single, self.gaps, self.step.alpha), self.family, outlying)
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
         """Return the (n, c) costs of the single clusters among those of the nonempty sets."""
@@ -325,7 +325,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, n, c)
             return self.central_objects(self.whole, init.pignistic() ** self.params.beta)
-        medoids = _starts.checked_positions(init, n, c)
+        medoids = _starts.validate_positions(init, n, c)
         equal = np.argwhere(np.tril(self.whole.columns(medoids)[medoids] <= 0, -1))
         if len(equal):
             a, b = medoids[equal[0]]
@@ -417,7 +417,7 @@ def check_distinct_objects(
     for count in range(1, n_clusters):
         farthest = int(nearest.argmax())
         if nearest[farthest] <= zero:
-            raise too_few(n_clusters, count, weights)
+            raise too_few_objects_error(n_clusters, count, weights)
         np.minimum(nearest, dissimilarities(farthest), out=nearest)
 
 

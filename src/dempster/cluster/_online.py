@@ -1,4 +1,4 @@
-"""Clusterers that learn from a stream of blocks, one call a block."""
+"""Clusterers with `partial_fit`, which learn from one block of rows per call."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import Array, copied, is_tensor, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import checked_masses
 from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
-from dempster.cluster._incomplete import prepared
+from dempster.cluster._incomplete import add_within_variances
 from dempster.cluster._search import MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
 from dempster.partition import CredalPartition
@@ -27,24 +27,24 @@ _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
 
 class OnlineModel(Protocol):
-    """A model with the sums over the objects that it was learned from."""
+    """A model with the sums over the rows that it was fitted to."""
 
     @property
     def objective(self) -> float: ...
 
-    def after(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> OnlineModel:
-        """After one more block."""
+    def add_block(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> OnlineModel:
+        """Return the state after one more block; ``kept`` is the factor of the earlier sums."""
         ...
 
-    def fitted(self) -> MassModel[Any]:
-        """The model for new objects."""
+    def to_model(self) -> MassModel[Any]:
+        """Return the model for new rows."""
         ...
 
 
 class OnlineClusterer(EvidentialClusterer):
-    """Base of the clusterers whose model follows from sums over the objects.
+    """Base class of clusterers whose model is determined by sums over the rows.
 
-    The method of such a clusterer has a function `online`, and `_fitted_attributes` takes what that returns as well.
+    Their method has a function `online`, which returns an `OnlineModel`; `_fitted_attributes` accepts it as ``method``.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -68,12 +68,12 @@ class OnlineClusterer(EvidentialClusterer):
         half_life: float | None = None,
         update: bool = True,
     ) -> Self:
-        """Learn from one more block of objects.
+        """Update the model with one block of objects.
 
-        The first block chooses where to start, as `fit` does, so it should show all clusters; a start that is given by
-        ``init`` is taken as it is. What follows from it stays: which pairs are fitted, ``beta_`` and ``delta_``. Every
-        block adds its sums to those of the blocks before, and the model moves to where all of them want it.
-        ``credal_partition_`` and ``labels_`` are those of the last block. A `fit` forgets everything.
+        The first block is fitted as in `fit`, so it should contain objects of all clusters; a start given by ``init``
+        is used without iterations. The focal sets, ``beta_`` and ``delta_`` are determined by the first block and do
+        not change. Every block adds its sums to those of earlier blocks, and the model is updated from the total.
+        ``credal_partition_`` and ``labels_`` describe the last block. `fit` resets the model.
 
         Parameters
         ----------
@@ -83,20 +83,20 @@ class OnlineClusterer(EvidentialClusterer):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object; an object of weight 2 counts as two.
         half_life : float > 0, optional
-            What was learned from earlier objects counts half after so many more (the sum of their weights), so that a
-            stream that drifts is followed. By default nothing is forgotten.
+            Number of new objects (sum of weights) after which the weight of earlier objects is halved, for streams
+            whose clusters drift. By default all objects keep their weight.
         update : bool, default=True
-            False only adds the sums, and the model stays: all blocks but the last one with ``update=False`` make
-            together one iteration of `fit`.
+            False adds the sums without updating the model. A pass over all blocks with ``update=False`` except for the
+            last one is one iteration of `fit`.
 
         Returns
         -------
         self
-            With ``n_samples_seen_``, how many objects all blocks had.
+            ``n_samples_seen_`` is the number of objects in all blocks.
         """
         rule.check(half_life, "half_life", _HALF_LIFE)
         rule.check_flags(update=update)
-        learner = copy.copy(self)  # an error or an interrupt leaves the estimator as it was
+        learner = copy.copy(self)  # An error or an interrupt must not change the estimator.
         learner._learn(X, sample_weight, half_life, update=bool(update))
         self.__dict__ = learner.__dict__
         return self
@@ -107,23 +107,32 @@ class OnlineClusterer(EvidentialClusterer):
             self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self._check_parameters()
         if not first and self._requested_clusters() not in (None, self.n_clusters_):
-            raise InvalidInputError(
-                f"n_clusters must stay what it was for the first block, {self.n_clusters_}, got {self.n_clusters}: "
-                "call fit, or take a new estimator, to begin anew"
+            raise InvalidParameterError(
+                "n_clusters",
+                must=f"be {self.n_clusters_}, as for the first block, got {self.n_clusters}; call fit or use a new "
+                "estimator to start again",
             )
         sample = self._read_block(X, sample_weight, first=first)
         with block_map(self.n_jobs) as apply:
-            learned = self._begun(sample, apply) if first else self._online
+            learned = self._start_online(sample, apply) if first else self._online
             amount = float(len(sample.values) if sample.weights is None else sample.weights.sum())
             kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
-            learned = learned.after(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
-            self._online, self._model = learned, learned.fitted()
+            learned = learned.add_block(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
+            self._online, self._model = learned, learned.to_model()
             masses = checked_masses(self._compute_masses(sample.values, apply))
         if not np.isfinite(learned.objective):
-            raise InvalidInputError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
-        self._set_learned(learned, first, len(sample.values), update)
+            message = f"the objective is {learned.objective}: scale X or use less extreme parameters"
+            raise InvalidParameterError("X", message=message)
+        self.focal_sets_ = self._model.family
+        self.n_clusters_ = self.focal_sets_.n_clusters
+        self.objective_ = float(learned.objective)
+        n_seen, n_iter, history = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, self.history_)
+        self.n_samples_seen_ = n_seen + len(sample.values)
+        self.n_iter_ = n_iter + update
+        self.history_ = np.append(to_host(history), self.objective_)
+        self.converged_ = False
         self.credal_partition_ = CredalPartition.unchecked(
-            masses, self.focal_sets_, sample.index, metadata=self._metadata({})
+            masses, self.focal_sets_, sample.index, metadata=self._make_metadata({})
         )
         self.labels_ = copied(self.credal_partition_.labels)
         self.__dict__.update(self._fitted_attributes(learned, self._model))
@@ -134,33 +143,22 @@ class OnlineClusterer(EvidentialClusterer):
         if first:
             return self._read_sample(X, sample_weight)
         values = self._read(X, reset=False)
-        names = self._row_names(X)
-        return Sample(values, self._validate_weights(sample_weight, len(values)), names)
+        return Sample(values, self._validate_weights(sample_weight, len(values)), self._row_names(X))
 
-    def _begun(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
-        """Where to start: what was given, or what the first block says."""
+    def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
+        """Return the model to start from: that of ``init``, or a fit to the first block."""
         request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
         families = self._resolve_families(request.n_clusters)
         if self.missing == "partial":
-            sample = prepared(sample, request.n_clusters)
-        given = self.init
-        if not isinstance(given, str):
-            self.init = self._align_init(given, sample.index)
+            sample = add_within_variances(sample, request.n_clusters)
+        init = self.init
+        if not isinstance(init, str):
+            self.init = self._align_init(init, sample.index)
         method: Any = self._make_method(sample, request)
         if method.has_user_start and families.select is None:
             [model] = method.draw_starts(families.first)
         else:
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             model = search.run(method, replace(families, neighbors=False), sample.weights).model
-        self.init = given
+        self.init = init
         return method.online(model, neighbors=families.neighbors)
-
-    def _set_learned(self, learned: OnlineModel, first: bool, n_objects: int, update: bool) -> None:
-        self.focal_sets_ = self._model.family
-        self.n_clusters_ = self.focal_sets_.n_clusters
-        self.objective_ = float(learned.objective)
-        before = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, to_host(self.history_))
-        self.n_samples_seen_ = before[0] + n_objects
-        self.n_iter_ = before[1] + update
-        self.history_ = np.append(before[2], self.objective_)
-        self.converged_ = False

@@ -116,7 +116,7 @@ def find_peaks(
 
 def _compute_scores(source: DissimilaritySource, find: Finder, n_neighbors: int, q: float, apply: Apply) -> PeakScores:
     n = len(source)
-    neighbors = Neighbors.of_all(find, n, n_neighbors)
+    neighbors = Neighbors.find_all(find, n, n_neighbors)
     scale = neighbors.quantile(q)
     belief = np.empty(n)
     blocks = [(neighbors.index[a:b], neighbors.distance[a:b], scale, belief[a:b]) for a, b in row_blocks(n)]

@@ -1,8 +1,7 @@
-"""Where methods start: samples, first prototypes, the scale of the data.
+"""Initialization of the methods: validation of ``init``, first prototypes, and defaults that depend on the data.
 
-Random choices are made along a fixed order of the objects (that of a projection, or of their sums of dissimilarities),
-not along the rows, so that permuting the rows, or repeating them instead of giving them a weight, leads to the same
-start.
+Random numbers are assigned to the objects in a fixed order (of a projection, or of their sums of dissimilarities), not
+in the order of the rows. Permuting the rows, or repeating a row instead of weighting it, then gives the same start.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_reals, check_size, reading
 from dempster.belief import FocalSets
@@ -22,86 +21,83 @@ from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
 from dempster.partition import CredalPartition
 
-# ---- samples --------------------------------------------------------------------------------------------------------
-
-
-# ---- what was given -------------------------------------------------------------------------------------------------
+# ---- validation -----------------------------------------------------------------------------------------------------
 
 
 def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
-    """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
+    """Raise an error if there are fewer distinct rows of positive weight than clusters; the sample is checked first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
     X = to_host(X)
     different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
     if different < n_clusters:
-        raise too_few(n_clusters, different, weights)
+        raise too_few_objects_error(n_clusters, different, weights)
 
 
-def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> InvalidParameterError:
-    """Says that there are more clusters than different objects, and why some may not count."""
+def too_few_objects_error(n_clusters: int, different: int, weights: np.ndarray | None) -> InvalidParameterError:
+    """Return the error for more clusters than distinct objects."""
     which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
     message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
     return InvalidParameterError("n_clusters", message=message)
 
 
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
-    """A partition to start from is one of the same objects into as many clusters."""
+    """Raise an error unless ``init`` is a partition of n objects into c clusters."""
     if init.n_clusters != n_clusters or len(init) != n_objects:
-        raise InvalidInputError(
-            f"init must be a partition of {n_objects} objects into {n_clusters} clusters, "
-            f"got {len(init)} objects and {init.n_clusters} clusters"
+        raise InvalidParameterError(
+            "init",
+            must=f"be a partition of {n_objects} objects into {n_clusters} clusters, "
+            f"got {len(init)} objects and {init.n_clusters} clusters",
         )
 
 
-def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
-    """Given prototypes, a row a cluster."""
+def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
+    """Return ``init`` as a float array of distinct prototypes."""
     centers = as_reals(init, "init").astype(float, copy=False)
     if centers.shape != shape:
-        raise InvalidInputError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
+        raise InvalidParameterError("init", must=f"have shape {shape} (n_clusters, n_features), got {centers.shape}")
     if not np.isfinite(centers).all():
-        raise InvalidInputError("init must be finite")
+        raise InvalidParameterError("init", must="be finite")
     check_size(centers, "init")
-    check_different(centers)
+    check_distinct(centers)
     return centers
 
 
-def check_different(prototypes: np.ndarray) -> None:
-    """No two rows of given prototypes are the same."""
+def check_distinct(prototypes: np.ndarray) -> None:
+    """Raise an error if two prototypes are equal, because such clusters stay equal."""
     different = len(np.unique(prototypes, axis=0))
     if different < len(prototypes):
-        raise InvalidInputError(
-            f"init must hold {len(prototypes)} different prototypes, got {different}: clusters that begin in the same "
-            "place never part"
-        )
+        raise InvalidParameterError("init", must=f"contain {len(prototypes)} distinct prototypes, got {different}")
 
 
-def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
-    """A given partition, or an array of masses on the sets of the family."""
+def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
+    """Return ``init``, a partition or an array of masses on the family, as a partition."""
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
         return init.to_numpy()
-    masses = np.ascontiguousarray(as_reals(init, "init"))  # sums must not depend on the order in memory
+    masses = np.ascontiguousarray(as_reals(init, "init"))  # Sums must not depend on the memory order.
     if masses.shape != (n_objects, len(family)):
-        raise InvalidInputError(
-            f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
-            f"got shape {masses.shape}"
+        raise InvalidParameterError(
+            "init",
+            must=f"contain masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
+            f"got shape {masses.shape}",
         )
     return CredalPartition(masses, family)
 
 
-def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
-    """Positions of the objects to begin with, one a cluster."""
+def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
+    """Return ``init`` as indices of distinct objects, one per cluster."""
     with reading(init, "init"):
         positions = np.asarray(init)
     if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "
-            f"of shape {positions.shape}"
+        raise InvalidParameterError(
+            "init",
+            must=f"contain the indices of {n_clusters} objects, got an array of {positions.dtype} "
+            f"of shape {positions.shape}",
         )
     if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
-        raise InvalidInputError(
-            f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}"
+        raise InvalidParameterError(
+            "init", must=f"contain distinct indices from 0 to {n_objects - 1}, got {positions.tolist()}"
         )
     return positions.astype(np.intp)
 
@@ -109,10 +105,10 @@ def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.nd
 # ---- first prototypes -----------------------------------------------------------------------------------------------
 
 
-def first_centers(
+def draw_centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Prototypes by k-means++, or objects at random plus a small noise."""
+    """Draw prototypes by k-means++, or random objects with a small noise."""
     if method == "random":
         which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
         return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
@@ -121,17 +117,17 @@ def first_centers(
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
 
-def far_objects(
+def draw_distant_objects(
     distances: Callable[[Any], np.ndarray],
     weights: np.ndarray,
     order: np.ndarray,
     n_objects: int,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Positions of objects far from each other: drawn in proportion to the (squared) distance to the nearest so far,
-    the best of several each time (greedy k-means++; Arthur and Vassilvitskii, 2007), along a given order.
+    """Draw the indices of objects far from each other (greedy k-means++; Arthur and Vassilvitskii, 2007).
 
-    ``distances(which)`` gives (k, n) distances of the objects ``which`` to all.
+    Each object is the best of several, drawn with probabilities proportional to the (squared) distance to the nearest
+    object drawn before. ``distances(which)`` returns the (k, n) distances of the objects ``which`` to all objects.
     """
     trials = 2 + int(np.log(n_objects))
 
@@ -151,56 +147,55 @@ def far_objects(
     return np.array(chosen)
 
 
-# ---- the scale of the data ------------------------------------------------------------------------------------------
+# ---- defaults that depend on the data -------------------------------------------------------------------------------
 
 
 def move_centers(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
-    """Return centers after some iterations of k-means; one without rows stays where it is."""
+    """Return the centers after some iterations of k-means; a center without rows does not move."""
     n_clusters = len(centers)
     centers = centers.astype(float)
     for _ in range(n_iter):
-        nearest = nearest_centers(X, centers)
+        nearest = find_nearest_centers(X, centers)
         total = np.bincount(nearest, weights, minlength=n_clusters)
         moved = np.stack([np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1)
         centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
     return centers
 
 
-def nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """(n,) nearest of some centres, for objects measured from their mean, where products of attributes keep their
-    digits."""
-    with one_blas_thread():  # on busy cores several threads take much longer for small products
+def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Return the (n,) index of the nearest center of each row; the rows must be centered for numerical accuracy."""
+    with one_blas_thread():  # On busy cores, several threads take much longer for small products.
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 
-_OBJECTS = 1000  # of the published formula, which depends on their number little
-_LEAST, _MOST = 1.05, 1.5  # fuzziness
+_N_OBJECTS = 1000  # number of objects in the formula for beta, which depends on it little
+_MIN_BETA, _MAX_BETA = 1.05, 1.5
 _FENCE = 2.0  # interquartile ranges above the third quartile
 _SAMPLE_SIZE = 2000
 _STARTS = 10  # of k-means
-_NEAR = 5  # objects by whose distance an isolated one is known
-_LEAST_RANGE = 0.1  # of the logarithms of these distances
-_FAR_FENCE = 5.0  # interquartile ranges of these logarithms: an object is isolated only if it is extreme
-_THINNER = 2.0  # times as far from others as these are
-_COMPARED, _ROWS = 1000, 4096  # objects that others are compared with, and how many at once
+_N_NEAREST = 5  # neighbors used to detect isolated objects
+_MIN_LOG_RANGE = 0.1  # smallest interquartile range of the log-distances to these neighbors
+_FAR_FENCE = 5.0  # interquartile ranges of the log-distances beyond which an object is unusual
+_MIN_RATIO = 2.0  # ratio to the distances of its neighbors that makes an unusual object isolated
+_MAX_COMPARED, _BLOCK_ROWS = 1000, 4096
 
 
-def fuzziness(n_features: float) -> float:
-    """beta="auto": 1.5 up to five attributes, then less, 1.05 at the least.
+def default_beta(n_features: float) -> float:
+    """Return beta for "auto": 1.5 for up to five attributes, smaller for more, at least 1.05.
 
-    In many dimensions all distances are alike, and with beta = 2 the prototypes meet in the middle. The formula was
-    found for fuzzy c-means (Schwaemmle and Jensen, 2010, eq. 5), where it says how fuzzy a partition must be to show no
-    clusters where there are none; here half of what it gives beyond 1 does better.
+    In high dimensions all distances are similar, and with beta = 2 all prototypes converge to the mean of the data. The
+    formula gives the smallest fuzzifier with which fuzzy c-means finds no clusters in data without clusters
+    (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over 1 gives better results here.
     """
-    n, d = _OBJECTS, max(float(n_features), 1.0)
+    n, d = _N_OBJECTS, max(float(n_features), 1.0)
     beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (-0.0406 * np.log(n) - 0.1134)
-    return float(np.clip(1 + beyond / 2, _LEAST, _MOST))
+    return float(np.clip(1 + beyond / 2, _MIN_BETA, _MAX_BETA))
 
 
 def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
-    """delta="auto": the upper fence of a box plot of the distances of objects to the nearest prototype.
+    """Return delta for "auto": the upper fence of a box plot of the distances to the nearest prototype.
 
-    Where all objects are prototypes nothing is far from one, and any distance will do.
+    If all objects coincide with prototypes, any positive distance is valid.
     """
     order = np.argsort(distances, kind="stable")
     reach = np.cumsum(weights[order])
@@ -208,12 +203,12 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
 
-def distances_to_centers(
+def k_means_distances(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances of some objects to the nearest center of the best of several k-means, and their positions.
+    """Return squared distances to the nearest center for the best of several k-means runs, and the indices of the rows.
 
-    The objects stand in an order that does not depend on the rows; they are drawn in proportion to the weights.
+    At most 2,000 rows are used, drawn with probabilities proportional to the weights.
     """
     which = np.arange(len(X))
     if len(X) > _SAMPLE_SIZE:
@@ -229,18 +224,18 @@ def distances_to_centers(
     return best, which
 
 
-def isolated(X: np.ndarray) -> np.ndarray:
-    """(n,) whether an object is much farther from its nearest few different objects than these are from theirs, and
-    than is usual.
+def find_isolated(X: np.ndarray) -> np.ndarray:
+    """Return the (n,) mask of isolated rows.
 
-    Such objects are no place for a first prototype: it would stay there, on one outlier. Members of a thin cluster are
-    far from each other, too, but not by themselves. Of more than 1,000 different objects, they are compared with 1,000.
+    The distance of an isolated row to its nearest neighbors is unusually large, and much larger than the distances of
+    these neighbors to theirs. A first prototype on such a row would stay on one outlier. Rows of a sparse cluster are
+    also far from each other, but so are their neighbors. Rows are compared with at most 1,000 distinct rows.
     """
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
-    if n <= _NEAR + 1:
+    if n <= _N_NEAREST + 1:
         return np.zeros(len(X), dtype=bool)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _COMPARED)).astype(int))
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _MAX_COMPARED)).astype(int))
     column = np.full(n, -1)
     column[chosen] = np.arange(len(chosen))
     from sklearn.metrics import pairwise_distances
@@ -252,42 +247,44 @@ def isolated(X: np.ndarray) -> np.ndarray:
         return _nearest_few(D)
 
     around = nearest(chosen)[0]
-    near, who = np.empty(n, around.dtype), np.empty((n, _NEAR), dtype=np.intp)
-    for start in range(0, n, _ROWS):
-        stop = min(start + _ROWS, n)
+    near, who = np.empty(n, around.dtype), np.empty((n, _N_NEAREST), dtype=np.intp)
+    for start in range(0, n, _BLOCK_ROWS):
+        stop = min(start + _BLOCK_ROWS, n)
         near[start:stop], who[start:stop] = nearest(np.arange(start, stop))
-    return _isolated(near, around[who])[which.reshape(-1)]
+    return _find_isolated(near, around[who])[which.reshape(-1)]
 
 
-def isolated_by_distances(D: np.ndarray) -> np.ndarray:
-    """The same from the (n, n) distances; those that do not count, of objects to themselves, are infinite."""
-    if len(D) <= _NEAR + 1:
+def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
+    """Return the mask of isolated rows for (n, n) distances; the diagonal must be infinite."""
+    if len(D) <= _N_NEAREST + 1:
         return np.zeros(len(D), dtype=bool)
     near, who = _nearest_few(D)
-    return _isolated(near, near[who])
+    return _find_isolated(near, near[who])
 
 
 def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row the distance within which the nearest few lie, and which these are."""
-    who = np.argpartition(D, _NEAR - 1, axis=1)[:, :_NEAR]
+    """Return the distance to the fifth nearest column of each row, and the five nearest columns."""
+    who = np.argpartition(D, _N_NEAREST - 1, axis=1)[:, :_N_NEAREST]
     return np.take_along_axis(D, who, axis=1).max(axis=1), who
 
 
-def _isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
-    """From the distances within which the nearest few objects lie, for the objects and for these few: beyond the fence
-    of a box plot of logarithms, and in a much thinner place (as the local outlier factor measures it; Breunig and
-    others, 2000)."""
+def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
+    """Return the mask of isolated rows from the neighbor distances of the rows and of their neighbors.
+
+    The log-distance must exceed the fence of a box plot, and the local density must be much lower than that of the
+    neighbors, as in the local outlier factor (Breunig et al., 2000).
+    """
     near, around = np.maximum(near, np.finfo(float).tiny), np.maximum(around, np.finfo(float).tiny)
     if not np.isfinite(near).all():
         return np.zeros(len(near), dtype=bool)
     logs = np.log(near)
     low, high = np.quantile(logs, [0.25, 0.75])
-    unusual = logs > high + _FAR_FENCE * max(high - low, _LEAST_RANGE)
-    return unusual & ((near[:, None] / around).mean(axis=1) > _THINNER)
+    unusual = logs > high + _FAR_FENCE * max(high - low, _MIN_LOG_RANGE)
+    return unusual & ((near[:, None] / around).mean(axis=1) > _MIN_RATIO)
 
 
-def reasons(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
-    """What "auto" stood for in the parameters beta and delta, in words."""
+def explain_auto_params(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
+    """Return a text for each of beta and delta that is "auto": the value used and the reason."""
     found = {}
     if beta == "auto":
         found["beta"] = f"{used_beta:.3g}, by the number of attributes"

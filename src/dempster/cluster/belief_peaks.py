@@ -16,13 +16,13 @@ from dempster._errors import InvalidInputError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import Metric, Seed, TableLike
-from dempster.cluster._base import COMMON_RULES, check_enough_objects, named_rows
+from dempster.cluster._base import COMMON_RULES, check_enough_rows, named_rows
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.neighbors import ReferenceFinder, finder
+from dempster.dissimilarity.neighbors import ReferenceFinder, make_finder
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, block_map
@@ -231,8 +231,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, centered=True, fewest=2)
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
-        check_enough_objects(len(source), self.n_clusters)
-        find = finder(source, self.neighbors, self.random_state, self.n_jobs)
+        check_enough_rows(len(source), self.n_clusters)
+        find = make_finder(source, self.neighbors, self.random_state, self.n_jobs)
         with block_map(self.n_jobs) as apply:
             peaks = find_peaks(
                 source,
@@ -244,7 +244,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 min_belief=self.min_belief,
                 min_delta=self.min_delta,
             )
-        self._references = References.of(source, np.arange(len(source)))
+        self._references = References.from_source(source, np.arange(len(source)))
         scores = peaks.scores
         self.belief_ = scores.belief
         self.delta_ = scores.delta

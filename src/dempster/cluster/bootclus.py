@@ -609,7 +609,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         self.params, self.values, self.fits, self.apply = params, sample.values, fits, apply
         self.which, self.compared = self._reference_positions()
         data = np.ascontiguousarray(self.values, dtype=float)
-        self.references = References.of(AttributeSource(data), self.which)
+        self.references = References.from_source(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
         self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
 

@@ -15,7 +15,7 @@ from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import fuzziness, outlier_distance, reasons
+from dempster.cluster._starts import default_beta, explain_auto_params, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
 from dempster.data import sampling
@@ -36,7 +36,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
         self.original_centers = centers
         self.zero = ZERO * sampling.mean_squared_deviation(self.data, self.weights)
-        self.beta = fuzziness(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
+        self.beta = default_beta(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
         self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
@@ -78,7 +78,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model with the best metrics for its masses."""
         statistics = model.statistics(self.data, self.weights, self.apply)
-        return statistics.objective, model.updated(statistics, move_centers=False)
+        return statistics.objective, model.update(statistics, move_centers=False)
 
 
 class BPEC(EvidentialClusterer):
@@ -241,13 +241,13 @@ class BPEC(EvidentialClusterer):
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
         if self._peaks is None:
-            centers = _starts.checked_centers(self.init, (request.n_clusters, sample.values.shape[1]))
+            centers = _starts.validate_centers(self.init, (request.n_clusters, sample.values.shape[1]))
         else:
             centers = self._peaks.cluster_centers_.astype(float)
         return FixedPrototypeMethod(self, sample, request, centers)
 
     def _auto_params(self, method: FixedPrototypeMethod) -> dict[str, str]:
-        return reasons(self.beta, self.delta, method.beta, method.delta)
+        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         attributes = {

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
@@ -20,7 +20,7 @@ from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import check_different
+from dempster.cluster._starts import check_distinct
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.gower import GowerEncoder
@@ -30,17 +30,17 @@ from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
 _ABSENT = -1  # number of a category that no prototype has
-_MISSING = -1  # code of a missing cell in GowerEncoder, which gives categories that it has not seen another below zero
+_MISSING = -1  # code of a missing value in GowerEncoder; unseen categories have another negative code
 
 
 class CategoryEncoder:
-    """Every category of every column has a number of its own; those of a column follow each other, in order."""
+    """Encode categories as numbers that are unique over all columns and contiguous within a column."""
 
     def __init__(self, names: list, *, missing: str):
         self.names, self.missing = names, missing
 
     def fit_encode(self, table: TableLike) -> np.ndarray:
-        """Learn the categories of a table; returns (n, p) numbers of its categories."""
+        """Learn the categories of a table and return its (n, p) category numbers."""
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels: list[np.ndarray] = []
@@ -52,53 +52,55 @@ class CategoryEncoder:
             level[:] = values
             self.levels.append(level)
         self.offsets = np.concatenate([[0], np.cumsum([len(level) for level in self.levels])]).astype(np.int64)
-        return self._numbered(table, codes, "error")
+        return self._number(table, codes, "error")
 
     def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
-        """(n, p) numbers of the categories; those unknown are refused, or -1 if they are to be ignored."""
-        return self._numbered(table, self._encoder.transform(table).codes, unknown)
+        """Return (n, p) category numbers; an unknown category raises an error, or is -1 if ``unknown="ignore"``."""
+        return self._number(table, self._encoder.transform(table).codes, unknown)
 
-    def _numbered(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
+    def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
         out = np.empty(codes.shape, dtype=np.int64)
         for column, level in enumerate(self.levels):
             code = codes[:, column]
             has_missing = len(level) > 0 and level[-1] is None
             if self.missing == "error" and (code == _MISSING).any():
                 row = int((code == _MISSING).argmax())
-                raise InvalidInputError(
+                message = (
                     f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
-                    "fill them in, or set missing='category' to make them a category of their own"
+                    "impute them, or set missing='category' to treat them as a category"
                 )
+                raise InvalidParameterError("X", message=message)
             value = np.where(code < 0, _ABSENT, code)
             if has_missing:
                 value[code == _MISSING] = len(level) - 1
             if unknown == "error" and (value == _ABSENT).any():
-                raise self._unknown(table, column, int((value == _ABSENT).argmax()))
+                raise self._unknown_category_error(table, column, int((value == _ABSENT).argmax()))
             out[:, column] = np.where(value == _ABSENT, _ABSENT, value + self.offsets[column])
         return out
 
-    def _unknown(self, table: TableLike, column: int, row: int) -> InvalidInputError:
+    def _unknown_category_error(self, table: TableLike, column: int, row: int) -> InvalidParameterError:
         cell = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table, dtype=object)[row, column]
-        return InvalidInputError(
-            f"X holds a category in column {self.names[column]!r} that fit has not seen: {cell!r} in row {row}; "
+        message = (
+            f"X contains a category in column {self.names[column]!r} that was not in fit: {cell!r} in row {row}; "
             "set handle_unknown='ignore' to treat such categories as different from all others"
         )
+        return InvalidParameterError("X", message=message)
 
     def decode(self, modes: np.ndarray) -> np.ndarray:
-        """(c, p) categories with the given numbers."""
+        """Return the (c, p) categories for the given numbers."""
         out = np.empty(modes.shape, dtype=object)
         for column, level in enumerate(self.levels):
             out[:, column] = level[modes[:, column] - self.offsets[column]]
         return out
 
 
-def different_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of encoded objects in lexicographic order, and for each object which one it is."""
+def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows in lexicographic order, and the index of the distinct row for each row."""
     sizes = np.diff(offsets)
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)
         return rows, inverse.reshape(-1)
-    keys = np.zeros(len(codes), dtype=np.int64)  # the row as digits of one number: much faster to sort
+    keys = np.zeros(len(codes), dtype=np.int64)  # The row as digits of one number, which is much faster to sort.
     for column, size in enumerate(sizes):
         keys = keys * size + (codes[:, column] - offsets[column])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -106,7 +108,7 @@ def different_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, 
 
 
 def mismatches(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """(n,) number of attributes in which objects differ from one."""
+    """Return the (n,) numbers of attributes in which objects differ from a given one."""
     return (codes != row).sum(axis=1).astype(float)
 
 
@@ -120,65 +122,21 @@ _category_masses = kernel("""category_masses(
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
 
-def accumulate(
-    codes: np.ndarray,
-    weights: np.ndarray,
-    start: int,
-    stop: int,
-    table: np.ndarray,
-    share: np.ndarray,
-    factor: np.ndarray,
-    size: np.ndarray,
-    delta2: float,
-    beta: float,
-    zero: float,
-) -> tuple[float, np.ndarray]:
-    """Objective of rows start..stop, and for every category and cluster the sum of the weights with which it would
-    lower the cost.
-
-    ``table`` (categories, g) holds the mismatch of each category with each set, ``share`` (g, c) the weight with which
-    a mass on a set counts for each of its clusters.
-    """
-    counts = np.empty((len(table), share.shape[1]))
-    objective = _category_sums(
-        codes[start:stop], weights[start:stop], table, share, factor, size, delta2, beta, zero, counts
-    )
-    return objective, counts
-
-
-def write_masses(
-    codes: np.ndarray,
-    start: int,
-    stop: int,
-    table: np.ndarray,
-    factor: np.ndarray,
-    size: np.ndarray,
-    delta2: float,
-    beta: float,
-    zero: float,
-    columns: np.ndarray,
-    empty_column: int,
-    out: np.ndarray,
-) -> None:
-    """Masses of rows start..stop into the columns of the family; a category that no prototype has is -1."""
-    _category_masses(codes[start:stop], table, factor, size, delta2, beta, zero, columns, empty_column, out[start:stop])
-
-
-_DELTA_SHARE = 0.9  # delta="auto": squared, this share of the cost of disagreeing in everything
-_ZERO = 1e-9  # mismatches below this are none
+_DELTA_SHARE = 0.9  # delta^2 for "auto", relative to the cost of a mismatch in all attributes
+_ZERO = 1e-9  # cost up to which an object coincides with a prototype
 _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
 
 @dataclass(frozen=True)
 class CategoricalModel:
-    """Prototypes: one category of each attribute for each cluster.
+    """Prototypes with one category per attribute.
 
     Attributes
     ----------
     step : MassStep
-        The penalties, and the family of focal sets.
-    modes : (c, p) numbers of categories
-    offsets : (p + 1,) numbers of the first categories of the attributes, and of all
+        Penalties and the family of focal sets.
+    modes : (c, p) category numbers
+    offsets : (p + 1,) numbers of the first category of each attribute, and the number of categories
     """
 
     step: MassStep
@@ -190,50 +148,52 @@ class CategoricalModel:
         return self.step.family
 
     def masses(self, codes: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of encoded objects."""
+        """Return the (n, f) masses of encoded objects."""
         out = np.zeros((len(codes), len(self.family)))
-        arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns(), out)
-        apply(write_masses, [(codes, a, b, *arguments) for a, b in row_blocks(len(codes))])
+        arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns())
+        apply(_category_masses, [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))])
         return out
 
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the fewer attributes differ from its prototype, the more."""
+        """Return the evidence for each cluster: minus the number of attributes that differ from its prototype."""
         differ = (self.modes != codes[0]).astype(float)
         return ClusterEvidence.from_attributes("minus the number of attributes that differ from the center", -differ.T)
 
-    def improved(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
-        """The objective, and the prototypes that minimise it given the masses."""
+    def improve(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
+        """Return the objective, and the prototypes that minimize it for given masses."""
         arguments = (self._mismatches(), self._shares(), *self.step.kernel_arguments())
         blocks = row_blocks(len(codes))
-        parts = apply(accumulate, [(codes, weights, a, b, *arguments) for a, b in blocks])
-        return float(sum(part[0] for part in parts)), self._updated(np.sum([part[1] for part in parts], axis=0))
+        counts = np.empty((len(blocks), int(self.offsets[-1]), len(self.modes)))
+        calls = [(codes[a:b], weights[a:b], *arguments, out) for (a, b), out in zip(blocks, counts, strict=True)]
+        objectives = apply(_category_sums, calls)
+        return float(sum(objectives)), self._select_modes(counts.sum(axis=0))
 
     def from_masses(self, codes: np.ndarray, masses: np.ndarray) -> CategoricalModel:
-        """The prototypes that minimise the objective for given (n, g) masses of the nonempty sets."""
+        """Return the prototypes that minimize the objective for given (n, g) masses of the nonempty sets."""
         pull = masses**self.step.beta @ self._shares()
         counts = np.zeros((int(self.offsets[-1]), len(self.modes)))
         for column in codes.T:
             np.add.at(counts, column, pull)
-        return self._updated(counts)
+        return self._select_modes(counts)
 
     def _mismatches(self) -> np.ndarray:
-        """(categories, g) mismatch of each category with each set."""
+        """Return the (categories, g) mismatch of each category with each set."""
         sets = self.step.sets
-        # members are counted, then divided: a sum of fractions would not give exactly zero
+        # Counts are divided at the end, because a sum of fractions would not be exactly one.
         agree = np.zeros((int(self.offsets[-1]), len(sets)))
         for k, modes in enumerate(self.modes):
             agree[modes] += sets[:, k]
         return 1 - agree / sets.sum(axis=1)
 
     def _shares(self) -> np.ndarray:
-        """(g, c) weight with which a mass on a set counts for each of its clusters."""
+        """Return the (g, c) weights of a mass on a set in the costs of its clusters."""
         sets = self.step.sets
         return sets * (sets.sum(axis=1) ** (self.step.alpha - 1))[:, None]
 
-    def _updated(self, counts: np.ndarray) -> CategoricalModel:
-        """The objective is linear in the prototypes: the best is the category with the largest sum of weights.
+    def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
+        """Return the prototypes with the categories of the largest sums of weights, (categories, c) ``counts``.
 
-        Of equal ones the present category is kept, or else the first taken.
+        In case of ties the current category is kept, or else the first one is selected.
         """
         modes = self.modes.copy()
         for d in range(modes.shape[1]):
@@ -245,59 +205,34 @@ class CategoricalModel:
         return replace(self, modes=modes)
 
 
-@dataclass(frozen=True)
-class CategoricalSettings:
-    """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
-    starts, or the encoded prototypes or the partition to start from."""
-
-    n_clusters: int
-    alpha: float
-    beta: float
-    delta: float | None
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
-
-
 class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
-    """Categorical evidential c-means, on the different objects with their weights.
+    """Categorical evidential c-means, on the distinct encoded objects with their weights.
 
-    Parameters
-    ----------
-    settings : CategoricalSettings
-    sample : Sample
-        Encoded objects.
-    offsets : (p + 1,) array
-        Where the categories of each attribute begin.
-    family : FocalSets
-        The first to be fitted, from which an automatic ``delta`` follows; pairs that are read off bring their own.
-    rng, apply
+    ``init`` is the name of an initialization, encoded prototypes or a partition.
     """
 
     def __init__(
         self,
-        settings: CategoricalSettings,
+        estimator: CatECM,
         sample: Sample[np.ndarray],
-        offsets: np.ndarray,
-        family: FocalSets,
-        rng: np.random.RandomState,
-        apply: Apply,
+        request: FitRequest,
+        init: str | np.ndarray | CredalPartition,
     ):
-        self.settings, self.offsets, self.rng, self.apply = settings, offsets, rng, apply
-        # the same for all orders and repetitions of the rows
-        self.codes, self.inverse = different_rows(sample.values, offsets)
+        self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
+        self.rng, self.offsets = as_random_state(estimator.random_state), estimator._encoder.offsets
+        # Distinct rows do not depend on the order and the repetitions of the rows.
+        self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
         self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(float)
         self.present = self.weights > 0
-        if self.present.sum() < settings.n_clusters:
-            raise _starts.too_few(settings.n_clusters, int(self.present.sum()), sample.weights)
+        if self.present.sum() < self.n_clusters:
+            raise _starts.too_few_objects_error(self.n_clusters, int(self.present.sum()), sample.weights)
         self.sample, self.sample_weights = self.codes, self.weights
-        if isinstance(settings.init, str):
-            self.sample, self.sample_weights = self._drawn_sample()
-        self.delta = self._outlier_distance(family)
+        if isinstance(init, str):
+            self.sample, self.sample_weights = self._draw_sample()
+        self.delta = self._outlier_distance(estimator._resolve_families(self.n_clusters).first)
 
-    def _drawn_sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """The different objects on which starts compete, with weights."""
+    def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct objects on which starts are compared, with their weights."""
         codes, weights = self.codes[self.present], self.weights[self.present]
         if len(codes) <= sampling.SAMPLE_SIZE:
             return codes, weights
@@ -305,43 +240,42 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return codes[drawn], count.astype(float)
 
     def _outlier_distance(self, family: FocalSets) -> float:
-        """delta: what was given, or from how cheap the cheapest set of the family is for an object like no other."""
-        if self.settings.delta is not None:
-            return self.settings.delta
+        """Return delta; "auto" is slightly below the smallest cost of an object that agrees with no prototype."""
+        if self.estimator.delta != "auto":
+            return float(self.estimator.delta)
         varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
         size = np.maximum(family.cardinality, 1).astype(float)
-        return float(np.sqrt(_DELTA_SHARE * varying * (size**self.settings.alpha).min())) or 1.0
+        return float(np.sqrt(_DELTA_SHARE * varying * (size**self.estimator.alpha).min())) or 1.0
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[CategoricalModel]:
-        if not isinstance(self.settings.init, str):
-            return [self._user_start(family, self.settings.init)]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
-        return [self._model(family, self._drawn(np.random.RandomState(seed))) for seed in seeds]
+        if not isinstance(self.init, str):
+            return [self._user_start(family, self.init)]
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        return [self._model(family, self._draw(np.random.RandomState(seed))) for seed in seeds]
 
     def _user_start(self, family: FocalSets, init: np.ndarray | CredalPartition) -> CategoricalModel:
         if not isinstance(init, CredalPartition):
             return self._model(family, init)
-        c = self.settings.n_clusters
-        _starts.check_partition(init, len(self.inverse), c)
-        blank = self._model(family, np.tile(self.offsets[:-1], (c, 1)))
+        _starts.check_partition(init, len(self.inverse), self.n_clusters)
+        blank = self._model(family, np.tile(self.offsets[:-1], (self.n_clusters, 1)))
         return blank.from_masses(self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family))
 
-    def _drawn(self, rng: np.random.RandomState) -> np.ndarray:
-        """Different objects as prototypes, far from each other or just so."""
-        codes, weights, c = self.sample, self.sample_weights, self.settings.n_clusters
-        if self.settings.init == "random":
+    def _draw(self, rng: np.random.RandomState) -> np.ndarray:
+        """Draw distinct objects as prototypes."""
+        codes, weights, c = self.sample, self.sample_weights, self.n_clusters
+        if self.init == "random":
             return codes[rng.choice(len(codes), c, replace=False, p=weights / weights.sum())]
 
         def distances(which: Iterable[int]) -> np.ndarray:
             return np.stack([mismatches(codes, codes[k]) for k in which])
 
-        return codes[_starts.far_objects(distances, weights, np.arange(len(codes)), c, rng)]
+        return codes[_starts.draw_distant_objects(distances, weights, np.arange(len(codes)), c, rng)]
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
         require_singletons(family)
-        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, _ZERO)
+        step = MassStep(family, self.estimator.alpha, self.estimator.beta, self.delta**2, _ZERO)
         return CategoricalModel(step, modes, self.offsets)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
@@ -358,7 +292,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        """Mismatches are squared distances: those of the indicators of the categories."""
+        """Add the pairs of neighbors; mismatches are squared distances between indicators of the categories."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
         family = FocalSets.neighbors(squared_distances=apart)
@@ -367,9 +301,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     def _run(self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray) -> Run[CategoricalModel]:
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
-            return model.improved(codes, weights, self.apply)
+            return model.improve(codes, weights, self.apply)
 
-        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -386,49 +320,50 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 class CatECM(EvidentialClusterer):
     """Categorical evidential c-means: `ECM` for tables of categories.
 
-    A prototype has one category for each attribute. The cost of a cluster for an object is the number of attributes
-    in which the object differs from the prototype, that of a set of clusters the mean over its members:
+    A prototype has one category for each attribute. Minimizes, over masses and prototypes,
 
-        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta mismatch(x_i, A)  +  delta^2 sum_i m_i(empty)^beta
+        sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta mismatch(x_i, A)  +  delta^2 sum_i m_i(empty)^beta,
 
-    is minimised by turns over masses and prototypes, where the best category of a prototype is the one with the
-    largest sum of weights. The objective never rises. Cost per iteration: linear in the number of different objects.
+    where the mismatch of an object with a cluster is the number of attributes in which it differs from the prototype,
+    and the mismatch with a set is the mean over its clusters. Masses and prototypes are updated in turn; the best
+    category of a prototype is the one with the largest sum of weights. The objective never increases. The cost of an
+    iteration is linear in the number of distinct objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     alpha : float, default=-0.25
-        Penalty of large sets: larger values give smaller sets. It may be negative here: the mean mismatch of a set is
-        never below that of its best member, so a pair is the first choice of an object only if ``alpha < 0``; with
-        the default, if one mismatch is at most 1.4 times the other.
+        Penalty of large sets; larger values give smaller sets. It may be negative: the mean mismatch of a set is at
+        least that of its best cluster, so the largest mass can be on a pair only if ``alpha < 0``. With the default
+        this requires that one mismatch is at most 1.4 times the other.
     beta : float > 1, default=1.2
-        Fuzziness: towards 1 the masses become certain.
+        Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Its square is compared with numbers of mismatches: smaller values give more outliers. "auto": squared, 0.9
-        times the smallest cost that a set of clusters can have for an object that agrees in nothing, so that such an
-        object is an outlier.
+        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give more outliers. "auto":
+        ``delta**2`` is 0.9 times the smallest cost of an object that agrees with no prototype, which is then an
+        outlier.
     missing : {"error", "category"}, default="error"
-        Whether missing cells are refused, or are a category of their own.
+        Whether missing values raise an error or are treated as a category.
     handle_unknown : {"error", "ignore"}, default="error"
-        Whether categories of new objects that `fit` has not seen are refused, or differ from all prototypes.
+        Whether categories of new objects that were not in `fit` raise an error or differ from all prototypes.
     init : {"k-modes++", "random"}, table of ``n_clusters`` rows or CredalPartition, default="k-modes++"
-        "k-modes++": objects far from each other; "random": objects at random. A given start is used once, whatever
-        ``n_init``.
+        "k-modes++" selects objects far from each other, "random" random objects. A deterministic start is used once,
+        whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 20,000 different objects the starts compete on a sample of that
-        size and the winner goes on with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 different objects the
+        starts are compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -440,11 +375,11 @@ class CatECM(EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features) of objects
-        The categories of the prototypes.
+        Categories of the prototypes.
     categories_ : list of arrays
-        The categories of each attribute; None last if missing cells are one.
+        Categories of each attribute; the last one is None if missing values are a category.
     focal_sets_ : FocalSets
     delta_ : float
     objective_ : float
@@ -459,7 +394,7 @@ class CatECM(EvidentialClusterer):
     ----------
     A. J. Djiberou Mahamadou, V. Antoine, G. J. Christie and S. Moreno (2019). Evidential clustering for categorical
     data. IEEE International Conference on Fuzzy Systems. This is a variant: the published program squares the
-    mismatches and updates a prototype by the masses of its single cluster only, which need not lower the objective.
+    mismatches and updates a prototype by the masses of its single cluster only, which may increase the objective.
 
     Examples
     --------
@@ -531,7 +466,7 @@ class CatECM(EvidentialClusterer):
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like of shape (n_samples, n_features)
-            Text, pandas categories, Booleans, numbers (every number is a category).
+            Text, pandas categories, Booleans or numbers (every number is a category).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
@@ -539,27 +474,27 @@ class CatECM(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        """Numbers of categories."""
+        """Return category numbers."""
         X = readable(self, X)
         with reading_table(X, "X"):
-            table = self._checked_table(X, reset=reset)
+            table = self._validate_table(X, reset=reset)
             if not reset:
                 return self._encoder.encode(table, unknown=self.handle_unknown)
         names = list(X.columns) if hasattr(X, "columns") else list(range(self.n_features_in_))
         self._encoder = CategoryEncoder(names, missing=self.missing)
         return self._encoder.fit_encode(table)
 
-    def _checked_table(self, X: TableLike, *, reset: bool) -> TableLike:
-        """A table as it was given, anything else as an array with two dimensions."""
+    def _validate_table(self, X: TableLike, *, reset: bool) -> TableLike:
+        """Return a table unchanged, anything else as an array with two dimensions."""
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if len(X) == 0 or len(X.columns) == 0:
-                raise InvalidInputError(f"X must have at least one row and one column, got shape {X.shape}")
+                raise InvalidParameterError("X", must=f"have at least one row and one column, got shape {X.shape}")
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
             with reading_labels(X, "X"):
-                X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
-        # None and NaN are looked for column by column
+                X = np.asarray(X, dtype=object)  # Numbers next to text stay numbers.
+        # The encoder checks missing values by column.
         with reading_labels(X, "X"):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
@@ -567,34 +502,22 @@ class CatECM(EvidentialClusterer):
         return AttributeSource(values.astype(float), "hamming")
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CategoricalMethod:
-        settings = CategoricalSettings(
-            n_clusters=request.n_clusters,
-            alpha=self.alpha,
-            beta=self.beta,
-            delta=None if self.delta == "auto" else float(self.delta),
-            init=self._encoded_start(request.n_clusters),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        family = self._resolve_families(request.n_clusters).first
-        rng = as_random_state(self.random_state)
-        return CategoricalMethod(settings, sample, self._encoder.offsets, family, rng, request.apply)
+        return CategoricalMethod(self, sample, request, self._encode_init(request.n_clusters))
 
-    def _encoded_start(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
-        """Given prototypes as numbers of categories; any other start as it is."""
+    def _encode_init(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
+        """Return prototypes in ``init`` as category numbers, anything else unchanged."""
         if isinstance(self.init, str | CredalPartition):
             return self.init
         with reading_table(self.init, "init"):
             table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
         shape = n_clusters, self.n_features_in_
         if table.shape != shape:
-            raise InvalidInputError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
+            raise InvalidParameterError("init", must=f"have shape {shape} (n_clusters, n_features), got {table.shape}")
         try:
             modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"init must hold categories of X: {error}") from error
-        check_different(modes)
+            raise InvalidParameterError("init", must=f"contain categories of X: {error}") from error
+        check_distinct(modes)
         return modes
 
     def _fitted_attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from dempster._arrays import Array, precision_of, to_host
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
-from dempster.cluster._lifted import LiftedMethod, grounded_evidence, lifted, lifted_block
+from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_block
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Sample
-from dempster.cluster._starts import fuzziness, reasons
+from dempster.cluster._starts import default_beta, explain_auto_params
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
@@ -25,22 +25,22 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
 
-_COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
+_MIN_DISTANCE = 0.05  # between prototypes, in standard deviations of the data, below which they coincide
 
 
 @dataclass(frozen=True)
 class CredalModel(PrototypeModel):
-    """Prototypes of credal c-means, in one dimension more than the data.
+    """Prototypes of credal c-means, with an additional coordinate.
 
-    Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + sum_{k in A} |v_k - v_A|^2, the cost of a set is that of its
-    barycentre plus a constant, D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma) with s_A the spread of its prototypes:
-    the squared distance to a barycentre lifted off the space of the data. So the kernels of ECM serve.
+    Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + sum_{k in A} |v_k - v_A|^2, the cost of a set is the squared
+    distance to its barycenter plus a constant: D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma), where s_A is the spread
+    of its prototypes. The constant is the square of the additional coordinate of the barycenter.
     """
 
     gamma: float = 1.0
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        return grounded_evidence(super().evidence(X, itself))
+        return drop_last_part(super().evidence(X, itself))
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         barycentres, *others = super().kernel_arguments(dtype)
@@ -52,15 +52,15 @@ class CredalModel(PrototypeModel):
         barycentres[-1] = np.sqrt(spread / (size + self.gamma))
         return (barycentres, *others)
 
-    def _present_squares(self, X: np.ndarray) -> np.ndarray:
-        """The spread of the prototypes of a set counts in the attributes that an object has."""
+    def _observed_squares(self, X: np.ndarray) -> np.ndarray:
+        """Return (n, g) squared distances plus the spread of the prototypes, over the observed attributes."""
         sets, size = self.step.sets, self.step.sets.sum(axis=1)
         gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
         spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
-        return super()._present_squares(X) + ~np.isnan(X) @ spreads.T
+        return super()._observed_squares(X) + ~np.isnan(X) @ spreads.T
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Solve H V = R, the condition for a minimum given the masses (Liu et al., 2015)."""
+        """Solve H V = R, the condition for a minimum for given masses (Liu et al., 2015)."""
         sets = self.step.sets
         size = sets.sum(axis=1)
         share = 1 / (size + self.gamma)
@@ -70,80 +70,79 @@ class CredalModel(PrototypeModel):
 
 
 class CredalMethod(LiftedMethod):
-    """Credal c-means, on objects whose last coordinate is zero."""
+    """Credal c-means, on objects whose additional coordinate is zero."""
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
         step = self._mass_step(family)
         return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
-        """Warn if prototypes coincide: a large beta in many dimensions draws all of them to the mean of the data."""
+        """Return the result, with a warning if prototypes coincide, as with a large beta in high dimensions."""
         result = super().result(run)
         centers = result.model.centers
         gap = centers[:, None] - centers[None]
         apart = np.einsum("kld,kld->kl", gap, gap) + np.diag(np.full(len(gap), np.inf))
         k, other = np.unravel_index(apart.argmin(), apart.shape)
-        if apart[k, other] >= _COINCIDE**2 * self.mean_squared_deviation:
+        if apart[k, other] >= _MIN_DISTANCE**2 * self.mean_squared_deviation:
             return result
         warning = f"clusters {k} and {other} coincide; try a smaller beta, got {self.beta:g}, or fewer sets"
         return replace(result, warnings=(warning,))
 
 
 class CCM(OnlineClusterer):
-    """Credal c-means: an object belongs to a set of clusters when it is near *all* their prototypes.
+    """Credal c-means: an object belongs to a set of clusters if it is near *all* their prototypes.
 
-    Minimises, over masses m and prototypes v,
+    Minimizes, over masses m and prototypes v,
 
         sum_i sum_{A nonempty} m_i(A)^beta D_i(A)^2  +  delta^2 sum_i m_i(empty)^beta,
 
         D_i(A)^2 = (sum_{k in A} d(x_i, v_k)^2 + gamma d(x_i, v_A)^2) / (|A| + gamma),
 
-    where v_A is the barycentre of the prototypes of A. In `ECM` only the last distance counts, so that the pair of the
-    two outer of three clusters in a row competes with the middle cluster, whose prototype is their barycentre. Here
-    the pair pays for the distance between its clusters, and objects are left undecided between neighbouring clusters
-    only. The objective never rises. Cost per iteration: linear in the number of objects.
+    where v_A is the mean of the prototypes of A. In `ECM` only the last distance counts. Of three clusters in a row,
+    the pair of the outer ones then competes with the middle cluster, whose prototype is the mean of theirs. Here the
+    cost of a pair includes the distance between its clusters, so objects are ambiguous only between
+    neighboring clusters. The objective never increases. The cost of an iteration is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass; the published T_c is the size of the largest:
-        ``FocalSets.max_cardinality(c, T_c)``. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues. ``FocalSets.max_cardinality(c, T_c)`` is the family of the paper with sets of up to T_c clusters.
     gamma : float >= 0, default=1
-        Weight of the distance to the barycentre beside those to the prototypes.
+        Weight of the distance to the mean of the prototypes, relative to the distances to the prototypes.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
+        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
-        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
-        prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
+        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused. ``docs/missing.md`` tells when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
+        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
+        incomplete objects get less certain masses. A row that contains only NaN raises an error. ``docs/missing.md``
+        explains when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
-        "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
-        own. A start without chance is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 20,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
-        on from it, to the same result. It is refused if data or parameters are others.
+        File for the results of each pass, if X comes in blocks. An interrupted fit resumes from it and gives the same
+        result. A checkpoint of other data or parameters raises an error.
     device : str, default="cpu"
-        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
-        of X). A tensor is not moved. Starts compete on the processor.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). A tensor
+        is not moved. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -155,11 +154,11 @@ CredalPartition, default="k-means++"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        What was used.
+        Values used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -168,9 +167,9 @@ CredalPartition, default="k-means++"
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks.
+        Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Objects of all blocks, after `partial_fit`.
+        Number of objects in all blocks, after `partial_fit`.
 
     References
     ----------
@@ -179,7 +178,7 @@ CredalPartition, default="k-means++"
 
     Examples
     --------
-    Three groups in a row. In ECM the middle one is also the barycentre of the two others.
+    Three groups in a row. In ECM the center of the middle group is also the barycenter of the outer groups.
 
     >>> import numpy as np
     >>> from dempster.cluster import CCM, ECM
@@ -246,36 +245,34 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
-            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
-            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
+            float32 is kept. A pandas table keeps its index. X may come in blocks (``docs/blocks.md``); every iteration
+            is then a pass over the blocks, and results with one row per object are lazy. X may be a torch tensor
+            (``docs/scale.md``); the fit then runs on its device, and the results are tensors there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. It may come in blocks if X
-            does.
+            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
         """
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
-        """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
-        return lifted(super()._read(X, reset=reset))
+        """Return the attributes with an additional coordinate of zero."""
+        return lift(super()._read(X, reset=reset))
 
     def _map_blocks(self, source: Blocks) -> Blocks:
         assert source.width is not None
-        return source.map(lifted_block, None, source.width + 1, source.dtype)
+        return source.map(lift_block, None, source.width + 1, source.dtype)
 
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CredalMethod:
         attributes = sample.values[:, :-1]
-        beta = fuzziness(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
+        beta = default_beta(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
         init = centers_from_peaks(self.init, attributes, request.n_clusters, self.random_state, self.n_jobs)
         return CredalMethod(self, sample, request, alpha=0.0, beta=beta, init=init)
 
     def _auto_params(self, method: CredalMethod) -> dict[str, str]:
-        used = method.beta, method.delta
-        return reasons(self.beta, self.delta, *used)
+        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
         return {

@@ -20,7 +20,7 @@ from dempster.cluster.ecm import (
     PrototypeMethod,
     PrototypeModel,
     Statistics,
-    sums_of_present,
+    sum_present,
 )
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
@@ -30,8 +30,8 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_SWEEPS = 10  # over the linked objects in one mass step: more of them are better spent after the prototypes have moved
-_SETTLED = 1e-6  # largest change of a mass that ends a mass step
+_MAX_SWEEPS = 10  # over the linked objects before each update of the prototypes
+_MASS_TOL = 1e-6  # largest change of a mass at which the sweeps stop
 
 _sweep_links = kernel("""sweep_links(
     costs: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
@@ -44,13 +44,13 @@ _link_terms = kernel("""link_terms(
 
 @dataclass(frozen=True)
 class LinkCosts:
-    """What constraints cost, for one family of focal sets.
+    """Costs of constraints for one family of focal sets.
 
     Attributes
     ----------
     family : FocalSets
     must, cannot : (f, f) arrays
-        Cost of a must-link, of a cannot-link, for a unit of mass on each pair of sets.
+        Cost of a must-link and of a cannot-link for unit masses on each pair of sets.
     empty_each, empty_must : float
         Cost of a unit of mass on the empty set, for every linked object and for every must-link of an object.
     constant : float
@@ -65,30 +65,30 @@ class LinkCosts:
     constant: float
 
     @classmethod
-    def of_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """pl(different) for must-links, pl(same) for cannot-links (Antoine et al., 2012)."""
+    def from_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
+        """Return pl(different) for must-links and pl(same) for cannot-links (Antoine et al., 2012)."""
         nonempty = family.cardinality > 0
         different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
         weight = xi / max(len(constraints), 1)
         return cls(family, weight * different, weight * (1 - family.conflict), empty_penalty, 0.0, 0.0)
 
     @classmethod
-    def of_program(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """As in the published program: both kinds on an equal footing, and no way out through the empty set."""
+    def from_program(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
+        """Return the costs of the published program: equal weight for both kinds, and a cost of the empty set."""
         same = np.diag(family.cardinality == 1).astype(float)
         must, cannot = (xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link))
         return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
 
 
 class LinkedObjects:
-    """The objects that have constraints, in an order that does not depend on the numbering of the rows.
+    """Objects with constraints, in an order that does not depend on the order of the rows.
 
     Attributes
     ----------
     places : (q,) array
-        Where the linked objects are among all.
+        Indices of the linked objects.
     others : (n - q,) array
-        Where the objects without constraints are.
+        Indices of the objects without constraints.
     n_must_links : (q,) array
     """
 
@@ -109,51 +109,47 @@ class LinkedObjects:
     def __len__(self) -> int:
         return len(self.places)
 
-    def improved_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
-        """(q, f) masses at which no change of a single object lowers the objective, found from given ones.
+    def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
+        """Return (q, f) masses for which no change of a single object decreases the objective.
 
-        ``squared_costs`` (q, f) multiply the squares of the masses.
+        ``masses`` are the initial values. ``squared_costs`` (q, f) multiply the squares of the masses.
         """
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
-        _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _SWEEPS, _SETTLED)
+        _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _MAX_SWEEPS, _MASS_TOL)
         return masses
 
-    def cost_of_links(self, masses: np.ndarray, costs: LinkCosts) -> float:
-        """What the constraints add to the objective."""
+    def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
+        """Return the contribution of the constraints to the objective."""
         linear = self._linear_costs(costs)
         return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
-        """(q, f) costs of the masses themselves: only the empty set has any."""
+        """Return the (q, f) costs that multiply the masses; they are nonzero for the empty set only."""
         out = np.zeros((len(self), len(costs.family)))
         if costs.family.empty_index is not None:
             out[:, costs.family.empty_index] = costs.empty_each + costs.empty_must * self.n_must_links
         return out
 
 
-# Of the mean variance of the attributes. Of 1, 0.5, 0.25, 0.1 and 0.03 it finds the classes of iris, wine and six sets
-# of Gaussian blobs best on average with single clusters, and within 0.01 (adjusted Rand index) of the best with pairs.
+# Fraction of the mean variance of the attributes. Among 1, 0.5, 0.25, 0.1 and 0.03, this value recovers the classes of
+# iris, wine and six sets of Gaussian blobs best on average with single clusters, and with pairs its adjusted Rand index
+# is within 0.01 of the best.
 _SQUARED_UNIT = 0.25
 
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes, and the masses that linked objects had in the iteration before (None: those of ECM).
-
-    Attributes
-    ----------
-    linked_masses : (q, f) array or None
-    """
+    """Prototypes and the (q, f) masses of linked objects in the previous iteration (None: those of ECM)."""
 
     linked_masses: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """What is left for new objects, which have no constraints: their masses are those of ECM.
+    """Model for new objects, which have no constraints: their masses are those of ECM.
 
-    An object with the attributes of a linked one gets the masses of that one (of several, the first).
+    A new object that is equal to a linked object gets its masses (those of the first one in case of ties).
 
     Attributes
     ----------
@@ -172,36 +168,36 @@ class ConstrainedModel:
         return self.prototypes.family
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of the rows of X."""
+        """Return the (n, f) masses of the rows of X."""
         masses = self.prototypes.masses(X, apply)
         if len(self.linked):
-            twin = self.linked.equals(X)  # up to the digits of X
+            twin = self.linked.equals(X)
             masses[twin >= 0] = self.linked_masses[twin[twin >= 0]]
         return masses
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster besides the constraints."""
+        """Return the evidence for each cluster, without the constraints."""
         return self.prototypes.evidence(X, itself)
 
 
 class ConstrainedMethod(PrototypeMethod):
-    """Constrained evidential c-means. Objects of weight zero take no part, and neither do their constraints."""
+    """Constrained evidential c-means. Objects of weight zero and their constraints are ignored."""
 
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
         super().__init__(estimator, sample, request, **options)
         w = sample.weights
-        known = Constraints() if request.constraints is None or estimator.xi == 0 else request.constraints
-        self.constraints = known if w is None else _among_weighted(known, w)
+        constraints = Constraints() if request.constraints is None or estimator.xi == 0 else request.constraints
+        self.constraints = constraints if w is None else _select_weighted(constraints, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
         free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
         self.free, self.free_weights = self.data[free], self.weights if w is None else w[free]
-        self.free_sample, self.free_sample_weights = self._sample_of_free()
+        self.free_sample, self.free_sample_weights = self._sample_free()
 
-    def _sample_of_free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Objects without constraints on which starts compete; they weigh as much as all of them."""
+    def _sample_free(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return a sample of the objects without constraints, with the total weight of all of them."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
         drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
@@ -218,47 +214,47 @@ class ConstrainedMethod(PrototypeMethod):
         family = model.family
         if len(self.linked) == 0:
             statistics = model.statistics(data, weights, self.apply)
-            return self._share(family) * statistics.objective, model.updated(statistics)
+            return self._share(family) * statistics.objective, model.update(statistics)
         squared_costs, link_costs = self._squared_costs(model), self._link_costs(family)
-        linked = self.linked.improved_masses(self._before(model), squared_costs, link_costs)
+        linked = self.linked.improve_masses(self._previous_masses(model), squared_costs, link_costs)
         statistics = self._linked_statistics(model, linked)
         if len(data):
             statistics = model.statistics(data, weights, self.apply) + statistics
         objective = self._share(family) * statistics.objective + float(np.sum(squared_costs * linked**2))
-        objective += self.linked.cost_of_links(linked, link_costs)
-        return objective, replace(model, linked_masses=linked).updated(statistics)
+        objective += self.linked.constraint_cost(linked, link_costs)
+        return objective, replace(model, linked_masses=linked).update(statistics)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        """The masses of the linked objects are found again on the wider family, from those they had."""
+        """Add the pairs, and express the masses of the linked objects on the wider family."""
         wider = super().add_neighbor_pairs(run)
         assert isinstance(wider.model, LinkedPrototypes)
         if wider.model.linked_masses is None:
             return wider
-        found = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
-        wider.model = replace(wider.model, linked_masses=np.asarray(found.to_family(wider.model.family).masses))
+        linked = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
+        wider.model = replace(wider.model, linked_masses=np.asarray(linked.to_family(wider.model.family).masses))
         return wider
 
     # ---- linked objects -------------------------------------------------------------------------------------------
 
-    def _before(self, model: PrototypeModel) -> np.ndarray:
-        """Masses of the linked objects in the iteration before."""
+    def _previous_masses(self, model: PrototypeModel) -> np.ndarray:
+        """Return the masses of the linked objects in the previous iteration."""
         assert isinstance(model, LinkedPrototypes)
         return model.masses(self.linked_data, self.apply) if model.linked_masses is None else model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
         s = self.estimator
-        costs = LinkCosts.of_paper if s.convention == "paper" else LinkCosts.of_program
+        costs = LinkCosts.from_paper if s.convention == "paper" else LinkCosts.from_program
         return costs(family, self.constraints, s.xi, s.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
-        """Weight of the objective of ECM in the whole: squared distances, beside plausibilities that have no units."""
+        """Return the weight of the objective of ECM, which converts squared distances to dimensionless numbers."""
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
             squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / self.data.shape[1] or 1.0
         return (1 - self.estimator.xi) / (self.total_weight * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
-        """(q, f) costs of the squared masses of the linked objects."""
+        """Return the (q, f) costs of the squared masses of the linked objects."""
         family = model.family
         factor, *_ = model.step.kernel_arguments()
         costs = np.full((len(self.linked), len(family)), model.step.delta2)
@@ -266,11 +262,11 @@ class ConstrainedMethod(PrototypeMethod):
         return self._share(family) * costs * self.linked_weights[:, None]
 
     def _linked_statistics(self, model: PrototypeModel, masses: np.ndarray) -> Statistics:
-        """Sums over the linked objects; the objective is left to the caller."""
+        """Return the sums over the linked objects, without the objective."""
         W = self.linked_weights[:, None] * masses[:, model.family.cardinality > 0] ** 2
         X = self.linked_data
         if has_missing(X):
-            return Statistics(0.0, *sums_of_present(X, W))
+            return Statistics(0.0, *sum_present(X, W))
         second = np.zeros((0, 0, W.shape[1]))
         if model.metrics is not None:
             second = np.einsum("id,ie,ij->dej", X, X, W, optimize=True)
@@ -291,87 +287,86 @@ class ConstrainedMethod(PrototypeMethod):
         masses = prototypes.masses(self.values, self.apply)
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
-        linked = References.of(AttributeSource(self.values), places)
+        linked = References.from_source(AttributeSource(self.values), places)
         return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Best masses of the linked objects, found from those of the iteration before."""
+        """Return the best masses of the linked objects, starting from those of the previous iteration."""
         costs = self._squared_costs(model), self._link_costs(model.family)
-        return self.linked.improved_masses(self._before(model), *costs)
+        return self.linked.improve_masses(self._previous_masses(model), *costs)
 
 
-def _among_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
-    """The constraints between objects of positive weight."""
+def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
+    """Return the constraints between objects of positive weight."""
     must, cannot = constraints.must_link, constraints.cannot_link
     present = weights > 0
     return Constraints(must[present[must].all(axis=1)], cannot[present[cannot].all(axis=1)])
 
 
 class CECM(EvidentialClusterer):
-    """Constrained evidential c-means: `ECM` that listens to must-links and cannot-links.
+    """Constrained evidential c-means: `ECM` with must-link and cannot-link constraints.
 
-    Minimises, over masses m and prototypes v,
+    Minimizes, over masses m and prototypes v,
 
         (1 - xi) / (n f s^2) J_ECM(m, v)
         + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
 
-    with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 a quarter of the mean variance
-    of the attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and
-    j, that the two are in different clusters, or in the same one. With weights of objects, n is their sum. This is the
-    objective of the paper, but for s^2, without which the units of X decide how much constraints count. It rewards mass
-    on the empty set for linked objects, as both plausibilities vanish there; the published programs, and this class
-    unless it is told otherwise, count constraints in a way that does not: see ``convention``.
+    where J_ECM is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 a quarter of the mean
+    variance of the attributes, |C| the number of constraints, and pl_ij the plausibility that objects i and j are in
+    different clusters, or in the same cluster. With sample weights, n is their sum. This is the objective of the paper
+    except for s^2, which makes the weight of the constraints independent of the units of X. The objective rewards mass
+    on the empty set for linked objects, because both plausibilities are zero there. The published programs, and the
+    default of this class, use costs without this effect: see ``convention``.
 
-    Masses of objects without constraints have a closed form; those of linked objects are improved one object after the
-    other, each exactly. The objective never rises. Cost per iteration: linear in the number of objects and of
-    constraints.
+    Masses of objects without constraints have a closed form. Those of linked objects are updated one object after the
+    other, each to its exact minimum. The objective never increases. The cost of an iteration is linear in the number of
+    objects and of constraints.
 
-    New objects have no constraints: their masses are those of `ECM`. Only an object with the attributes of a linked
-    object of the fit gets the masses of that one (of several, the first).
+    New objects have no constraints: their masses are those of `ECM`. A new object that is equal to a linked object gets
+    its masses (those of the first one in case of ties).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
-        "scaled": must-links and cannot-links are averaged separately, and a must-link costs its objects 2 per unit of
-        mass on the empty set (which in practice forbids it). "program": the same with s = 1, as in the published
-        programs, so that results depend on the units of X. "paper": the objective above with s = 1.
+        "scaled": must-links and cannot-links are averaged separately, and each must-link adds a cost of 2 per unit of
+        mass on the empty set, which in practice excludes it. "program": the same with s = 1, as in the published
+        programs; results then depend on the units of X. "paper": the objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
-        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
-        prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
+        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
-        ``docs/missing.md`` tells when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
+        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
+        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
+        adaptive metric. ``docs/missing.md`` explains when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
-        "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
-        own. A start without chance is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 20,000 objects the starts compete on a sample of that size (with
-        all linked objects) and the winner goes on with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size plus all linked objects, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -383,10 +378,10 @@ CredalPartition, default="k-means++"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        With the adaptive metric.
+        Only with the adaptive metric.
     focal_sets_ : FocalSets
     delta_ : float
     objective_ : float
@@ -415,7 +410,7 @@ CredalPartition, default="k-means++"
     >>> (model.labels_ == model.labels_[0]).tolist()
     [True, True, True, True, False, False]
     >>> known.violations(model.credal_partition_)
-    Violations(0 of 2 must-links put apart, 0 of 1 cannot-links put together, mean degree 0.00)
+    Violations(0 of 2 must-links, 0 of 1 cannot-links violated, mean degree 0.00)
     """
 
     _rules = {
@@ -486,9 +481,9 @@ CredalPartition, default="k-means++"
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in J_ECM; an object of weight 2 counts as two. A constraint counts once, whatever the
-            weights of its objects, and not at all if one of them is zero.
+            weights of its objects, and is ignored if one of them is zero.
         constraints : Constraints, optional
-            Pairs of objects known to be in the same cluster, or in different ones.
+            Pairs of objects known to be in the same cluster or in different clusters.
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
@@ -498,5 +493,5 @@ CredalPartition, default="k-means++"
 
     def _fitted_attributes(self, method: ConstrainedMethod, model: ConstrainedModel) -> dict[str, Any]:
         prototypes = model.prototypes
-        found = {"cluster_centers_": prototypes.centers.astype(method.values.dtype), "delta_": method.delta}
-        return found if prototypes.metrics is None else {**found, "metric_matrices_": prototypes.metrics}
+        attributes = {"cluster_centers_": prototypes.centers.astype(method.values.dtype), "delta_": method.delta}
+        return attributes if prototypes.metrics is None else {**attributes, "metric_matrices_": prototypes.metrics}

@@ -22,7 +22,13 @@ from dempster.cluster._base import COMMON_RULES, MISSING_RULE, FitRequest
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
+from dempster.cluster._starts import (
+    default_beta,
+    explain_auto_params,
+    find_isolated,
+    k_means_distances,
+    outlier_distance,
+)
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.partial import filled, point_squares
@@ -42,15 +48,8 @@ _squared_distances = kernel("""squared_distances(
     X: real[n, p], barycentres: real[p, g], metrics: real[p, p, g] or None, out: real[n, g] out)""")
 
 
-def missing_costs(X: np.ndarray, factor: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """(n, g) what missing attributes add to the costs of the nonempty sets before the penalties |A|^alpha, the
-    ``factor``, which they do not have."""
-    return (np.isnan(X) @ within)[:, None] / factor
-
-
-def sums_of_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(p, g) sums of powers of masses over the objects that have an attribute, and of these times its values; there are
-    no second moments."""
+def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (p, g) sums of m^beta and of m^beta x over the objects with an observed attribute; no second moments."""
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
     return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
@@ -58,17 +57,17 @@ def sums_of_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.n
 
 @dataclass(frozen=True)
 class PrototypeModel:
-    """Prototypes with everything needed to turn an object into masses.
+    """Prototypes, and the parameters that determine the masses.
 
     Attributes
     ----------
     step : MassStep
-        The penalties, and the family of focal sets.
+        Penalties and the family of focal sets.
     centers : (c, p) array
     metrics : (c, p, p) array or None
-        One matrix of determinant 1 a cluster (adaptive metric).
+        Matrices of determinant 1, one per cluster (adaptive metric).
     within : (p,) array or None
-        Variances of the attributes within clusters, for which missing ones count; None if none may be missing.
+        Variances of the attributes within clusters, used for missing values; None if missing values raise an error.
     """
 
     step: MassStep
@@ -81,7 +80,7 @@ class PrototypeModel:
         return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        """Barycentres, metrics (None: Euclidean), and the arguments of the mass step: as the kernels take them."""
+        """Return the arguments of the kernels: barycenters, metrics (None: Euclidean), and those of the mass step."""
         sets = self.step.sets
         mean = sets / sets.sum(axis=1)[:, None]
         barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
@@ -91,13 +90,14 @@ class PrototypeModel:
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
     def masses(self, X: Array, apply: Apply) -> Array:
-        """(n, f) masses of the rows of X; those of a tensor are found where it is."""
+        """Return the (n, f) masses of the rows of X; a tensor is processed on its device."""
         if is_tensor(X):
             return self.masses_on_device(X, X.device)
         if self.within is not None and has_missing(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        in_double = self.metrics is not None and X.dtype == np.float32  # weights may be a million times apart
+        # Eigenvalues of metrics may differ by a factor of 10^6, which single precision cannot represent.
+        in_double = self.metrics is not None and X.dtype == np.float32
         arguments = (*self.kernel_arguments(np.dtype(float) if in_double else X.dtype), *self.step.columns())
 
         def write(start: int, stop: int) -> None:
@@ -112,20 +112,19 @@ class PrototypeModel:
         return out
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Rows that have all of their cells get the masses that they have among rows like them."""
-        lacking = np.isnan(X).any(axis=1)
+        """Return the masses of rows with missing values; those of complete rows do not depend on the others."""
+        is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
-        if not lacking.all():
-            out[~lacking] = self.masses(np.ascontiguousarray(X[~lacking]), apply)
-        places = np.flatnonzero(lacking)
-        for start, stop in row_blocks(len(places)):
-            block = places[start:stop]
+        if not is_incomplete.all():
+            out[~is_incomplete] = self.masses(np.ascontiguousarray(X[~is_incomplete]), apply)
+        incomplete = np.flatnonzero(is_incomplete)
+        for start, stop in row_blocks(len(incomplete)):
+            block = incomplete[start:stop]
             out[block] = self.step.masses(self._partial_costs(X[block]), np.empty(0), apply)[1]
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
-        """(n, g) squared distances of objects to the barycentres of the nonempty sets; where attributes are missing,
-        what the mass step takes for them (`_partial`)."""
+        """Return (n, g) squared distances to the barycenters of the nonempty sets, or the costs of incomplete rows."""
         if self.within is not None and has_missing(X):
             return self._partial_costs(X)
         if self.metrics is not None and X.dtype == np.float32:
@@ -136,32 +135,34 @@ class PrototypeModel:
         return out
 
     def _partial_costs(self, X: np.ndarray) -> np.ndarray:
+        """Return (n, g) squared distances plus the contributions of missing values, which have no penalty |A|^alpha."""
         assert self.within is not None
         factor, *_ = self.step.kernel_arguments()
-        return np.ascontiguousarray(self._present_squares(X) + missing_costs(X, factor, self.within))
+        missing = (np.isnan(X) @ self.within)[:, None] / factor
+        return np.ascontiguousarray(self._observed_squares(X) + missing)
 
-    def _present_squares(self, X: np.ndarray) -> np.ndarray:
-        """(n, g) squared distances over the attributes that objects have."""
+    def _observed_squares(self, X: np.ndarray) -> np.ndarray:
+        """Return (n, g) squared distances over the observed attributes."""
         return point_squares(X, self.step.averages @ self.centers)
 
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
-        """One pass over the data: the objective, and the sums that the updates need; of a tensor, where it is."""
+        """Return the objective and the sums for the update; a tensor is processed on its device."""
         if is_tensor(X):
             return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
-        lacking = self.within is not None and has_missing(X)
-        in_double = self.metrics is not None and X.dtype == np.float32  # weights may be a million times apart
+        is_incomplete = self.within is not None and has_missing(X)
+        in_double = self.metrics is not None and X.dtype == np.float32
         arguments = self.kernel_arguments(np.dtype(float) if in_double else X.dtype)
         barycentres, metrics, *_ = arguments
         (p, g), second_shape = barycentres.shape, (0, 0) if metrics is None else barycentres.shape[:1] * 2
 
         def sums(start: int, stop: int) -> Statistics:
-            rows, given = X[start:stop], weights[start:stop] if len(weights) else None
-            if lacking:
-                return self._partial_statistics(rows, given)
+            rows, w = X[start:stop], weights[start:stop] if len(weights) else None
+            if is_incomplete:
+                return self._partial_statistics(rows, w)
             total, first, second = np.empty(g), np.empty((p, g)), np.empty((*second_shape, g))
             objective = _prototype_sums(
-                rows.astype(float) if in_double else rows, given, *arguments,
+                rows.astype(float) if in_double else rows, w, *arguments,
                 total, first, None if metrics is None else second,
             )  # fmt: skip
             return Statistics(objective, total, first, second)
@@ -169,46 +170,45 @@ class PrototypeModel:
         return reduce(add, apply(sums, row_blocks(len(X))))
 
     def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
-        """Return the sums over rows some of whose cells are missing: those of m^beta are (p, g), over the rows that
-        have an attribute."""
+        """Return the sums over rows with missing values; ``total`` is (p, g)."""
         costs = self._partial_costs(rows)
         masses, empty = np.empty_like(costs), np.empty(len(costs))
+        w = np.empty(0) if weights is None else weights
         factor, size, delta2, beta, zero = self.step.kernel_arguments()
-        given = np.empty(0) if weights is None else weights
-        objective = masses_from_costs(costs, given, factor, size, delta2, beta, zero, masses, empty)
+        objective = masses_from_costs(costs, w, factor, size, delta2, beta, zero, masses, empty)
         masses **= self.step.beta
         if weights is not None:
             masses *= weights[:, None]
-        return Statistics(objective, *sums_of_present(rows, masses))
+        return Statistics(objective, *sum_present(rows, masses))
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
-        """(n, f) masses of the rows of X, by torch."""
+        """Return the (n, f) masses of the rows of X, computed by torch."""
         return _device.prototype_masses(self.kernel_arguments(np.dtype(float)), self.step, X, device)
 
-    def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
-        """The prototypes, then the metrics, that minimise the objective given the masses."""
+    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+        """Return the prototypes, then the metrics, that minimize the objective for given masses."""
         model = self
         if move_centers:
             best = self._best_centers if statistics.total.ndim == 1 else self._partial_centers
             model = replace(self, centers=best(statistics))
         return model if self.metrics is None else replace(model, metrics=model._best_metrics(statistics))
 
-    def centers_from(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
-        """Prototypes that minimise the Euclidean objective for given masses on any family of sets."""
+    def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
+        """Return the prototypes that minimize the Euclidean objective for given masses on any family of sets."""
         weight = project_masses(masses, family, self.family)
         weight **= self.step.beta
         if self.within is not None and has_missing(X):
-            return self._partial_centers(Statistics(0.0, *sums_of_present(X, weight)))
+            return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))
         return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
 
     def _partial_centers(self, statistics: Statistics) -> np.ndarray:
-        """Return the best prototypes, attribute by attribute, where some values are missing."""
-        found = np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(len(statistics.total))])
-        seen = statistics.total @ self.step.sets > 0
-        return np.where(seen.T, found, self.centers)  # what no object of a cluster has stays where it was
+        """Return the best prototypes, computed for each attribute from its observed values."""
+        columns = [self._best_centers(statistics.select_attribute(d)) for d in range(len(statistics.total))]
+        is_observed = statistics.total @ self.step.sets > 0
+        return np.where(is_observed.T, np.hstack(columns), self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Solve H V = R (Masson and Denoeux, 2008, eq. 22; one block of p rows a cluster if the metric adapts)."""
+        """Solve H V = R (Masson and Denoeux, 2008, eq. 22), with p rows per cluster for the adaptive metric."""
         sets, alpha = self.step.sets, self.step.alpha
         size = sets.sum(axis=1)
         weight = size ** (alpha - 2) * statistics.total
@@ -222,7 +222,7 @@ class PrototypeModel:
         return solve_normal_equations(H, R.reshape(c * p, 1)).reshape(c, p)
 
     def _best_metrics(self, statistics: Statistics) -> np.ndarray:
-        """S_k = det(Sigma_k)^(1/p) Sigma_k^-1, Sigma_k the scatter of cluster k (Antoine et al., 2012, eq. 20)."""
+        """Return S_k = det(Sigma_k)^(1/p) Sigma_k^-1 for the scatter Sigma_k (Antoine et al., 2012, eq. 20)."""
         sets = self.step.sets
         size = sets.sum(axis=1)
         bary = (sets / size[:, None]) @ self.centers
@@ -234,10 +234,10 @@ class PrototypeModel:
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
         share = size ** (self.step.alpha - 1)
         sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
-        return _metrics_of(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
+        return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
+        """Return the evidence for each cluster: minus the squared distance to its prototype, by attribute."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
         return ClusterEvidence.from_attributes(
@@ -245,36 +245,36 @@ class PrototypeModel:
         )
 
 
-def _metrics_of(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
-    """(k, p, p) metrics of determinant one that make tr(S_k Sigma_k) least, for moments about the origin of traces
-    ``size``.
+def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
+    """Return the (k, p, p) metrics of determinant one that minimize tr(S_k Sigma_k).
 
-    A flat direction would get an infinite weight, so the variances of a cluster are kept above a millionth of their
-    mean. That is no longer the least, and where it is above what the ``old`` metric gives, that one stays, so that the
-    objective never rises. It stays as well where a cluster has lost its objects, and nothing is left but rounding.
+    ``size`` are the traces of the moments about the origin. A direction without variance would get infinite weight, so
+    the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept if it gives a smaller
+    trace, so that the objective never increases, and if Sigma_k is only rounding error.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)
-    known = trace > np.maximum(1e-15 * size, 1e-290)
-    unit = np.ldexp(1.0, np.frexp(np.where(known, trace, 1.0))[1])[:, None, None]  # logarithms are not rounded alike
-    values, vectors = np.linalg.eigh(np.where(known[:, None, None], sigma / unit, np.eye(sigma.shape[1])))
+    has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
+    # Dividing by a power of two makes the result independent of the units of X up to the last bit.
+    unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
+    values, vectors = np.linalg.eigh(np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1])))
     floor = 1e-6 * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
     values = np.maximum(values, floor)
     scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
     best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
     worse = np.einsum("kde,kde->k", best, sigma) > np.einsum("kde,kde->k", old, sigma)
-    return np.where((known & ~(flat & worse))[:, None, None], best, old)
+    return np.where((has_scatter & ~(flat & worse))[:, None, None], best, old)
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over objects, one value a nonempty set: they can be added over blocks of data.
+    """Sums over objects for each nonempty set, which can be added over blocks of data.
 
     Attributes
     ----------
     objective : float
-    total : (g,) sum of m^beta, or (p, g) over the objects that have an attribute, where some are missing
+    total : (g,) sum of m^beta, or (p, g) sums over the objects with an observed attribute
     first : (p, g) sum of m^beta x
     second : (p, p, g) lower triangle of the sum of m^beta x x' (empty if the metric is fixed)
     """
@@ -284,8 +284,8 @@ class Statistics:
     first: np.ndarray
     second: np.ndarray
 
-    def of_attribute(self, d: int) -> Statistics:
-        """Those of one attribute, where not all objects have it."""
+    def select_attribute(self, d: int) -> Statistics:
+        """Return the sums for one attribute, if ``total`` is (p, g)."""
         return Statistics(self.objective, self.total[d], self.first[d : d + 1], np.empty(0))
 
     def __add__(self, other: Statistics) -> Statistics:
@@ -297,31 +297,31 @@ class Statistics:
         )
 
     def scaled(self, factor: float) -> Statistics:
-        """The sums of objects that count for so much."""
+        """Return the sums multiplied by a factor."""
         return Statistics(factor * self.objective, factor * self.total, factor * self.first, factor * self.second)
 
 
 def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, apply: Apply) -> Statistics:
-    """Return the sums over some rows."""
+    """Return the sums over a block of rows."""
     return model.statistics(rows, weights, apply)
 
 
 @dataclass(frozen=True)
 class OnlinePrototypes:
-    """Prototypes and the sums over the objects that they were learned from.
+    """Prototypes, and the sums over the objects that they were fitted to.
 
-    The masses of a block are those under the prototypes of its time; new prototypes minimise the objective given the
-    masses of all blocks so far (Neal and Hinton, 1998: incremental variants of EM).
+    The masses of a block are computed with the prototypes at that time. New prototypes minimize the objective for the
+    masses of all blocks so far, as in incremental EM (Neal and Hinton, 1998).
 
     Attributes
     ----------
     model : PrototypeModel
-        What moves, measured from ``origin``.
+        Current prototypes, relative to ``origin``.
     origin : (p,) array or None
     delta : float
         Distance to the empty set.
     neighbors : bool
-        Whether the empty set and pairs of neighboring clusters are read off.
+        Whether `to_model` adds the empty set and the pairs of neighboring clusters.
     sums : Statistics or None
         None before the first block.
     """
@@ -334,20 +334,20 @@ class OnlinePrototypes:
 
     @property
     def objective(self) -> float:
-        """That of all objects so far, each under the prototypes of its time."""
+        """Objective of all objects so far, with the masses at their time."""
         assert self.sums is not None
         return self.sums.objective
 
-    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
+    def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+        """Return the state after one more block; ``kept`` is the factor of the earlier sums."""
         data = X if self.origin is None else X - to_device_of(self.origin, X)
         sums = self.model.statistics(data, to_device_of(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
-        return replace(self, sums=sums, model=self.model.updated(sums) if update else self.model)
+        return replace(self, sums=sums, model=self.model.update(sums) if update else self.model)
 
-    def fitted(self) -> PrototypeModel:
-        """The model for new objects, in their coordinates."""
+    def to_model(self) -> PrototypeModel:
+        """Return the model for new objects, in the coordinates of X."""
         model = self.model
         if self.neighbors:
             step = replace(model.step, family=FocalSets.neighbors(model.centers), delta2=self.delta**2)
@@ -355,25 +355,16 @@ class OnlinePrototypes:
         return model if self.origin is None else replace(model, centers=model.centers + self.origin)
 
 
-ZERO = 1e-12  # an object lies on a prototype up to this cost, in mean squared deviations of the data
-_EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
+ZERO = 1e-12  # cost up to which an object coincides with a prototype, in mean squared deviations of the data
+_EUCLIDEAN_ITERATIONS = 5  # before the metric adapts
 
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
-    """Evidential c-means, and what its relatives share with it.
+    """Evidential c-means and the base class of its variants.
 
-    A relative that changes the model, the distance to the empty set, the step or what given prototypes are overrides
-    `_model`, `_outlier_distance`, `_step` or `_checked_centers`.
-
-    Parameters
-    ----------
-    estimator : EvidentialClusterer
-        With ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``, perhaps ``metric`` and ``device``.
-    sample : Sample
-    request : FitRequest
-    alpha, beta : float
-    init : str, array or CredalPartition
-        The name of a way to draw starts, or the prototypes or the partition to start from.
+    A variant overrides `_model`, `_outlier_distance`, `_step` or `_validate_centers`. ``init`` is the name of an
+    initialization, prototypes or a partition. The estimator has the parameters ``delta``, ``n_init``, ``max_iter``,
+    ``tol`` and ``random_state``, and optionally ``metric`` and ``device``.
     """
 
     def __init__(
@@ -387,30 +378,30 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         init: str | ArrayLike | CredalPartition,
     ):
         self.estimator, self.n_clusters, self.apply = estimator, request.n_clusters, request.apply
-        self.alpha, self.beta, self.init = alpha, beta, init
+        self.alpha, self.beta, self.init, self.has_user_start = alpha, beta, init, not isinstance(init, str)
         self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
         self.rng = as_random_state(estimator.random_state)
         self.rows = sample.rows(request.apply, getattr(estimator, "device", "cpu"))
         self.values, self.weights, self.within = self.rows.values, self.rows.weights, sample.within
-        # second moments, which the adaptive metric needs, lose digits far from the mean
+        # The adaptive metric needs second moments, which are inaccurate far from the mean.
         origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
         self.origin = None if origin is None else origin.astype(precision_of(self.values))
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        self.points = filled(self.sample)  # where the first prototypes are drawn
+        self.points = filled(self.sample)  # Complete rows, from which the first prototypes are drawn.
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set: given, or found from the data; `add_neighbor_pairs` finds it from the fit."""
+        """Distance to the empty set; "auto" is estimated from the data, or from the fit by `add_neighbor_pairs`."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
 
-    # ---- what relatives of ECM change -----------------------------------------------------------------------------
+    # ---- overridden by variants -----------------------------------------------------------------------------------
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
         return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
@@ -421,28 +412,23 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
-        """Return what delta="auto" stands for before there is a fit: from the best of several k-means."""
-        squares, which = distances_to_centers(self.points, self.sample_weights, self.n_clusters, self.rng)
+        """Return the distance for delta="auto" before the fit, from the best of several k-means runs."""
+        squares, which = k_means_distances(self.points, self.sample_weights, self.n_clusters, self.rng)
         return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
-        """Make one iteration: return the objective of a model, and the next model."""
+        """Return the objective of a model and the next model."""
         if on_sample:
             statistics = model.statistics(self.sample, self.sample_weights, self.apply)
         else:
             statistics = self.shifted.sum(sum_statistics, model, Statistics)
-        return statistics.objective, model.updated(statistics)
+        return statistics.objective, model.update(statistics)
 
-    def _checked_centers(self, init: ArrayLike) -> np.ndarray:
-        """Validate given prototypes, in the coordinates of the values."""
-        return _starts.checked_centers(init, (self.n_clusters, self.data.shape[1]))
+    def _validate_centers(self, init: ArrayLike) -> np.ndarray:
+        """Return ``init`` as an array of prototypes."""
+        return _starts.validate_centers(init, (self.n_clusters, self.data.shape[1]))
 
     # ---- starts ---------------------------------------------------------------------------------------------------
-
-    @property
-    def has_user_start(self) -> bool:
-        """Whether ``init`` holds prototypes or a partition."""
-        return not isinstance(self.init, str)
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         if self.has_user_start:
@@ -454,23 +440,25 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if isinstance(self.init, CredalPartition):
             _starts.check_partition(self.init, len(self.data), self.n_clusters)
             blank = self._model(family, np.zeros((self.n_clusters, self.data.shape[1])))
-            centers = blank.centers_from(to_host(self.init.masses), self.init.focal_sets, to_host(self.data))
+            centers = blank.fit_centers(to_host(self.init.masses), self.init.focal_sets, to_host(self.data))
         else:
-            centers = self._checked_centers(self.init)
+            centers = self._validate_centers(self.init)
             centers = centers if self.origin is None else centers - self.origin
         return self._model(family, centers)
 
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
-        return self._model(family, _starts.first_centers(self.points, weights, self.n_clusters, self.init, rng))
+        weights = self.sample_weights if family.empty_index is not None else self._start_weights
+        return self._model(family, _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng))
 
     @cached_property
-    def _crowded_weights(self) -> np.ndarray:
-        """Weights of the sample, zero for isolated rows, on which prototypes would stay where there is no empty set to
-        take them."""
-        weights = np.where(isolated(self.points), 0.0, self.sample_weights)
+    def _start_weights(self) -> np.ndarray:
+        """Weights of the sample for drawing starts without the empty set; isolated rows have weight zero.
+
+        A prototype on an isolated row would stay there if no empty set takes the row.
+        """
+        weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
         enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
 
@@ -497,7 +485,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         step, max_iter, tol = partial(self._step, on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
         if self.is_adaptive and start.metrics is None:
-            start = descend(step, start, max_iter=_EUCLIDEAN_FIRST, tol=tol).model
+            start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
         return descend(step, start, max_iter=max_iter, tol=tol)
 
@@ -513,69 +501,68 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return FitResult(run, model, self.rows.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
-        """Return the state in which learning block by block begins; ``neighbors``: whether pairs of neighbors are added
-        to the model for new rows."""
+        """Return the initial state of `partial_fit`."""
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
         if neighbors:
-            self.add_neighbor_pairs(Run(model))  # finds the distance to the empty set
+            self.add_neighbor_pairs(Run(model))  # Sets the distance to the empty set.
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
 
 
 class ECM(OnlineClusterer):
-    """Evidential c-means: every *set* of clusters has a prototype, the barycentre of those of its clusters.
+    """Evidential c-means: c-means with a prototype for every *set* of clusters.
 
-    Minimises, over masses m and prototypes v,
+    Minimizes, over masses m and prototypes v,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta d(x_i, v_A)^2  +  delta^2 sum_i m_i(empty)^beta,
 
-    by turns: masses for given prototypes, prototypes for given masses. The objective never rises. An object near one
-    prototype gets mass on that cluster, one halfway between two on the pair, one farther than ``delta`` from all on
-    the empty set. Cost per iteration: linear in the number of objects.
+    where v_A is the mean of the prototypes of the clusters in A. The masses and the prototypes are updated in turn, and
+    the objective never increases. An object near one prototype gets mass on that cluster, an object halfway between two
+    prototypes on the pair, and an object farther than ``delta`` from all prototypes on the empty set. The cost of an
+    iteration is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
+        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
-        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
-        prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
+        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
-        ``docs/missing.md`` tells when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
+        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
+        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
+        adaptive metric. ``docs/missing.md`` explains when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
-        "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
-        own. A start without chance is used once, whatever ``n_init``.
+        "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 20,000 objects the starts compete on a sample of that size and
-        the winner goes on with all objects.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
-        on from it, to the same result. It is refused if data or parameters are others.
+        File for the results of each pass, if X comes in blocks. An interrupted fit resumes from it and gives the same
+        result. A checkpoint of other data or parameters raises an error.
     device : str, default="cpu"
-        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
-        of X). A tensor is not moved. Starts compete on the processor.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). A tensor
+        is not moved. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -587,13 +574,13 @@ CredalPartition, default="k-means++"
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-        Cluster of largest plausibility.
+        Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        With the adaptive metric.
+        Only with the adaptive metric.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        What was used.
+        Values used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -602,9 +589,9 @@ CredalPartition, default="k-means++"
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Which objects were drawn, if X came in blocks.
+        Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Objects of all blocks, after `partial_fit`.
+        Number of objects in all blocks, after `partial_fit`.
 
     References
     ----------
@@ -618,9 +605,9 @@ CredalPartition, default="k-means++"
     >>> from dempster.datasets import load_butterfly
     >>> X = load_butterfly().data
     >>> model = ECM(2, focal_sets="full", delta=5, random_state=0).fit(X)
-    >>> model.credal_partition_.ambiguous  # the object in the middle
+    >>> model.credal_partition_.ambiguous  # the object between the two clusters
     array([5])
-    >>> model.credal_partition_.outliers  # the one far away
+    >>> model.credal_partition_.outliers  # the distant object
     array([11])
     """
 
@@ -681,29 +668,27 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
-            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
-            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
+            float32 is kept. A pandas table keeps its index. X may come in blocks (``docs/blocks.md``); every iteration
+            is then a pass over the blocks, and results with one row per object are lazy. X may be a torch tensor
+            (``docs/scale.md``); the fit then runs on its device, and the results are tensors there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. It may come in blocks if X
-            does.
+            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
         """
         return self._fit(X, sample_weight=sample_weight)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
-        beta = fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
+        beta = default_beta(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
         init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
         return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
 
     def _auto_params(self, method: PrototypeMethod) -> dict[str, str]:
-        used = method.beta, method.delta
-        return reasons(self.beta, self.delta, *used)
+        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
-        found = {
+        attributes = {
             "cluster_centers_": model.centers.astype(precision_of(self.credal_partition_.masses)),
             "delta_": method.delta,
             "beta_": model.step.beta,
         }
-        return found if model.metrics is None else {**found, "metric_matrices_": model.metrics}
+        return attributes if model.metrics is None else {**attributes, "metric_matrices_": model.metrics}

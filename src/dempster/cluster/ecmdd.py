@@ -95,7 +95,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
     def fitted_model(self, state: Medoids) -> SingleMedoidModel:
         objects, params = self.whole, self.params
         set_medoids = self._set_medoids(objects, state.step.family, objects.columns(state.positions))
-        references = References.of(objects.source, np.concatenate([state.positions, set_medoids]))
+        references = References.from_source(objects.source, np.concatenate([state.positions, set_medoids]))
         return SingleMedoidModel(state.step, references, params.power, params.gamma, gaps=state.gaps)
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:

@@ -266,7 +266,7 @@ class OnlineMixture:
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
-    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+    def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """Return the state after one more block; ``kept`` is the share of the earlier sums that is kept."""
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
@@ -280,7 +280,7 @@ class OnlineMixture:
             model = model.step(sums, second, n, self.reg_covar * variance)[1]
         return replace(self, model=model, sums=sums, second=second, n=n)
 
-    def fitted(self) -> EvidentialMixture:
+    def to_model(self) -> EvidentialMixture:
         """Return the model for new rows, in their coordinates."""
         model = self.model
         doubtful = neighbor_family(model.means, model.covariance) if self.neighbors else None
@@ -338,20 +338,20 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             share = to_host(self.init.pignistic()) * self.weights[:, None]
             means = (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
         else:
-            means = _starts.checked_centers(self.init, (self.n_clusters, self.data.shape[1]))
+            means = _starts.validate_centers(self.init, (self.n_clusters, self.data.shape[1]))
             means = (means - self.origin) / self.unit
         return self._from_means(family, means)
 
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        means = _starts.first_centers(self.sample, self.sample_weights, self.n_clusters, self.init, rng)
+        means = _starts.draw_centers(self.sample, self.sample_weights, self.n_clusters, self.init, rng)
         return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Return a mixture with equal weights, whose covariance is the scatter around the nearest means."""
         require_singletons(family, "each has a mean of its own")
-        gap = self.sample - means[_starts.nearest_centers(self.sample, means)]
+        gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
         # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self._mean_variance())

@@ -21,7 +21,7 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, finder
+from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, make_finder
 from dempster.dissimilarity.sources import DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
@@ -286,7 +286,7 @@ def renumber(labels: np.ndarray) -> np.ndarray:
 
 def neighbor_distances(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
     """Return the distances (n, n) of every row to its nearest other rows; zeros are stored."""
-    nearest = Neighbors.of_all(find, n, n_neighbors)
+    nearest = Neighbors.find_all(find, n, n_neighbors)
     return _to_sparse(nearest.index, nearest.distance, n)
 
 
@@ -389,7 +389,9 @@ class NeighborModel:
         energies, logs = self.support.energies(d[which]), np.full((len(which), self.family.n_clusters), -np.inf)
         logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
         quantity = "logarithm of the weight of evidence of the neighbors in the cluster"
-        return ClusterEvidence.from_strengths(quantity, logs, energies, self.references.some(positions[which]), values)
+        return ClusterEvidence.from_strengths(
+            quantity, logs, energies, self.references.select(positions[which]), values
+        )
 
     def without(self, position: int) -> NeighborModel:
         """Return the model without one training row."""
@@ -398,7 +400,7 @@ class NeighborModel:
             return self
         return replace(
             self,
-            references=self.references.some(others),
+            references=self.references.select(others),
             labels=self.labels[others],
             own_masses=self.own_masses[others],
             n_neighbors=min(self.n_neighbors, len(others)),
@@ -425,7 +427,7 @@ def find_equal_rows(
     ``among``: sorted indices of all rows that may be equal to another one; None if not known.
     """
     if references.source is not None and among is not None:
-        equal, some = np.arange(len(source)), References.of(references.source, among)
+        equal, some = np.arange(len(source)), References.from_source(references.source, among)
         equal[among] = among[some.equals(references.source.objects[among])]
         return equal
     if references.source is not None:
@@ -521,7 +523,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             if stored.nnz == 0:
                 raise InvalidParameterError("X", must="contain dissimilarities between different objects")
             return stored, None
-        find = finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
+        find = make_finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbor_distances(find, self.n, self.n_neighbors)
         if not isinstance(find, ExactFinder):
             return nearest, None
@@ -571,7 +573,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         if isinstance(self.source, SparseSource):
             references = References(np.arange(self.n), self.n, None)
         else:
-            references = References.of(self.source, np.arange(self.n))
+            references = References.from_source(self.source, np.arange(self.n))
         model = NeighborModel(
             family=FocalSets.simple(n_clusters),
             references=references,
@@ -618,7 +620,9 @@ class SampledNeighborMethod(NeighborMethod):
 
     def refine(self, best: Run[LabelResult]) -> Run[LabelResult]:
         assert isinstance(self.source, DissimilaritySource)
-        nearest, _ = ReferenceFinder(References.of(self.source, self.sample_rows))(self.source.objects, 1, self.apply)
+        nearest, _ = ReferenceFinder(References.from_source(self.source, self.sample_rows))(
+            self.source.objects, 1, self.apply
+        )
         labels = self.sample_method.partition(best).labels[nearest[:, 0]]
         run = super().run_start(LabelStart(labels, self.rng))
         return replace(run, model=replace(run.model, searches=best.model.searches))

@@ -72,7 +72,7 @@ class MedianMethod(IndexMedoidMethod):
     def fitted_model(self, state: Medoids) -> MedianModel:
         medoids, params = state.positions, self.params
         between = self.whole.columns(medoids)[medoids]
-        references = References.of(self.source, medoids)
+        references = References.from_source(self.source, medoids)
         return MedianModel(state.step, references, params.power, between, params.gamma, params.eta)
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:

@@ -27,7 +27,7 @@ from dempster._validation import has_missing, mean_of_rows
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order
-from dempster.dissimilarity.neighbors import finder
+from dempster.dissimilarity.neighbors import make_finder
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import intrinsic_dimension
@@ -156,7 +156,7 @@ def compare_numbers(
     rng = as_random_state(random_state)
     sample, w, D = _remove_outliers(*_draw_sample(source, weights, rng))
     n, squares = len(sample), np.square(D)
-    n_peaks = len(find_peaks(sample, finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
+    n_peaks = len(find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
     if candidates is None:  # Many peaks are evidence of more clusters than the default candidates.
         low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}

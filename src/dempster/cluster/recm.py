@@ -25,7 +25,7 @@ from dempster.cluster._medoids import (
     pair_quantile,
 )
 from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
-from dempster.cluster._starts import isolated_by_distances, outlier_distance
+from dempster.cluster._starts import find_isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
@@ -375,8 +375,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
         n, c = len(self.objects), self.n_clusters
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
-            return self._means_from_objects(family, _starts.checked_positions(init, n, c), n)
-        partition = _starts.checked_masses_start(init, n, family)
+            return self._means_from_objects(family, _starts.validate_positions(init, n, c), n)
+        partition = _starts.validate_initial_masses(init, n, family)
         masses = project_masses(partition.masses, partition.focal_sets, family)
         return self._means_from_masses(family, masses, self.objects)
 
@@ -384,14 +384,14 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         """Draw objects far from each other."""
         part = self.part
         weights = part.all_weights if family.empty_index is not None else self._weights_without_outliers
-        which = _starts.far_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
+        which = _starts.draw_distant_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
         return self._means_from_objects(family, which, len(part))
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sample, zero for isolated objects, which would keep a prototype if there is no empty set."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
-        weights = np.where(isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
+        weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
         return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
 
     def _draw_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
@@ -625,7 +625,7 @@ class RECM(RelationalClusterer):
         D, weights = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize)), sample.kernel_weights
         sums = D @ (np.ones(len(D)) if len(weights) == 0 else weights).astype(D.dtype)
         objects = RelationalObjects(D, weights, np.argsort(sums, kind="stable"))
-        references, seed = References.of(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
+        references, seed = References.from_source(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
         families = self._resolve_families(request.n_clusters)
         for shift, checked in self._shifts(D):
             method = RelationalMethod(

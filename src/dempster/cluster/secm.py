@@ -10,46 +10,47 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_reals, check_scale, check_size, mean_of_rows, reading
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
-from dempster.cluster._lifted import SpatialMethod, SpatialModel, lifted
+from dempster.cluster._lifted import SpatialMethod, SpatialModel, lift
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import fuzziness, reasons
+from dempster.cluster._starts import default_beta, explain_auto_params
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-_MAX_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
+_MAX_NEIGHBORS = 10_000_000_000  # of all pixels together, which takes about ten seconds
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
-    """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
+    """Return the pixels as an (n, channels) float array in C order, and the shape of the grid of two or three axes."""
     array = as_reals(image, "X")
-    axes = max(array.ndim, 3)  # an image without one for its channels is as if it had it
+    axes = max(array.ndim, 3)  # The axis of the channels may be missing.
     if channel_axis is not None and not -axes <= channel_axis < axes:
-        raise InvalidInputError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
+        raise InvalidParameterError("channel_axis", f"one of the {array.ndim} axes of X", channel_axis)
     has_channels = array.ndim > 2
     array = array[..., None] if channel_axis is None or not has_channels else np.moveaxis(array, channel_axis, -1)
     if array.ndim not in (3, 4):
-        raise InvalidInputError(
-            "X must be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
-            f"got shape {np.shape(image)}" + (" with channel_axis=None" if channel_axis is None else "")
+        raise InvalidParameterError(
+            "X",
+            must="be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
+            f"got shape {np.shape(image)}" + (" with channel_axis=None" if channel_axis is None else ""),
         )
     if array.size == 0:
-        raise InvalidInputError(f"X must hold at least one pixel and one channel, got shape {np.shape(image)}")
+        raise InvalidParameterError("X", must=f"have at least one pixel and one channel, got shape {np.shape(image)}")
     pixels = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
-        raise InvalidInputError("X must be an image of finite numbers; it contains NaN or infinity")
+        raise InvalidParameterError("X", must="contain finite numbers only, but it contains NaN or infinity")
     check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
 
 def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, ...]:
-    """Shape of an image without its channels."""
+    """Return the shape of an image without its channels."""
     if channel_axis is None or len(shape) == 2:
         return shape
     axis = channel_axis % len(shape)
@@ -57,42 +58,41 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
 
 
 def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
-    """Weights of the neighbours of a pixel: a cube of side 2 radius + 1, zero in the middle.
+    """Return the weights of the neighbors of a pixel: a cube of side 2 radius + 1 with zero in the center.
 
-    A radius beyond the image reaches no more of it.
+    The radius is at most the size of the image.
     """
     n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
     if work > _MAX_NEIGHBORS:
-        raise InvalidInputError(
-            f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbours to each of {int(np.prod(shape)):,} "
-            f"pixels, more than {_MAX_NEIGHBORS:,} in all: set a smaller radius"
+        message = (
+            f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbors to each of {int(np.prod(shape)):,} "
+            f"pixels, more than {_MAX_NEIGHBORS:,} in total; use a smaller radius"
         )
+        raise InvalidParameterError("radius", message=message)
     step = np.ones(n_axes) if spacing is None else as_reals(spacing, "spacing").astype(float, copy=False)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
-        raise InvalidInputError(
-            f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}"
-        )
+        raise InvalidParameterError("spacing", f"{n_axes} positive numbers, one per axis of the image", spacing)
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)
-    # measured from the nearest neighbour: only ratios matter, and fine or coarse grids must not vanish
+    # Only ratios matter. Distances relative to the nearest neighbor avoid underflow for fine and coarse grids.
     nearest = step.min()
     weights = np.exp(1 - distance / nearest) if weighting == "distance" else np.ones_like(distance)
     weights[(radius,) * n_axes] = 0
     return weights
 
 
-def smoothed(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
-    """(n, channels + 1): mean of each pixel and its neighbours, and the root of their mean squared distance to it.
+def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
+    """Return the (n, channels + 1) means of the pixels and their neighbors, and the spread of each neighborhood.
 
-    The pixel counts for 1 - smoothing and its neighbours for the rest (for nothing where there are none). With these,
-    the mean squared distance of pixel and neighbours to any point v is the squared distance of the first columns to v
-    plus the square of the last.
+    A pixel has the weight 1 - smoothing and its neighbors share the rest; a pixel without neighbors has the weight 1.
+    The mean squared distance of a pixel and its neighbors to any point v is the squared distance of the first columns
+    to v plus the square of the last column.
     """
     from scipy.ndimage import convolve
 
-    middle = mean_of_rows(pixels).astype(pixels.dtype)  # squares of large numbers lose digits
+    middle = mean_of_rows(pixels).astype(pixels.dtype)  # Squares of large numbers are inaccurate.
     grid = (pixels - middle).reshape(*shape, -1)
     present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
     share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)
@@ -112,61 +112,60 @@ def smoothed(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, sm
 
 
 class SECM(EvidentialClusterer):
-    """Spatial evidential c-means: `ECM` for the pixels of an image, with a word from their neighbours.
+    """Spatial evidential c-means: `ECM` for the pixels of an image, smoothed over neighboring pixels.
 
-    The cost of a set A for pixel i is the mean squared distance of the pixel *and its neighbours* to the prototype of
+    The cost of a set A for pixel i is the mean squared distance of the pixel *and its neighbors* to the prototype of
     the set,
 
         D_i(A) = sum_t P_it |x_t - v_A|^2,
 
-    where P_ii = 1 - ``smoothing`` and the neighbours of i share the rest. With these costs in place of the squared
-    distances the objective is that of `ECM`, and it never rises. A pixel that noise has changed is kept with its
-    neighbours; on the border of two regions the costs of both are alike, and the mass goes to the pair. Cost per
-    iteration: linear in the number of pixels, whatever the size of the neighbourhood.
+    where P_ii = 1 - ``smoothing`` and the neighbors of i share the rest. With these costs in place of the squared
+    distances the objective is that of `ECM`, and it never increases. A noisy pixel is assigned to the cluster of its
+    neighbors. On the border of two regions the costs of both are similar, and the mass goes to the pair. The cost of an
+    iteration is linear in the number of pixels and does not depend on the size of the neighborhood.
 
-    Grey levels lie on a line, where the prototype of two outer regions together is that of a region between them: for
-    images of one channel and more than two regions prefer ``focal_sets="simple"``.
+    Grey levels are one-dimensional, so the prototype of two outer regions is close to that of a region between them.
+    Use ``focal_sets="simple"`` for images with one channel and more than two regions.
 
-    This is the library's own variant of the idea of Lelandais et al. (2014), not their algorithm.
+    This is a variant of the idea of Lelandais et al. (2014), not their algorithm.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     smoothing : float in [0, 1), default=0.5
-        Share of the neighbours in the cost of a pixel. With 0 the method is `ECM`.
+        Weight of the neighbors in the cost of a pixel. With 0 the method is `ECM`.
     radius : int, default=1
-        Neighbours are the pixels up to so many steps away along every axis: 8 in an image, 26 in a volume for 1.
+        Largest number of steps to a neighbor along every axis. Radius 1 gives 8 neighbors in an image, 26 in a volume.
     weighting : {"uniform", "distance"}, default="uniform"
-        "distance": the weight of a neighbour decays exponentially with its distance.
+        "distance": the weight of a neighbor decays exponentially with its distance.
     spacing : sequence of floats or None
-        Distance of neighbouring pixels along each axis, for ``weighting="distance"`` (voxels need not be cubes).
+        Distance between adjacent pixels along each axis, for ``weighting="distance"`` (voxels need not be cubes).
     channel_axis : int or None, default=-1
-        Axis of the channels. None: all axes are axes of the image, which has one channel.
+        Axis of the channels. None: the image has one channel and no axis for it.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
+        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the image: smaller values give more outliers. "auto": the upper
-        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
-        prototype.
+        Distance to the empty set, in units of the image; smaller values give more outliers. "auto": the upper fence of
+        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
-        A given start is used once, whatever ``n_init``.
+        A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Starts; the smallest objective is kept. Above 20,000 pixels the starts compete on a sample of that size and
-        the winner goes on with all pixels.
+        Number of starts; the result with the smallest objective is kept. With more than 20,000 pixels the starts are
+        compared on a sample of that size, and the best one is continued with all pixels.
     max_iter : int, default=500
     tol : float, default=1e-6
-        Relative change of the objective that ends the iterations.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -177,15 +176,15 @@ class SECM(EvidentialClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
-        Of the pixels, in the order of ``image.reshape(-1, n_channels)``.
+        Partition of the pixels, in the order of ``image.reshape(-1, n_channels)``.
     labels_ : ndarray of the shape of the image, without channels
-        Cluster of largest plausibility of each pixel.
+        Cluster with the largest plausibility of each pixel.
     image_shape_ : tuple
         Shape of the image, without channels.
     cluster_centers_ : ndarray of shape (n_clusters, n_channels)
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        What was used.
+        Values used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -276,51 +275,51 @@ class SECM(EvidentialClusterer):
             channel has shape (h, w, d, 1), or (h, w, d) with ``channel_axis=None``.
         y : ignored
         sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
-            Weight of each pixel in the objective. What a pixel says of its neighbours does not depend on it.
+            Weight of each pixel in the objective. The means over neighbors do not depend on it.
         """
         return self._fit(X, sample_weight=sample_weight)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Cluster of largest plausibility of each pixel of another image, in the shape of that image.
+        """Return the cluster with the largest plausibility of each pixel, in the shape of the image.
 
         Parameters
         ----------
         X : array-like
-            An image of any size, with as many axes and channels as that of `fit`.
+            An image of any size, with the same number of axes and channels as in `fit`.
         """
         image = as_reals(X, "X")
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
 
     def _comes_in_blocks(self, X: ArrayLike, *, new: bool = False) -> bool:
-        """Never: an image is read as a whole."""
+        """Return False: an image is read as a whole."""
         return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
-        """Pixels, each with the mean and the spread of its neighbourhood."""
+        """Return the mean and the spread of the neighborhood of each pixel."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
-            # what is learnt from the form of the input, as scikit-learn does with n_features_in_
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
-            # before the means: rounding would make equal pixels different, and near ones equal
+            # Check before smoothing, because rounding makes equal pixels different and similar pixels equal.
             check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
-            raise InvalidInputError(
-                f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
-                f"got {len(shape)} axes and {pixels.shape[1]} channels"
+            raise InvalidParameterError(
+                "X",
+                must=f"be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit, "
+                f"got {len(shape)} axes and {pixels.shape[1]} channels",
             )
-        radius, weighting, spacing, smoothing = self._smoothing  # of the fit, whatever was set since
-        return smoothed(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
+        radius, weighting, spacing, smoothing = self._smoothing  # Values of the last fit.
+        return smooth(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
 
     def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
-        """Means of the pixels and their neighbours."""
+        """Return the means of the pixels and their neighbors."""
         return self._read(X, reset=False)[:, :-1]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
-        """The spread of the neighbourhood is that of the pixel given, or none."""
-        values = lifted(self._validate_attributes(attributes, reset=False))
+        """Validate attributes of pixels; the spread is that of the pixel ``like``, or zero."""
+        values = lift(self._validate_attributes(attributes, reset=False))
         if like is not None:
             values[:, -1] = like[0, -1]
         return values
@@ -331,25 +330,24 @@ class SECM(EvidentialClusterer):
             shape = np.shape(sample_weight)
         if len(shape) > 1:
             if shape != self.image_shape_:
-                raise InvalidInputError(
-                    f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
+                raise InvalidParameterError(
+                    "sample_weight", must=f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
                 )
             sample_weight = np.ravel(sample_weight)
         return super()._validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: ArrayLike) -> None:
-        """None: pixels have no names, not even in an image that is a table."""
+        """Return None: pixels have no names, even if the image is a table."""
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values[:, :-1])
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> SpatialMethod:
-        beta = fuzziness(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
+        beta = default_beta(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
         return SpatialMethod(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
 
     def _auto_params(self, method: SpatialMethod) -> dict[str, str]:
-        used = method.beta, method.delta
-        return reasons(self.beta, self.delta, *used)
+        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
         return {

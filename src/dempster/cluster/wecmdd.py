@@ -212,7 +212,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
     def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
         candidates = self._whole_candidates
-        references = References.of(self.source, candidates.positions)
+        references = References.from_source(self.source, candidates.positions)
         fitted = state.weights, candidates.counts, self._costs(self.whole, state)
         return WeightedMedoidModel(state.step, references, self.params.power, *fitted, gaps=state.gaps)
 

@@ -28,7 +28,14 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
+from dempster.cluster._starts import (
+    default_beta,
+    explain_auto_params,
+    find_isolated,
+    k_means_distances,
+    outlier_distance,
+    too_few_objects_error,
+)
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks, uses_belief_peaks
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
@@ -536,7 +543,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     @property
     def delta(self) -> float:
         if self._delta is None:
-            squares, which = distances_to_centers(
+            squares, which = k_means_distances(
                 self.sample * self._first_roots, self.sample_weights, self.n_clusters, self.rng
             )
             self._delta = outlier_distance(np.sqrt(squares), self.sample_weights[which])
@@ -555,7 +562,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> ViewModel:
         c, p = self.n_clusters, self.data.shape[1]
         if not isinstance(init, CredalPartition):
-            return self._model(family, self.coordinates.transform(_starts.checked_centers(init, (c, p))))
+            return self._model(family, self.coordinates.transform(_starts.validate_centers(init, (c, p))))
         _starts.check_partition(init, len(self.data), c)
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         powers *= self.weights[:, None] if len(self.weights) else 1.0
@@ -565,13 +572,13 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     def _draw_start(self, family: FocalSets, init: str, rng: np.random.RandomState) -> ViewModel:
         roots = self._first_roots
         weights = self.sample_weights if family.empty_index is not None else self._weights_without_outliers
-        centers = _starts.first_centers(self.sample * roots, weights, self.n_clusters, init, rng)
+        centers = _starts.draw_centers(self.sample * roots, weights, self.n_clusters, init, rng)
         return self._model(family, centers / np.where(roots > 0, roots, 1.0))
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sample, zero for isolated rows, which would keep a prototype if there is no empty set."""
-        weights = np.where(isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
+        weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
 
@@ -709,7 +716,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         if _count_distinct(self.values, self.positions) < self.n_clusters:
             distinct = _count_distinct(self.values, np.flatnonzero(self.weights > 0))
             if distinct < self.n_clusters:
-                raise too_few(self.n_clusters, distinct, self.weights)
+                raise too_few_objects_error(self.n_clusters, distinct, self.weights)
         self.shapeless = self._shapeless_dispersions()
         self.rule = self._weight_rule(self.shapeless, varies)
 
@@ -766,7 +773,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> MedoidViewModel:
         n, c = len(self.values), self.n_clusters
         if not isinstance(init, CredalPartition):
-            return self._model(family, _starts.checked_positions(init, n, c))
+            return self._model(family, _starts.validate_positions(init, n, c))
         _starts.check_partition(init, n, c)
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         start = self._update(self._model(family, self.positions[:c]), powers * self.weights[:, None])
@@ -1111,7 +1118,7 @@ class WMVEC(EvidentialClusterer):
         return super()._row_names(X) if split is None else index_of_views(split[1])
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        views = None if split_tables(X) is None else Views.of(X)
+        views = None if split_tables(X) is None else Views.from_input(X)
         return X if views is None else views.in_order(self.view_names_).table()
 
     def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
@@ -1131,7 +1138,7 @@ class WMVEC(EvidentialClusterer):
     def _fuzziness(self, values: np.ndarray | ViewMatrices) -> float:
         if self.beta != "auto":
             return float(self.beta)
-        return fuzziness(total_dimension(values) if isinstance(values, ViewMatrices) else values.shape[1])
+        return default_beta(total_dimension(values) if isinstance(values, ViewMatrices) else values.shape[1])
 
     def _fixed_weights(self) -> np.ndarray | None:
         """Return the weights of the views that the user set, divided by their sum; None if they are learned."""
@@ -1173,7 +1180,7 @@ class WMVEC(EvidentialClusterer):
     # ---- the result -------------------------------------------------------------------------------------------------
 
     def _auto_params(self, method: Any) -> dict[str, str]:
-        choices = reasons(self.beta, self.delta, method.beta, method.delta)
+        choices = explain_auto_params(self.beta, self.delta, method.beta, method.delta)
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             order = np.argsort(-model.weights, kind="stable")

@@ -1,4 +1,4 @@
-"""What is known about pairs of objects: must-link and cannot-link constraints, and which pair to ask about next."""
+"""Must-link and cannot-link constraints, and selection of pairs for an expert."""
 
 from dempster.constraints.constraints import (
     Constraints,

@@ -1,7 +1,7 @@
-"""Must-link and cannot-link constraints as a value: what follows from them, and what a partition makes of them.
+"""Must-link and cannot-link constraints: closure, contradictions and violations.
 
-Must-links make the objects of a connected component one cluster; a cannot-link between two objects then holds between
-their two components, and contradicts the must-links if both are in the same component.
+The objects of a connected component of must-links are in the same cluster. A cannot-link between two objects holds
+between their components, and contradicts the must-links if both objects are in the same component.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
 UNLABELLED = -1
-_READ_AS_THEY_ARE = (list, tuple, str, memoryview)
-_MAX_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
+_ARRAY_LIKE = (list, tuple, str, memoryview)
+_MAX_OBJECT = np.iinfo(np.int32).max  # indices are int32 in the kernels, and codes i * n + j fit in int64
 
 
 # ---- pairs of objects as arrays -------------------------------------------------------------------------------------
 
 
-def checked_pairs(pairs: Any, name: str) -> np.ndarray:
-    """Pairs in any reasonable form (list of tuples, set, array, two-column table) as a (p, 2) int64 array."""
+def validate_pairs(pairs: Any, name: str) -> np.ndarray:
+    """Return pairs (list of tuples, set, array, table with two columns) as a (p, 2) int64 array."""
     if pairs is None:
         return np.empty((0, 2), dtype=np.int64)
     if isinstance(pairs, set | frozenset):
-        pairs = sorted(pairs)  # sets have no order of their own, and the result must not depend on chance
-    elif isinstance(pairs, Iterable) and not (isinstance(pairs, _READ_AS_THEY_ARE) or hasattr(pairs, "__array__")):
-        pairs = listed(pairs, name, "pairs of object numbers")
+        pairs = sorted(pairs)  # The order of a set is arbitrary.
+    elif isinstance(pairs, Iterable) and not (isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")):
+        pairs = listed(pairs, name, "pairs of object indices")
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
-        raise InvalidParameterError(name, must="hold pairs of object numbers, shape (p, 2)", value=pairs)
+        raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
     try:
         array = np.asarray(pairs)
-    except Exception as error:  # rows of different lengths, and what is no array
-        raise InvalidParameterError(name, must="hold pairs of object numbers, shape (p, 2)", value=pairs) from error
+    except Exception as error:  # Conversion of a value of any type can fail.
+        raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidParameterError(name, must=f"hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
+        raise InvalidParameterError(name, must=f"be pairs of object indices of shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(map(is_integer, array.flat)):
-        array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
+        array = np.array([[int(i), int(j)] for i, j in array])  # Integers that are too large keep the type object.
     if array.dtype.kind not in "iu":
         raise InvalidParameterError(
-            name, must=f"hold integers (object numbers), got {shown(pairs)} of type {array.dtype}"
+            name, must=f"contain integers (object indices), got {shown(pairs)} of type {array.dtype}"
         )
-    for bad, words in ((array < 0, "nonnegative"), (array > _MAX_OBJECT, f"at most {_MAX_OBJECT}")):
-        if bad.any():
-            i, j = array[bad.any(axis=1)][0]
-            raise InvalidParameterError(name, must=f"hold object numbers that are {words}, got the pair ({i}, {j})")
+    bad = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
+    if bad.any():
+        i, j = array[bad][0]
+        raise InvalidParameterError(name, must=f"contain indices from 0 to {_MAX_OBJECT}, got the pair ({i}, {j})")
     return array.astype(np.int64)
 
 
-def normalised_pairs(pairs: np.ndarray) -> np.ndarray:
-    """Each pair once, smaller number first, in the order of first appearance; read-only."""
+def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
+    """Return the distinct pairs, smaller index first, in the order of first appearance, as a read-only array."""
     pairs = np.sort(pairs, axis=1)
     first = np.unique(pair_codes(pairs), return_index=True)[1]
     pairs = np.ascontiguousarray(pairs[np.sort(first)])
@@ -71,24 +71,25 @@ def normalised_pairs(pairs: np.ndarray) -> np.ndarray:
 
 
 def pair_codes(pairs: np.ndarray, n: int = _MAX_OBJECT + 1) -> np.ndarray:
-    """One number for each unordered pair of numbers below n."""
+    """Return a unique number for each unordered pair of indices below n."""
     return pairs.min(axis=1) * n + pairs.max(axis=1) if len(pairs) else np.empty(0, dtype=np.int64)
 
 
-def n_pairs_of(n: int) -> int:
+def count_pairs(n: int) -> int:
+    """Return the number of pairs of n objects."""
     return n * (n - 1) // 2
 
 
 def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
-    """(p, 2) pairs at the given positions of the list (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ..."""
+    """Return the (p, 2) pairs at the given positions of the list (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ..."""
     positions = np.asarray(positions, dtype=np.int64)
 
     def start(i: np.ndarray) -> np.ndarray:  # position of (i, i + 1)
         return i * (2 * n - i - 1) // 2
 
-    from_end = n_pairs_of(n) - 1 - positions
+    from_end = count_pairs(n) - 1 - positions
     first = n - 2 - ((np.sqrt(8.0 * from_end + 1) - 1) // 2).astype(np.int64)
-    # the square root of a number above 2^53 may be off by one
+    # Above 2^53, rounding of the square root may give a neighboring integer.
     first = np.clip(first, 0, max(n - 2, 0))
     first -= start(first) > positions
     first += start(first + 1) <= positions
@@ -96,17 +97,18 @@ def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
 
 
 def all_pairs(objects: np.ndarray) -> np.ndarray:
-    """All pairs among the given objects."""
+    """Return all pairs of the given objects."""
     return np.column_stack([objects[side] for side in np.triu_indices(len(objects), 1)])
 
 
 def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarray:
-    """Different pairs of the given objects, drawn uniformly; memory in proportion to their number only."""
-    positions = generator(random_state).choice(n_pairs_of(len(objects)), size=n_pairs, replace=False)
+    """Draw distinct pairs of the given objects uniformly, with memory proportional to their number."""
+    positions = generator(random_state).choice(count_pairs(len(objects)), size=n_pairs, replace=False)
     return objects[pairs_at(positions, len(objects))]
 
 
-def checked_count(value: Any, name: str) -> int:
+def validate_count(value: Any, name: str) -> int:
+    """Return a validated nonnegative integer."""
     if not is_integer(value):
         raise InvalidParameterError(name, "an integer", value)
     if not 0 <= value <= _MAX_OBJECT:
@@ -114,24 +116,24 @@ def checked_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def selected_rows(rows: Any, n: int) -> np.ndarray:
-    """(r,) positions, of n, that a slice, a Boolean mask or an array of positions stands for."""
-    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # how scikit-learn takes rows of arrays
+def resolve_rows(rows: Any, n: int) -> np.ndarray:
+    """Return the (r,) indices for a slice, a Boolean mask or an array of indices."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # scikit-learn indexes arrays this way.
         rows = rows[0]
     if isinstance(rows, slice):
         return np.arange(n)[rows]
     with reading(rows, "rows"):
-        chosen = np.asarray(rows)
-    if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
-        raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of positions", rows)
-    if chosen.dtype == bool:
-        if len(chosen) != n:
-            raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")
-        return np.flatnonzero(chosen)
-    chosen = chosen.astype(np.int64)
-    if chosen.size and not (-n <= chosen.min() <= chosen.max() < n):
-        raise IndexError(f"rows must be positions below {n}, the number of objects, got {shown(rows)}")
-    return chosen % n if n else chosen
+        indices = np.asarray(rows)
+    if indices.ndim != 1 or indices.dtype.kind not in ("biu" if indices.size else "biuf"):
+        raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of indices", rows)
+    if indices.dtype == bool:
+        if len(indices) != n:
+            raise IndexError(f"rows must be a mask of {n} values, one per object, got {len(indices)}")
+        return np.flatnonzero(indices)
+    indices = indices.astype(np.int64)
+    if indices.size and not (-n <= indices.min() <= indices.max() < n):
+        raise IndexError(f"rows must be indices below {n}, the number of objects, got {shown(rows)}")
+    return indices % n if n else indices
 
 
 # ---- closure and contradictions -------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class Contradiction:
     ----------
     cannot_link : (int, int)
     chain : tuple of int
-        Objects from the first of the pair to the second; each must link with the next. No chain is shorter.
+        Shortest chain of must-linked objects from the first object of the pair to the second.
 
     Examples
     --------
@@ -163,15 +165,15 @@ class Contradiction:
 
 
 class ContradictionError(InvalidInputError):
-    """Constraints that contradict each other have no closure, and a pair that must and must not link fits no method."""
+    """Constraints contradict each other, or a pair is both a must-link and a cannot-link."""
 
 
 class ContradictionWarning(UserWarning):
-    """Constraints that contradict each other through a chain: a method weighs them, and cannot meet them all."""
+    """Constraints contradict each other through a chain of must-links, so not all of them can be satisfied."""
 
 
 class _Graph:
-    """The must-links as a graph of the constrained objects, renumbered from 0."""
+    """Graph of the must-links between the constrained objects, renumbered from 0."""
 
     def __init__(self, must_link: np.ndarray, cannot_link: np.ndarray):
         self.objects, numbers = np.unique(np.concatenate([must_link, cannot_link]), return_inverse=True)
@@ -181,43 +183,43 @@ class _Graph:
         self.broken = self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
 
     def contradictions(self, which: np.ndarray) -> list[Contradiction]:
-        """The chains of the given broken cannot-links, by a breadth-first search from each first object."""
+        """Return the shortest chains for the given cannot-links, by breadth-first search."""
         adjacency = _adjacency(self.must_link, len(self.objects))
         pairs = self.cannot_link[which]
-        found: list[Contradiction | None] = [None] * len(pairs)
+        found: dict[int, Contradiction] = {}
         for source in np.unique(pairs[:, 0]):
             before = breadth_first_order(adjacency, source, return_predecessors=True)[1]
-            for place in np.flatnonzero(pairs[:, 0] == source):
+            for place in np.flatnonzero(pairs[:, 0] == source).tolist():
                 walk = [pairs[place, 1]]
                 while walk[-1] != source:
                     walk.append(before[walk[-1]])
                 chain = tuple(self.objects[walk[::-1]].tolist())
                 found[place] = Contradiction((chain[0], chain[-1]), chain)
-        return [contradiction for contradiction in found if contradiction is not None]
+        return [found[place] for place in range(len(pairs))]
 
 
 def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
-    """(n,) number of the connected component of every object."""
+    """Return the (n,) index of the connected component of every object."""
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
 
 
 def find_contradictions(must_link: np.ndarray, cannot_link: np.ndarray) -> list[Contradiction]:
-    """All cannot-links inside a component, in their order."""
+    """Return the contradictions of all cannot-links within a component, in their order."""
     graph = _Graph(must_link, cannot_link)
     return graph.contradictions(np.flatnonzero(graph.broken))
 
 
-def closed(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The given pairs, then all implied ones (the given among them), must-links and cannot-links."""
+def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the must-links and the cannot-links: the given pairs, then all implied pairs (with the given ones)."""
     if len(must_link) == 0:
         return must_link, cannot_link
     graph = _Graph(must_link, cannot_link)
     if graph.broken.any():
         broken = np.flatnonzero(graph.broken)
-        more = "" if len(broken) == 1 else f" ({len(broken)} contradictions in all, see .contradictions())"
+        more = "" if len(broken) == 1 else f" ({len(broken)} contradictions in total; see contradictions())"
         raise ContradictionError(f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}")
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
-    sizes = np.bincount(graph.component).astype(object)  # products of Python's integers do not overflow
+    sizes = np.bincount(graph.component).astype(object)  # Python integers do not overflow.
     pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
     check_memory(8 * 16 * int(pairs), f"the closure, {int(pairs):,} pairs,", "use the constraints as they are")
     within = graph.objects[_pairs_within(graph.component)]
@@ -226,7 +228,7 @@ def closed(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
-    """Symmetric adjacency, neighbours in increasing order so that searches find the same chain every time."""
+    """Return the symmetric adjacency matrix with sorted indices, which makes the search deterministic."""
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
     graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n))
     graph.sort_indices()
@@ -234,27 +236,27 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
 
 
 def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Objects ordered by component, and where each component starts and how many it has."""
+    """Return the objects sorted by component, and the start and the size of each component."""
     sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
 
 def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For runs of the given lengths laid end to end: the run of every place and its position in the run."""
+    """Return, for concatenated runs of the given lengths, the run and the position in the run of every element."""
     run = np.repeat(np.arange(len(lengths)), lengths)
     return run, np.arange(len(run)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _pairs_within(component: np.ndarray) -> np.ndarray:
-    """(p, 2) all pairs of objects of the same component."""
+    """Return the (p, 2) pairs of objects of the same component."""
     members, start, size = _by_component(component)
     place = np.arange(len(members))
-    first, step = _runs((start + size)[component[members]] - place - 1)  # each with those that follow it
+    first, step = _runs((start + size)[component[members]] - place - 1)  # Each object with the following ones.
     return np.column_stack([members[first], members[first + 1 + step]])
 
 
 def pairs_between(component: np.ndarray, components: np.ndarray, n_components: int = 0) -> np.ndarray:
-    """(p, 2) all pairs of an object of the first and one of the second of two components, for (q, 2) of these."""
+    """Return the (p, 2) pairs of objects of two components, for (q, 2) pairs of components."""
     members, start, size = _by_component(component, n_components)
     left, right = components.T
     run, step = _runs(size[left] * size[right])
@@ -263,13 +265,14 @@ def pairs_between(component: np.ndarray, components: np.ndarray, n_components: i
     return np.column_stack([i, j])
 
 
-# ---- which constraints a partition breaks ---------------------------------------------------------------------------
+# ---- violations -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Violations:
-    """Every constraint with what a partition makes of it; made by `Constraints.violations`. Its length is the number
-    of violated constraints, so that an obeyed set of constraints is false.
+    """Violations of constraints by a partition, computed by `Constraints.violations`.
+
+    The length is the number of violated constraints, so the object is false if all constraints are satisfied.
 
     Attributes
     ----------
@@ -277,10 +280,10 @@ class Violations:
         All constraints, the must-links first.
     is_must_link : (p,) Boolean array
     violated : (p,) Boolean array
-        Whether the most plausible clusters break the constraint.
+        Whether the most plausible clusters violate the constraint.
     degree : (p,) array
-        How far the partition admits the contrary, 0 to 1: the plausibility that the objects of a must-link are in
-        different clusters, that those of a cannot-link are in the same.
+        Plausibility, from 0 to 1, that the objects of a must-link are in different clusters, or that the objects of a
+        cannot-link are in the same cluster.
 
     Examples
     --------
@@ -302,8 +305,8 @@ class Violations:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
-        """What a partition makes of (p, 2) pairs of both kinds."""
+    def from_pairs(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
+        """Compute the violations of must-links and cannot-links by a partition."""
         pairs = np.concatenate([must_link, cannot_link])
         must = np.arange(len(pairs)) < len(must_link)
         somewhere = np.asarray(credal.contour.max(axis=1) > 0)
@@ -315,17 +318,17 @@ class Violations:
 
     @property
     def must_link(self) -> np.ndarray:
-        """(p, 2) must-links that are put apart."""
+        """Violated must-links, of shape (p, 2)."""
         return self.pairs[self.violated & self.is_must_link]
 
     @property
     def cannot_link(self) -> np.ndarray:
-        """(p, 2) cannot-links that are put together."""
+        """Violated cannot-links, of shape (p, 2)."""
         return self.pairs[self.violated & ~self.is_must_link]
 
     @property
     def proportion(self) -> float:
-        """Share of the constraints that are violated, 0 if there are none."""
+        """Proportion of violated constraints, 0 if there are no constraints."""
         return float(self.violated.mean()) if len(self.pairs) else 0.0
 
     @property
@@ -334,7 +337,7 @@ class Violations:
         return float(self.degree.mean(dtype=float)) if len(self.pairs) else 0.0
 
     def to_frame(self, *, only_violated: bool = False):
-        """A pandas table with a row for each constraint, or for each violated one."""
+        """Return a pandas table with a row for each constraint, or for each violated constraint."""
         import pandas as pd
 
         table = pd.DataFrame(
@@ -349,47 +352,47 @@ class Violations:
         return table[self.violated].reset_index(drop=True) if only_violated else table
 
     def __len__(self) -> int:
-        """Number of violated constraints."""
+        """Return the number of violated constraints."""
         return int(self.violated.sum())
 
     def __repr__(self) -> str:
         musts = int(self.is_must_link.sum())
         return (
-            f"Violations({len(self.must_link)} of {musts} must-links put apart, {len(self.cannot_link)} of "
-            f"{len(self.pairs) - musts} cannot-links put together, mean degree {self.mean_degree:.2f})"
+            f"Violations({len(self.must_link)} of {musts} must-links, {len(self.cannot_link)} of "
+            f"{len(self.pairs) - musts} cannot-links violated, mean degree {self.mean_degree:.2f})"
         )
 
 
-# ---- the constraints ------------------------------------------------------------------------------------------------
+# ---- constraints ----------------------------------------------------------------------------------------------------
 
 
 class Constraints:
-    """Pairs of objects known to be in the same cluster (must-link) or in different ones (cannot-link).
+    """Pairs of objects known to be in the same cluster (must-link) or in different clusters (cannot-link).
 
-    A value: it never changes, every operation gives a new one. Pairs are unordered; each is kept once, smaller number
-    first, in the order of first appearance.
+    The object is immutable; every operation returns a new object. Pairs are unordered. Each pair is stored once,
+    smaller index first, in the order of first appearance.
 
-    Contradictory constraints can be held (an expert may give them) and looked at with `contradictions`. Every method
-    that takes constraints refuses a pair that both must and must not link with a `ContradictionError`, and tells of
-    contradictions through a chain with a `ContradictionWarning`: constraints are weighed, and need not all be met. To
-    refuse these too: ``warnings.simplefilter("error", ContradictionWarning)``.
+    Constraints may contradict each other; `contradictions` lists the contradictions. Every method raises a
+    `ContradictionError` for a pair that is both a must-link and a cannot-link, and issues a `ContradictionWarning` for
+    contradictions through a chain, because methods weight constraints and need not satisfy all of them. Use
+    ``warnings.simplefilter("error", ContradictionWarning)`` to raise an error instead.
 
     Parameters
     ----------
     must_link, cannot_link : array-like of shape (p, 2)
-        Object numbers from 0: a list of tuples, an array, a table with two columns. Either may be left out. A
-        must-link of an object with itself says nothing and is dropped; a cannot-link is an error.
+        Object indices, starting at 0: a list of tuples, an array, or a table with two columns. Both are optional. A
+        must-link of an object with itself is ignored; such a cannot-link raises an error.
     n_objects : int, optional
-        How many objects there are. The pairs are then checked against it, so is the number of rows in every ``fit``,
-        and the constraints among some of the rows can be taken (``known[rows]``), which is what scikit-learn does in
-        cross-validation. Without it scikit-learn is refused, as it would leave the numbers of the objects as they are.
+        Number of objects. It is then compared with the indices and with the number of rows in every ``fit``. It is
+        required for selecting the constraints between some of the rows (``constraints[rows]``), as scikit-learn does in
+        cross-validation.
 
     Attributes
     ----------
     must_link, cannot_link : (p, 2) int64 arrays, read-only
     n_objects : int or None
     shape : (n_objects,)
-        For scikit-learn: there is something to be said of each of so many objects.
+        Used by scikit-learn to select rows.
 
     References
     ----------
@@ -399,135 +402,127 @@ class Constraints:
     Examples
     --------
     >>> from dempster.constraints import Constraints
-    >>> known = Constraints(must_link=[(0, 3), (3, 5)], cannot_link=[(5, 1)])
-    >>> known
+    >>> constraints = Constraints(must_link=[(0, 3), (3, 5)], cannot_link=[(5, 1)])
+    >>> constraints
     Constraints(2 must-link, 1 cannot-link)
-    >>> known.closure().must_link.tolist(), known.closure().cannot_link.tolist()
+    >>> constraints.closure().must_link.tolist(), constraints.closure().cannot_link.tolist()
     ([[0, 3], [3, 5], [0, 5]], [[1, 5], [0, 1], [1, 3]])
-    >>> (known | Constraints(cannot_link=[(0, 5)])).contradictions()
+    >>> (constraints | Constraints(cannot_link=[(0, 5)])).contradictions()
     [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
-    >>> Constraints([(0, 3), (3, 5)], n_objects=6)[3:].must_link.tolist()  # among the last three, renumbered
+    >>> Constraints([(0, 3), (3, 5)], n_objects=6)[3:].must_link.tolist()  # the last three objects, renumbered
     [[0, 2]]
     """
 
     __slots__ = ("_cannot_link", "_must_link", "_n_objects")
 
     def __init__(self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None):
-        must, cannot = checked_pairs(must_link, "must_link"), checked_pairs(cannot_link, "cannot_link")
+        must, cannot = validate_pairs(must_link, "must_link"), validate_pairs(cannot_link, "cannot_link")
         alone = cannot[:, 0] == cannot[:, 1]
         if alone.any():
             raise InvalidParameterError(
-                "cannot_link", must=f"hold two different objects in each pair, got {_shown(cannot[alone][0])}"
+                "cannot_link", must=f"contain two different objects in each pair, got {_show_pair(cannot[alone][0])}"
             )
-        self._must_link = normalised_pairs(must[must[:, 0] != must[:, 1]])
-        self._cannot_link = normalised_pairs(cannot)
-        self._n_objects = None if n_objects is None else checked_count(n_objects, "n_objects")
+        self._must_link = normalize_pairs(must[must[:, 0] != must[:, 1]])
+        self._cannot_link = normalize_pairs(cannot)
+        self._n_objects = None if n_objects is None else validate_count(n_objects, "n_objects")
         if self._n_objects is not None:
             self.check(self._n_objects)
 
-    # ---- other ways to make them ----------------------------------------------------------------------------------
+    # ---- alternative constructors ---------------------------------------------------------------------------------
 
     @classmethod
     def from_labels(cls, y: Any, n_constraints: int, random_state: Any = None) -> Self:
-        """Draw pairs of labelled objects uniformly and say of each what the labels say.
+        """Draw pairs of labeled objects uniformly and derive their constraints from the labels.
 
         Parameters
         ----------
         y : array-like of shape (n,)
-            Labels of any kind; objects marked -1 are unlabelled and never drawn.
+            Labels of any type; -1 means unlabeled.
         n_constraints : int
-            How many different pairs to draw. How many of them are must-links is left to chance.
+            Number of distinct pairs. The number of must-links among them is random.
         random_state : int, numpy Generator or RandomState, optional
 
         Examples
         --------
         >>> from dempster.constraints import Constraints
-        >>> Constraints.from_labels(["a", "a", "b", "b"], 6, random_state=0)  # all there are
+        >>> Constraints.from_labels(["a", "a", "b", "b"], 6, random_state=0)  # all pairs
         Constraints(2 must-link, 4 cannot-link, 4 objects)
         """
         codes = _label_codes(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
-        wanted, most = checked_count(n_constraints, "n_constraints"), n_pairs_of(len(labelled))
+        wanted, most = validate_count(n_constraints, "n_constraints"), count_pairs(len(labelled))
         if wanted > most:
             raise InvalidParameterError(
-                "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labelled objects", wanted
+                "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labeled objects", wanted
             )
-        return cls._labelled(draw_pairs(labelled, wanted, random_state), codes)
+        return cls._from_codes(draw_pairs(labelled, wanted, random_state), codes)
 
     @classmethod
     def from_partial_labels(cls, y: Any) -> Self:
-        """All that labels of some of the objects say: a constraint for every pair of labelled ones (-1: unlabelled).
-
-        That is q (q - 1) / 2 constraints for q labelled objects.
-        """
+        """Return a constraint for every pair of labeled objects (-1: unlabeled)."""
         codes = _label_codes(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
-        pairs = n_pairs_of(len(labelled))
+        pairs = count_pairs(len(labelled))
         advice = "draw some of them with Constraints.from_labels"
-        check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labelled objects", advice)
-        return cls._labelled(all_pairs(labelled), codes)
+        check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice)
+        return cls._from_codes(all_pairs(labelled), codes)
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
-        """Say of given pairs what the labels say, as an expert who knows the labels would answer.
-
-        Pairs with an unlabelled object (-1) are left out.
-        """
+        """Return the constraints of given pairs, derived from labels; pairs with an unlabeled object are ignored."""
         codes = _label_codes(y)
-        pairs = checked_pairs(pairs, "pairs")
+        pairs = validate_pairs(pairs, "pairs")
         _check_range(pairs, "pairs", len(codes))
-        return cls._labelled(pairs[(codes[pairs] != UNLABELLED).all(axis=1)], codes)
+        return cls._from_codes(pairs[(codes[pairs] != UNLABELLED).all(axis=1)], codes)
 
     @classmethod
-    def _labelled(cls, pairs: np.ndarray, codes: np.ndarray) -> Self:
+    def _from_codes(cls, pairs: np.ndarray, codes: np.ndarray) -> Self:
         same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
         return cls(pairs[same], pairs[~same], n_objects=len(codes))
 
-    # ---- reading --------------------------------------------------------------------------------------------------
+    # ---- properties -----------------------------------------------------------------------------------------------
 
     @property
     def must_link(self) -> np.ndarray:
-        """(p, 2) pairs in the same cluster, read-only."""
+        """Pairs in the same cluster, a read-only array of shape (p, 2)."""
         return self._must_link
 
     @property
     def cannot_link(self) -> np.ndarray:
-        """(p, 2) pairs in different clusters, read-only."""
+        """Pairs in different clusters, a read-only array of shape (p, 2)."""
         return self._cannot_link
 
     @property
     def n_objects(self) -> int | None:
-        """Number of objects, None if it was not given."""
+        """Number of objects, or None if it is not set."""
         return self._n_objects
 
     @property
     def shape(self) -> tuple[int]:
-        """Number of objects, in the form in which scikit-learn asks whether to take the rows of a fold."""
+        """Shape (n_objects,), which scikit-learn uses to select the rows of a fold."""
         if self._n_objects is None:
-            raise InvalidInputError(
-                "these constraints do not say among how many objects they hold, so those among some of the rows cannot "
-                "be taken; give n_objects: Constraints(must_link, cannot_link, n_objects=len(X))"
-            )
+            message = "n_objects must be set to select rows: Constraints(must_link, cannot_link, n_objects=len(X))"
+            raise InvalidParameterError("n_objects", message=message)
         return (self._n_objects,)
 
     def __getitem__(self, rows: Any) -> Constraints:
-        """The constraints among some of the objects, numbered as those are.
+        """Return the constraints between some of the objects, renumbered.
 
         Parameters
         ----------
-        rows : slice, Boolean mask or array of positions
-            A position that comes twice is two objects, each with the constraints of the original. What follows from
-            the constraints through an object that is left out is lost; `closure` keeps it.
+        rows : slice, Boolean mask or array of indices
+            A repeated index gives several objects with the same constraints. Constraints that are implied through an
+            object that is not selected are lost; use `closure` first to keep them.
         """
         n = self.shape[0]
-        chosen = selected_rows(rows, n)
-        must, cannot = (pairs_between(chosen, pairs, n) for pairs in (self._must_link, self._cannot_link))
-        return Constraints(must, cannot, n_objects=len(chosen))
+        indices = resolve_rows(rows, n)
+        must, cannot = (pairs_between(indices, pairs, n) for pairs in (self._must_link, self._cannot_link))
+        return Constraints(must, cannot, n_objects=len(indices))
 
-    __iter__ = None  # a sequence of objects to take from, not of things to go through
+    __iter__ = None  # Indexing selects objects, so iteration over constraints would be misleading.
 
     def __len__(self) -> int:
-        """Number of constraints of both kinds."""
+        """Return the number of constraints."""
         return len(self._must_link) + len(self._cannot_link)
 
     def __repr__(self) -> str:
@@ -541,19 +536,17 @@ class Constraints:
         return hash(self._key())
 
     def _key(self) -> tuple[bytes, bytes, int | None]:
-        """The same for the same pairs of as many objects, whatever their order."""
+        """Return a key that does not depend on the order of the pairs."""
         must, cannot = (np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link))
         return must, cannot, self._n_objects
 
     def __or__(self, other: object) -> Constraints:
-        """All constraints of the two."""
+        """Return the union of two sets of constraints."""
         if not isinstance(other, Constraints):
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
-            raise InvalidParameterError(
-                "constraints", must=f"be about the same objects, got {shown(self)} and {other!r}"
-            )
+            raise InvalidParameterError("constraints", must=f"have the same n_objects, got {shown(self)} and {other!r}")
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),
@@ -564,55 +557,55 @@ class Constraints:
         return type(self), (self._must_link, self._cannot_link, self._n_objects)
 
     def check(self, n: int) -> None:
-        """Raise a ValueError that names the first pair with an object number beyond n - 1, or another n_objects."""
-        n = checked_count(n, "n")
+        """Raise a ValueError if an index is n or more, or if n_objects is set and differs from n."""
+        n = validate_count(n, "n")
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
         if self._n_objects is not None and self._n_objects != n:
-            raise InvalidInputError(
-                f"constraints are about {self._n_objects} objects, but there are {n}; take those among the rows that "
-                "are used: constraints[rows]"
+            raise InvalidParameterError(
+                "constraints",
+                must=f"have n_objects={n}, got {self._n_objects}; use constraints[rows] to select the rows of X",
             )
 
-    # ---- logic ----------------------------------------------------------------------------------------------------
+    # ---- closure and violations -----------------------------------------------------------------------------------
 
     def closure(self) -> Constraints:
-        """These constraints and all that follow from them.
+        """Return these constraints and all constraints that they imply.
 
-        If a and b, and b and c, must link, so must a and c; if a and b must link and b and c must not, then neither
-        must a and c. The given pairs come first. Chains of must-links through q objects have q (q - 1) / 2 pairs.
+        Must-links (a, b) and (b, c) imply the must-link (a, c). A must-link (a, b) and a cannot-link (b, c) imply the
+        cannot-link (a, c). The given pairs come first. A component of q must-linked objects has q (q - 1) / 2 pairs.
 
         Raises
         ------
         ContradictionError
-            If the constraints contradict each other; `contradictions` shows all the places.
+            If the constraints contradict each other; see `contradictions`.
         """
-        return Constraints(*closed(self._must_link, self._cannot_link), n_objects=self._n_objects)
+        return Constraints(*compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects)
 
     def contradictions(self) -> list[Contradiction]:
-        """Cannot-links whose two objects are must-linked through a chain, each with the shortest such chain."""
+        """Return the cannot-links whose objects are connected by must-links, with the shortest chains."""
         return find_contradictions(self._must_link, self._cannot_link)
 
     def violations(self, partition: Any) -> Violations:
-        """Which constraints a partition breaks, and to what degree it speaks against each.
+        """Compute which constraints a partition violates, and to what degree.
 
         Parameters
         ----------
         partition : CredalPartition or hard labels
             A must-link is violated if the most plausible clusters of its objects differ, a cannot-link if they are
-            the same. An object that no cluster is plausible for (noise, -1 in hard labels) is with nobody.
+            equal. An object without a plausible cluster (noise, -1 in hard labels) differs from all others.
 
         Examples
         --------
         >>> from dempster.constraints import Constraints
         >>> Constraints([(0, 1), (1, 2)], [(0, 3)]).violations([0, 0, 1, 1])
-        Violations(1 of 2 must-links put apart, 0 of 1 cannot-links put together, mean degree 0.33)
+        Violations(1 of 2 must-links, 0 of 1 cannot-links violated, mean degree 0.33)
         """
         credal = as_credal_partition(partition)
         self.check(len(credal))
-        return Violations.of(self._must_link, self._cannot_link, credal)
+        return Violations.from_pairs(self._must_link, self._cannot_link, credal)
 
-    # ---- neighbours -----------------------------------------------------------------------------------------------
+    # ---- neighbors ------------------------------------------------------------------------------------------------
 
     def expand(
         self,
@@ -621,23 +614,23 @@ class Constraints:
         *,
         metric: str | Callable = "precomputed",
     ) -> Constraints:
-        """Add to each constraint those of the most similar pairs of neighbours of its two objects.
+        """Add constraints between neighbors of the objects of each constraint.
 
-        Let N(i) hold object i and its K nearest neighbours. For each given constraint (i, j), the must-links first,
-        the candidates are the pairs (r, s) with r in N(i) but not in N(j), s in N(j) but not in N(i), that are not
-        constrained yet; the K with the smallest d(i, r) + d(j, s) become constraints of the same kind. At most
-        (K + 1) times as many constraints result. Ties go to the lowest object numbers.
+        Let N(i) contain object i and its K nearest neighbors. For each constraint (i, j), must-links first, the
+        candidates are the pairs (r, s) without a constraint, with r in N(i) but not in N(j) and s in N(j) but not in
+        N(i). The K candidates with the smallest d(i, r) + d(j, s) become constraints of the same kind. The result has
+        at most (K + 1) times the number of constraints. Ties are resolved by the lowest indices.
 
-        What is added is a guess: near the border of two clusters it may be wrong, and a warning tells when the
-        neighbours of a must-link and of a cannot-link are the same pair (which then keeps its first kind).
+        The added constraints may be wrong near the border of two clusters. A warning is issued if a pair is a neighbor
+        of both a must-link and a cannot-link; the pair then keeps its first kind.
 
         Parameters
         ----------
         D : array-like of shape (n, n) or (n, d)
             Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the rows of constrained
-            objects are read; nothing of size n x n is made from attributes.
+            objects are used; no n x n matrix is computed from attributes.
         n_neighbors : int, default 5
-            K. Beyond 10 nothing is gained; 0 adds nothing.
+            K. Values above 10 give no improvement; 0 adds no constraints.
         metric : str or callable, default "precomputed"
             Any metric of `sklearn.neighbors.NearestNeighbors`, for attributes.
 
@@ -653,22 +646,22 @@ class Constraints:
         >>> Constraints(cannot_link=[(0, 3)]).expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
         [[0, 3], [1, 3], [0, 4]]
         """
-        k = checked_count(n_neighbors, "n_neighbors")
+        k = validate_count(n_neighbors, "n_neighbors")
         objects = np.unique(np.concatenate([self._must_link, self._cannot_link]))
-        near, n = neighborhoods(D, objects, k, metric, check=self.check)
-        return Constraints(*expanded(self._must_link, self._cannot_link, near, k), n_objects=n)
+        near, n = find_neighborhoods(D, objects, k, metric, check=self.check)
+        return Constraints(*expand_pairs(self._must_link, self._cannot_link, near, k), n_objects=n)
 
 
 def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
     beyond = (pairs >= n).any(axis=1)
     if beyond.any():
         raise InvalidParameterError(
-            name, must=f"hold object numbers below {n} (the number of objects), got {_shown(pairs[beyond][0])}"
+            name, must=f"contain indices below {n}, the number of objects, got {_show_pair(pairs[beyond][0])}"
         )
 
 
 def _label_codes(y: Any) -> np.ndarray:
-    """(n,) numbers of the labels; -1 where y is -1 (or "-1", which is what it becomes in an array of names)."""
+    """Return (n,) label codes; -1 where y is -1, or "-1" as in an array of text."""
     labels = as_labels(y, "y")
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
@@ -685,53 +678,54 @@ def _label_codes(y: Any) -> np.ndarray:
     return codes
 
 
-def _shown(pair: np.ndarray) -> str:
+def _show_pair(pair: np.ndarray) -> str:
     return f"the pair ({pair[0]}, {pair[1]})"
 
 
-# ---- neighbours of constrained objects ------------------------------------------------------------------------------
+# ---- neighbors of constrained objects -------------------------------------------------------------------------------
 
-Neighborhoods = dict[int, dict[int, float]]  # of each constrained object: itself and its neighbours, with distances
+Neighborhoods = dict[int, dict[int, float]]  # each constrained object: itself and its neighbors, with distances
 
-_TIE = 1e-9  # relative; neighbours as far as the farthest one found may have rivals that were not found
+_TIE = 1e-9  # relative difference of tied distances
 _ROWS_PER_BLOCK = 128  # of a dissimilarity matrix
 _QUERIES_PER_BLOCK = 4096
 
 
-def neighborhoods(
+def find_neighborhoods(
     data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
 ) -> tuple[Neighborhoods, int]:
-    """The given objects with their k nearest neighbours (ties: lowest numbers), and the number of objects.
+    """Return the k nearest neighbors of the given objects, and the number of all objects.
 
-    ``check`` is called with the number of objects as soon as it is known.
+    ``check`` is called with the number of objects before the search.
     """
     from sklearn.utils import check_array
 
     precomputed = isinstance(metric, str) and metric == "precomputed"
     if precomputed:
-        # not converted and not looked through: it may be large, or lie in a file
+        # The whole matrix is neither converted nor checked, because it may be large or memory-mapped.
         with reading(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
             raise InvalidParameterError(
                 "D",
-                must=f"be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
-                'for example metric="euclidean"',
+                must=f"be a square dissimilarity matrix, got shape {D.shape}; set a metric for attributes, for example "
+                'metric="euclidean"',
             )
         check(len(D))
         with reading(data, "D"):
-            return {i: _nearest(row, i, k) for i, row in _rows_of(D, objects)}, len(D)
+            return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
     with reading(data, "D"):
-        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # which might change what it is given
+        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A function might modify its input.
     check(len(X))
     try:
-        return _neighborhoods_in_space(X, objects, k, metric), len(X)
+        return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"metric={shown(metric)} cannot be computed for these objects: {error}") from error
+        message = f"metric={shown(metric)} cannot be computed for D: {error}"
+        raise InvalidParameterError("metric", message=message) from error
 
 
-def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The rows of the given objects in a dissimilarity matrix, checked; in blocks, as columns are slow to read."""
+def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the validated rows of the given objects, in blocks because reading columns is slow."""
     for start in range(0, len(objects), _ROWS_PER_BLOCK):
         block = objects[start : start + _ROWS_PER_BLOCK]
         rows, columns = D[block].astype(float), D[:, block].T.astype(float)
@@ -739,7 +733,7 @@ def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarr
         if bad.any():
             i, j = np.argwhere(bad)[0]
             raise InvalidParameterError(
-                "D", must=f"hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}"
+                "D", must=f"contain finite nonnegative dissimilarities, got D[{block[i]}, {j}] = {rows[i, j]:g}"
             )
         gap = np.abs(rows - columns)
         bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
@@ -747,50 +741,50 @@ def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarr
             i, j = np.argwhere(bad)[0]
             raise InvalidParameterError(
                 "D",
-                must=f"be symmetric, but D[{block[i]}, {j}] is {rows[i, j]:g} and D[{j}, {block[i]}] is "
+                must=f"be symmetric, got D[{block[i]}, {j}] = {rows[i, j]:g} and D[{j}, {block[i]}] = "
                 f"{columns[i, j]:g}",
             )
         yield from zip(block.tolist(), rows, strict=True)
 
 
-def _nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Object i and its k nearest others given its distances to all."""
+def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
+    """Return object i and its k nearest neighbors from its distances to all objects."""
     others = distances.copy()
     others[i] = np.inf
     k = min(k, len(others) - 1)
     if k == 0:
         return {i: 0.0}
     near = np.flatnonzero(others <= np.partition(others, k - 1)[k - 1])
-    return _chosen(i, near, others[near], k)
+    return _select_nearest(i, near, others[near], k)
 
 
-def _chosen(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
-    """Object i and the k nearest candidates, ties to the lowest numbers."""
+def _select_nearest(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
+    """Return object i and the k nearest candidates; ties are resolved by the lowest indices."""
     best = np.lexsort((candidates, distances))[:k]
     return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
 
 
-def _neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable) -> Neighborhoods:
+def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable) -> Neighborhoods:
     from sklearn.neighbors import NearestNeighbors
 
     n = len(X)
     if len(objects) == 0 or k == 0:
         return {i: {i: 0.0} for i in objects.tolist()}
     if isinstance(metric, str) and metric == "euclidean":
-        X = X - X.mean(axis=0)  # fast Euclidean distances lose digits far from the origin
-    asked = min(n, 2 * k + 2)  # more than needed, to see ties at the border
-    index = NearestNeighbors(n_neighbors=asked, metric=metric).fit(X)
+        X = X - X.mean(axis=0)  # Fast Euclidean distances are inaccurate far from the origin.
+    n_requested = min(n, 2 * k + 2)  # More than k, to detect ties.
+    index = NearestNeighbors(n_neighbors=n_requested, metric=metric).fit(X)
     out: Neighborhoods = {}
     for start in range(0, len(objects), _QUERIES_PER_BLOCK):
         rows = objects[start : start + _QUERIES_PER_BLOCK]
         found = index.kneighbors(X[rows])
         for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
             if isinstance(metric, str) and metric == "euclidean":
-                distances = _euclidean(X[candidates], X[i])  # exact, so that ties are ties
+                distances = _euclidean(X[candidates], X[i])  # Exact distances, which detect ties.
             others = candidates != i
-            near = _chosen(i, candidates[others], distances[others], k)
-            if asked < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
-                near = _nearest(_distances_from(X, i, metric), i, k)
+            near = _select_nearest(i, candidates[others], distances[others], k)
+            if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
+                near = _find_nearest(_distances_from(X, i, metric), i, k)
             out[i] = near
     return out
 
@@ -808,10 +802,10 @@ def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.einsum("ij,ij->i", difference, difference))
 
 
-def expanded(
+def expand_pairs(
     must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Given and new must-links and cannot-links (Li, Li and Denoeux, 2018, k-CEVCLUS, Algorithm 2)."""
+    """Return given and added must-links and cannot-links (Li, Li and Denoeux, 2018, k-CEVCLUS, Algorithm 2)."""
     kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
     known = [set(pairs) for pairs in kinds]
     clashes = known[0] & known[1]
@@ -829,15 +823,15 @@ def expanded(
                     added += 1
     if clashes:
         warnings.warn(
-            f"must-links and cannot-links clash at {len(clashes)} pair(s), {min(clashes)} for example: such a pair has "
-            "one kind and is a neighbour of constraints of the other, or was given as both; it stays what it was",
+            f"must-links and cannot-links conflict at {len(clashes)} pair(s), for example {min(clashes)}: the pair is "
+            "of one kind and a neighbor of a constraint of the other kind, or was given as both; its kind is unchanged",
             stacklevel=3,
         )
     return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(kinds[1], dtype=np.int64).reshape(-1, 2)
 
 
 def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tuple[float, tuple[int, int]]]:
-    """Pairs of a neighbour of i alone and one of j alone, by cost, then by number."""
+    """Return the pairs of a neighbor of i only and a neighbor of j only, sorted by cost, then by index."""
     only_j = [(s, d) for s, d in near_j.items() if s not in near_i]
     return sorted(
         (d_ir + d_js, (r, s) if r < s else (s, r))
@@ -847,11 +841,11 @@ def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tupl
     )
 
 
-# ---- for methods and compiled code ----------------------------------------------------------------------------------
+# ---- interface for methods ------------------------------------------------------------------------------------------
 
 
 def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Symmetric sparse adjacency of the constraints, as plain arrays for compiled code.
+    """Return the symmetric sparse adjacency of the constraints as arrays for compiled code.
 
     The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order, with ``sign`` +1 for
     must-links and -1 for cannot-links.
@@ -878,22 +872,22 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
     if not isinstance(constraints, Constraints):
         raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
     constraints.check(n)
-    check_memory(8 * n, f"the links of n={n:,} objects", "give the number of objects that there are")
+    check_memory(8 * n, f"the links of n={n:,} objects", "set n to the number of objects")
     must, cannot = constraints.must_link, constraints.cannot_link
     both = np.intersect1d(pair_codes(must), pair_codes(cannot))
     if both.size:
         pair = must[pair_codes(must) == both[0]][0].tolist()
-        raise ContradictionError(f"constraints contradict each other: {pair[0]} and {pair[1]} must and must not link")
+        raise ContradictionError(f"constraints contain ({pair[0]}, {pair[1]}) as must-link and as cannot-link")
     sign = np.repeat([1.0, -1.0], [len(must), len(cannot)])
     return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]
 
 
-def checked_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Constraints:
-    """Constraints between n objects, none if None: the one rule for all methods.
+def validate_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Constraints:
+    """Return validated constraints between n objects; None gives no constraints.
 
-    A pair that both must and must not link is an error, as it can only be a mistake. A contradiction through a chain is
-    a warning: answers of experts are noisy and `Constraints.expand` guesses, which the methods are made for, as they
-    weigh constraints and none of them must hold.
+    A pair that is both a must-link and a cannot-link raises an error, because it is a mistake. A contradiction through
+    a chain gives a warning: answers of experts and pairs added by `Constraints.expand` may be wrong, and methods do not
+    require that all constraints are satisfied.
     """
     if constraints is None:
         return Constraints()
@@ -906,8 +900,7 @@ def checked_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Con
         raise ContradictionError(f"constraints contradict each other: {direct[0]!r}")
     if contradictions:
         warnings.warn(
-            f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
-            f"{contradictions[0]!r}",
+            f"{len(contradictions)} constraints contradict others, so not all can be satisfied: {contradictions[0]!r}",
             ContradictionWarning,
             stacklevel=stacklevel,
         )

@@ -1,4 +1,4 @@
-"""Constraints as tables that people write: two objects and a word in each line."""
+"""Tables of constraints: two objects and "same" or "different" in each row."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "
 
 
 def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
-    """Read what is known of pairs of objects.
+    r"""Read constraints from a table.
 
     Parameters
     ----------
     path : path
-        A table of three columns (any kind that `dempster.io.read_table` reads), with or without names of columns: two
-        objects and a word, ``same`` or ``different`` (also must-link and cannot-link, yes and no, 1 and 0); or a file
-        of `dempster.persistence.save` that holds `Constraints`.
+        A table with three columns (in any format of `dempster.io.read_table`), with or without a header: two objects
+        and ``same`` or ``different`` (or must-link and cannot-link, yes and no, 1 and 0); or a file written by
+        `dempster.persistence.save` that contains `Constraints`.
     index : sequence, optional
-        Names of the objects, in their order. Without it the table holds positions from 0.
+        Names of the objects. By default the table contains indices, starting at 0.
     n_objects : int, optional
-        How many objects there are; that of ``index`` if this is given.
+        Number of objects; ignored if ``index`` is given.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     Raises
     ------
     ValueError
-        An object is not known, or a word says neither of the two.
+        If an object is unknown, or if the third column contains another word.
 
     Examples
     --------
@@ -53,42 +53,45 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     >>> from dempster.constraints import read_constraints
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "pairs.csv"
-    ...     _ = path.write_text("object,other,answer\\nann,bob,same\\nann,eve,different\\n")
-    ...     known = read_constraints(path, index=["ann", "bob", "eve"])
-    >>> known.must_link.tolist(), known.cannot_link.tolist()
+    ...     _ = path.write_text("object,other,answer\nann,bob,same\nann,eve,different\n")
+    ...     constraints = read_constraints(path, index=["ann", "bob", "eve"])
+    >>> constraints.must_link.tolist(), constraints.cannot_link.tolist()
     ([[0, 1]], [[0, 2]])
     """
     file = as_path(path)
     index = None if index is None else listed(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
-        # model files belong to the layer above, which knows what a file may hold, constraints among it
-        known = import_module("dempster.persistence").load(file, kind=Constraints)
+        # Imported by name, because persistence is a layer above this one.
+        constraints = import_module("dempster.persistence").load(file, kind=Constraints)
         if n is not None:
-            known.check(n)
-        return known
+            constraints.check(n)
+        return constraints
     table = read_quietly(as_file(file), header=_has_header(file, index))
     if table.shape[1] != 3:
-        raise InvalidInputError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
+        raise InvalidInputError(f"{file.name} must have three columns, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
-        raise InvalidInputError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
+        raise InvalidInputError(f"{file.name}: the third column must be 'same' or 'different', got {odd.iloc[0]!r}")
     if index is None:
-        pairs = np.column_stack([_numbered(table.iloc[:, j], file) for j in (0, 1)])
+        pairs = np.column_stack([_read_indices(table.iloc[:, j], file) for j in (0, 1)])
     else:
-        pairs = np.column_stack([positions_of(names, index, file.name) for names in read_names(file, table, (0, 1))])
+        pairs = np.column_stack([find_positions(names, index, file.name) for names in read_names(file, table, (0, 1))])
     same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
 
 def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
-    """Whether the first of three cells are names of columns: not if one is an object, or the third says what is known
-    of a pair; but if it says so in words, ``a,b,same``, and all below do by 1 and 0, or yes and no."""
+    """Return whether the first row is a header, or None if the reader should decide.
+
+    It is no header if it contains an object, or if the third value is an answer. It is a header if the third value is a
+    word, as in ``a,b,same``, and all values below are 1 and 0, or yes and no.
+    """
     try:
         table = read_quietly(file, header=False)
     except ValueError:
-        return None  # the reader will say what is wrong with it
+        return None
     if table.shape[1] != 3 or not len(table):
         return None
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
@@ -101,7 +104,7 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
 
 
 def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:
-    """Write constraints as a table that `read_constraints` reads, whole or not at all.
+    """Write constraints as a table for `read_constraints`; the file is written atomically.
 
     Parameters
     ----------
@@ -109,7 +112,7 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
     path : path
         ``.csv`` or ``.tsv``.
     index : sequence, optional
-        Names of the objects; positions from 0 without it.
+        Names of the objects. By default indices are written.
     """
     import pandas as pd
 
@@ -119,33 +122,32 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
     if file.suffix.lower() not in (".csv", ".tsv"):
         raise InvalidInputError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-    names = pairs if index is None else _named(index, pairs)
+    names = pairs if index is None else _look_up_names(index, pairs)
     answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
     table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
     with atomic_write(file) as temporary:
         table.to_csv(temporary, index=False, sep="\t" if file.suffix.lower() == ".tsv" else ",")
 
 
-def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
+def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = listed(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
         raise InvalidParameterError(
-            "index", must=f"name every object, got {len(listing):,} names and the object {pairs.max():,}"
+            "index", must=f"contain a name for every object, got {len(listing):,} names and the index {pairs.max():,}"
         )
     names = np.empty(len(listing), dtype=object)
     names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
     return names[pairs]
 
 
-def _numbered(cells: Any, file: Path) -> np.ndarray:
-    """Positions of objects that are told by their numbers."""
+def _read_indices(cells: Any, file: Path) -> np.ndarray:
     if len(cells) and cells.dtype.kind not in "iu":
-        raise InvalidInputError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
+        raise InvalidInputError(f"{file.name}: objects must be integers from 0, got {cells.iloc[0]!r}")
     return cells.to_numpy().astype(np.int64)
 
 
-def positions_of(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
-    """Positions of objects that are told by their names; a name that is not known, or not one object's, is refused."""
+def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
+    """Return the indices of named objects; raise an error for an unknown or ambiguous name."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(map(str, index)):
         places.setdefault(name, []).append(place)
@@ -153,8 +155,8 @@ def positions_of(names: Sequence[str], index: Iterable[Any], source: str) -> np.
     for name in names:
         where = places.get(name) or places.get(decode_cell(name)) or places.get(name.strip())
         if where is None:
-            raise InvalidInputError(f"{source}: there is no object {name!r}")
+            raise InvalidInputError(f"{source}: unknown object {name!r}")
         if len(where) > 1:
-            raise InvalidInputError(f"{source}: there are several objects called {name!r}; give them different names")
+            raise InvalidInputError(f"{source}: several objects are named {name!r}; names must be unique")
         found += where
     return np.array(found, dtype=np.int64)

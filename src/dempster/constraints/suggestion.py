@@ -1,4 +1,4 @@
-"""Which pair of objects to ask an expert about next."""
+"""Selection of the most useful pairs of objects for an expert."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._random import generator
-from dempster.constraints.constraints import Constraints, checked_count, must_link_components, pair_codes
+from dempster.constraints.constraints import Constraints, must_link_components, pair_codes, validate_count
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
 
 def suggest_pairs(
     partition: Any, n: int, *, constraints: Constraints | None = None, random_state: Any = None
 ) -> np.ndarray:
-    """The next questions to an expert: "are these two objects of the same cluster?"
+    """Return the pairs of objects for the next questions to an expert: "Are these two objects in the same cluster?".
 
-    An uncertain object is set against a certain one, so that the answer places it (Antoine et al., 2012):
+    Each pair consists of an uncertain and a certain object (Antoine et al., 2012):
 
     - the *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty sets of clusters.
-      Mass on the empty set does not count: to which cluster an outlier belongs teaches little about the clusters.
-      Equal uncertainties (all are 0 in a fuzzy partition) are ordered by the entropy of the pignistic probabilities;
-    - it is set against the *representative* of the cluster that is most plausible for it: among the objects whose most
+      Mass on the empty set is ignored, because the cluster of an outlier contains little information about the
+      clusters. Ties (all values are 0 in a fuzzy partition) are resolved by the entropy of the pignistic probabilities;
+    - the object is compared with the *representative* of its most plausible cluster k: among the objects whose most
       plausible cluster is k, the one with the largest mass on {k};
-    - if the expert says "no", the next most plausible cluster is the next question. The *usefulness* of a question is
-      the uncertainty of the object times the probability that the questions about its more plausible clusters are all
-      answered "no" (by normalised plausibilities); 0 for the last cluster, which the other answers determine.
+    - if the answer is "no", the next question is about the next most plausible cluster. The *usefulness* of a question
+      is the uncertainty of the object times the probability that the answers for its more plausible clusters are all
+      "no" (by normalized plausibilities). It is 0 for the last cluster, which the other answers determine.
 
-    Questions come in decreasing usefulness. When every object has been set against all representatives, the next most
-    certain object of each cluster takes its turn, until no pair is left.
+    Pairs are sorted by decreasing usefulness. After all representatives, the next most certain object of each cluster
+    is used, until there are no more pairs.
 
-    Must-linked objects count as one, as sure as the surest of them (largest mass on a single cluster), and clusters
-    from whose representative an object is known to differ are struck off its list. So no question is asked whose
-    answer is known or follows from known ones by transitivity, nor two questions that must have the same answer.
+    Must-linked objects are treated as one object with the masses of the most certain of them (largest mass on a single
+    cluster). Clusters with a cannot-link between the object and the representative are excluded. No answer is therefore
+    known or implied by transitivity, and no two questions have the same answer by implication.
 
     Parameters
     ----------
     partition : CredalPartition (or hard labels)
     n : int
-        How many questions.
+        Number of pairs.
     constraints : Constraints, optional
-        What is known already. Contradictions among them do no harm here.
+        Known constraints. They may contradict each other.
     random_state : int, numpy Generator or RandomState, optional
-        If given, equal objects are taken in an order drawn at random; otherwise the lowest number comes first.
+        If set, ties are resolved at random; by default by the lowest index.
 
     Returns
     -------
     (n, 2) int64 array
-        The uncertain object, then the certain one; all pairs different, the most useful first. Fewer rows if there
-        are no more questions. Nothing of size n x n is made.
+        Distinct pairs of an uncertain and a certain object, the most useful first. Fewer rows if there are no more
+        pairs. The memory is linear in the number of objects.
 
     References
     ----------
@@ -61,36 +61,36 @@ def suggest_pairs(
     --------
     >>> from dempster import CredalPartition, FocalSets
     >>> from dempster.constraints import Constraints, suggest_pairs
-    >>> sure, fair, torn, other = [0, 1, 0, 0], [0, 0.8, 0, 0.2], [0, 0.2, 0.1, 0.7], [0, 0, 1, 0]
-    >>> cp = CredalPartition([sure, fair, torn, other], FocalSets.full(2))
-    >>> suggest_pairs(cp, 2)  # the torn object and the fairly sure one, each against the surest of its cluster
+    >>> certain, likely, ambiguous, other = [0, 1, 0, 0], [0, 0.8, 0, 0.2], [0, 0.2, 0.1, 0.7], [0, 0, 1, 0]
+    >>> cp = CredalPartition([certain, likely, ambiguous, other], FocalSets.full(2))
+    >>> suggest_pairs(cp, 2)  # the ambiguous and the likely object, each with the most certain object
     array([[2, 0],
            [1, 0]])
     >>> suggest_pairs(cp, 1, constraints=Constraints(must_link=[(2, 0)]))
     array([[1, 0]])
     """
     credal = as_credal_partition(partition)
-    wanted = checked_count(n, "n")
-    known = Constraints() if constraints is None else constraints
-    if not isinstance(known, Constraints):
-        raise InvalidParameterError("constraints", "a Constraints", known)
-    known.check(len(credal))
-    groups = _Groups.of(credal, known, random_state)
-    # A first question comes before all questions about less uncertain objects, and is dropped only for objects with
-    # constraints and representatives: so many of the most uncertain objects are enough.
-    enough = min(wanted + 2 * len(known) + credal.n_clusters, len(groups))
-    return groups.questions(wanted, np.arange(enough))
+    n_pairs = validate_count(n, "n")
+    constraints = Constraints() if constraints is None else constraints
+    if not isinstance(constraints, Constraints):
+        raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
+    constraints.check(len(credal))
+    groups = _Groups.from_partition(credal, constraints, random_state)
+    # The first pair of an object precedes all pairs of less uncertain objects, and is excluded only for representatives
+    # and objects with constraints. This number of the most uncertain objects is therefore sufficient.
+    enough = min(n_pairs + 2 * len(constraints) + credal.n_clusters, len(groups))
+    return groups.select_pairs(n_pairs, np.arange(enough))
 
 
 @dataclass
 class _Groups:
-    """Groups of must-linked objects (most of a single object), the most uncertain first, and what is known of them.
+    """Groups of must-linked objects (most of them single objects), the most uncertain first.
 
-    member : (g,) the surest object of each group, which stands for it
+    member : (g,) most certain object of each group
     uncertainty : (g, 2) nonspecificity and entropy
-    plausible : (g, c) normalised plausibilities of the clusters
-    ranked, start, size : groups by cluster, the surest first, and where each cluster starts and how many it has
-    apart : codes of the pairs of groups known to differ
+    plausible : (g, c) normalized plausibilities of the clusters
+    ranked, start, size : groups sorted by cluster, the most certain first, and the start and size of each cluster
+    apart : codes of the pairs of groups with a cannot-link
     """
 
     member: np.ndarray
@@ -105,20 +105,20 @@ class _Groups:
         return len(self.member)
 
     @classmethod
-    def of(cls, credal: CredalPartition, known: Constraints, random_state: Any) -> _Groups:
+    def from_partition(cls, credal: CredalPartition, constraints: Constraints, random_state: Any) -> _Groups:
         n = len(credal)
         turn = np.arange(n) if random_state is None else generator(random_state).permutation(n)
         nonspecificity = credal.masses.astype(float) @ np.log2(np.maximum(credal.focal_sets.cardinality, 1))
         entropy = _entropy(credal.pignistic().astype(float))
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
-        component = must_link_components(known.must_link, n)
+        component = must_link_components(constraints.must_link, n)
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
-        member = order[np.unique(component[order], return_index=True)[1]]  # the first of every component
+        member = order[np.unique(component[order], return_index=True)[1]]  # The first object of every component.
         member = member[np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
-        cannot = group[component[known.cannot_link]]
+        cannot = group[component[constraints.cannot_link]]
         label = credal.labels[member] if n else np.empty(0, dtype=np.int64)
         sure, possible = own[member, label], credal.contour[member, label]
         size = np.bincount(label, minlength=credal.n_clusters)
@@ -132,20 +132,20 @@ class _Groups:
             apart=np.unique(pair_codes(cannot, len(member))),
         )
 
-    def questions(self, wanted: int, who: np.ndarray) -> np.ndarray:
-        """Up to ``wanted`` pairs of objects whose first is among the given groups."""
-        group, cluster = self._by_usefulness(who)
-        found = np.empty((0, 2), dtype=np.int64)
+    def select_pairs(self, n_pairs: int, who: np.ndarray) -> np.ndarray:
+        """Return at most ``n_pairs`` pairs of objects; the first object is in one of the given groups."""
+        group, cluster = self._sort_by_usefulness(who)
+        pairs = np.empty((0, 2), dtype=np.int64)
         for depth in range(int(self.size.max(initial=0))):
-            if len(found) >= wanted:
+            if len(pairs) >= n_pairs:
                 break
             there = self.size[cluster] > depth
             other = self.ranked[self.start[cluster[there]] + depth]
-            found = self._new(np.concatenate([found, np.column_stack([group[there], other])]))
-        return self.member[found[:wanted]]
+            pairs = self._remove_known(np.concatenate([pairs, np.column_stack([group[there], other])]))
+        return self.member[pairs[:n_pairs]]
 
-    def _by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Groups and clusters to set them against, the most useful first."""
+    def _sort_by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return groups and the clusters to compare them with, the most useful first."""
         possible = np.tile(self.size > 0, (len(who), 1))
         for k in np.flatnonzero(self.size > 0):
             representative = np.full(len(who), self.ranked[self.start[k]])
@@ -163,8 +163,8 @@ class _Groups:
         order = np.lexsort((place, turn.ravel(), -useful[:, :, 1].ravel(), -useful[:, :, 0].ravel()))
         return who[place[order]], cluster.ravel()[order]
 
-    def _new(self, pairs: np.ndarray) -> np.ndarray:
-        """Pairs of two different groups not known to differ, each once, in the given order."""
+    def _remove_known(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the distinct pairs of different groups without a cannot-link, in the given order."""
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         codes = pair_codes(pairs, len(self))
         first = np.sort(np.unique(codes, return_index=True)[1])
@@ -172,6 +172,6 @@ class _Groups:
 
 
 def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    """Shannon entropy of every row, in bits."""
+    """Return the Shannon entropy of every row, in bits."""
     logarithm = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
     return -(probabilities * logarithm).sum(axis=1)

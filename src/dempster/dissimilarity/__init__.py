@@ -1,4 +1,4 @@
-"""Dissimilarities between objects: where they come from, which pairs to look at, how they become conflicts."""
+"""Dissimilarities between objects: metrics, matrices, neighbors, and their conversion to degrees of conflict."""
 
 from dempster.dissimilarity.pca import DissimilarityPCA
 from dempster.dissimilarity.transform import to_conflict

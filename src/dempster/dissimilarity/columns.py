@@ -1,4 +1,4 @@
-"""Tables of any library (pandas, polars, arrays) as columns of numbers or categories, with cells missing."""
+"""Columns of tables of any library (pandas, polars, arrays) as numbers or categories, with missing values."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import with_plain_columns
 
-_MAX_EXACT = 2**53  # beyond, floating-point numbers leave whole ones out
-_NO_MEASURES = (bool, np.bool_, np.timedelta64)  # which count among the real numbers
+_MAX_EXACT_INTEGER = 2**53  # larger integers are not exact as floats
+_NOT_NUMERIC = (bool, np.bool_, np.timedelta64)  # subclasses of Real that are not measurements
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of any table: its cells as numbers (NaN for missing) or as objects."""
+    """One column of a table; ``series`` is a narwhals series."""
 
     name: Hashable
-    series: Any  # a narwhals series
-    described: str
+    series: Any
 
     def __len__(self) -> int:
         return len(self.series)
 
     @cached_property
     def is_numeric(self) -> bool:
-        """A column of numbers, or of objects that are all numbers but for missing ones."""
+        """Whether all values are numbers or missing."""
         return self.series.dtype.is_numeric() or self._holds_numbers
 
     @cached_property
@@ -43,7 +42,7 @@ class Column:
         if not isinstance(self.series.dtype, nw.Object):
             return False
         kinds = {type(cell) for cell in self.series.to_list() if not (np.ndim(cell) == 0 and pd.isna(cell))}
-        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in _NO_MEASURES for k in kinds)
+        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in _NOT_NUMERIC for k in kinds)
 
     @cached_property
     def is_date(self) -> bool:
@@ -60,13 +59,13 @@ class Column:
         return bool(self.series.is_null().all())
 
     def numbers(self) -> np.ndarray:
-        """The cells as numbers, dates as days since 1970; NaN for missing ones and for anything else."""
+        """Return the values as numbers, dates as days since 1970; NaN for missing values and other types."""
         import narwhals as nw
 
         if self.is_date:
             series = self.series
             if getattr(series.dtype, "time_zone", None) is not None:
-                series = series.dt.replace_time_zone(None)  # as the clock there shows it
+                series = series.dt.replace_time_zone(None)  # Keep the local time.
             moments = np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[us]")
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
         if not self.is_numeric:
@@ -75,14 +74,11 @@ class Column:
         values = np.asarray(values, dtype=float)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
-            raise InvalidInputError(
-                f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}"
-            )
+            raise InvalidInputError(f"column {self.name!r} must be finite, got {values[row]} in row {row}")
         return values
 
-    def whole_origin(self) -> int:
-        """The smallest of whole numbers that are too large to be told apart by their floating-point values; 0 of
-        other columns."""
+    def integer_origin(self) -> int:
+        """Return the minimum of a column of integers that are too large to be exact as floats; 0 for other columns."""
         low: Any = None
         if self.series.dtype.is_integer():
             low, high = self.series.min(), self.series.max()
@@ -90,16 +86,16 @@ class Column:
             cells = [cell for cell in self._cells() if cell is not None]
             if all(isinstance(cell, Integral) for cell in cells):
                 low, high = min(cells), max(cells)
-        return 0 if low is None or max(-int(low), int(high)) <= _MAX_EXACT else int(low)
+        return 0 if low is None or max(-int(low), int(high)) <= _MAX_EXACT_INTEGER else int(low)
 
     def numbers_from(self, origin: int) -> np.ndarray:
-        """The cells as numbers, measured from a whole one without loss; NaN for missing ones."""
+        """Return the values minus an integer, without loss of precision; NaN for missing values."""
         if origin == 0:
             return self.numbers()
         return np.array([np.nan if cell is None else float(cell - origin) for cell in self._cells()])
 
     def _cells(self) -> list[Any]:
-        """The cells of a column of numbers, None for missing ones."""
+        """Return the values of a column of numbers, None for missing values."""
         import pandas as pd
 
         return [None if pd.isna(cell) else cell for cell in self.series.to_list()]
@@ -112,7 +108,7 @@ class Column:
         try:
             return cells.astype(float)
         except OverflowError as error:
-            raise InvalidInputError(f"column {self.name!r} must hold numbers that a float can hold: {error}") from error
+            raise InvalidInputError(f"column {self.name!r} exceeds the range of float64: {error}") from error
 
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)
@@ -120,36 +116,35 @@ class Column:
         return values
 
     def low_and_range(self) -> tuple[float, float]:
-        """Smallest number and distance to the largest; zeros if all are missing."""
+        """Return the minimum and the range; zeros if all values are missing."""
         values = self.numbers()
         values = values[~np.isnan(values)]
         if len(values) == 0:
             return 0.0, 0.0
         low, high = float(values.min()), float(values.max())
         if not np.isfinite(high - low):
-            raise InvalidInputError(f"column {self.name!r} spans more than a float can hold: {low} to {high}")
+            raise InvalidInputError(f"the range of column {self.name!r} exceeds that of float64: {low} to {high}")
         return low, high - low
 
     def categories(self) -> np.ndarray:
-        """Different cells without missing ones, sorted: whatever the order of the rows."""
+        """Return the sorted distinct values without missing values."""
         import pandas as pd
 
         try:
             cells = self.objects()
-            if any(map(is_tensor, cells)):  # which are told apart by their places in memory
+            if any(map(is_tensor, cells)):  # Their hashes are memory addresses.
                 raise InvalidInputError("tensors")
-            found = pd.factorize(cells)[1]
-        except Exception as error:  # of what cannot be hashed
+            distinct = pd.factorize(cells)[1]
+        except Exception as error:  # Hashing a value of any type can fail.
             raise InvalidInputError(
-                f"column {self.name!r} holds values that cannot be categories, such as lists; they must be text, "
-                "numbers or other values that can be compared"
+                f"column {self.name!r} contains values that cannot be categories, such as lists; use text or numbers"
             ) from error
-        out = np.empty(len(found), dtype=object)
-        out[:] = sorted(found, key=_sort_key)
+        out = np.empty(len(distinct), dtype=object)
+        out[:] = sorted(distinct, key=_sort_key)
         return out
 
     def codes(self, categories: np.ndarray, *, missing: int, unseen: int) -> np.ndarray:
-        """Position of each cell among the categories."""
+        """Return the index of each value among the categories."""
         import pandas as pd
 
         values = self.objects()
@@ -158,17 +153,17 @@ class Column:
 
 
 def _sort_key(cell: Any) -> tuple[str, float, str]:
-    """Numbers come first, by their values; anything else by its type and its text."""
+    """Return a key that sorts numbers first, by value, and other values by type and text."""
     if isinstance(cell, bool | int | float | np.number | np.bool_):
         try:
             return "", float(cell), ""
-        except OverflowError:  # beyond the floating-point numbers
+        except OverflowError:
             return "", np.inf if cell > 0 else -np.inf, str(cell)
     return type(cell).__name__, 0.0, str(cell)
 
 
 def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
-    """Columns by name, or by position for arrays; columns of dates are refused unless they are asked for."""
+    """Return the columns by name, or by position for arrays; dates raise an error unless ``dates`` is true."""
     import narwhals as nw
 
     frame = nw.from_native(with_plain_columns(to_host(table)), eager_only=True, pass_through=True)
@@ -176,8 +171,8 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
         frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)
     columns = {}
     for series in frame.iter_columns():
-        column = Column(series.name, series, f"the type {series.dtype}")
-        _refuse_other_types(column, dates)
+        column = Column(series.name, series)
+        _check_type(column, dates)
         columns[series.name] = column
     return columns
 
@@ -185,7 +180,7 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
 def _array_as_frame(table: Any) -> Any:
     import pandas as pd
 
-    # a list of lists must not turn its numbers into text beside text
+    # NumPy would convert the numbers of a list of lists to text if it contains text.
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise InvalidParameterError(
@@ -193,15 +188,14 @@ def _array_as_frame(table: Any) -> Any:
         )
     if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
         array = array.astype(float)
-    if array.dtype.kind == "T":  # text of any length
+    if array.dtype.kind == "T":  # text of variable length
         array = array.astype(object)
     frame = pd.DataFrame(array.astype(array.dtype.newbyteorder("="), copy=False))
     return frame.infer_objects() if array.dtype == object else frame
 
 
-def _refuse_other_types(column: Column, dates: bool) -> None:
-    """Dates (unless asked for), durations, lists and complex numbers have no meaning here; an empty column has any
-    type."""
+def _check_type(column: Column, dates: bool) -> None:
+    """Raise an error for durations, lists, complex numbers and, unless ``dates`` is true, dates."""
     import narwhals as nw
 
     kind = column.series.dtype
@@ -210,6 +204,6 @@ def _refuse_other_types(column: Column, dates: bool) -> None:
     known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
         raise InvalidInputError(
-            f"column {column.name!r} must hold numbers, Booleans, text or categories, got {column.described}; "
-            "turn it into numbers or text, or leave it out"
+            f"column {column.name!r} must contain numbers, Booleans, text or categories, got the type "
+            f"{column.series.dtype}; convert it to numbers or text, or remove it"
         )

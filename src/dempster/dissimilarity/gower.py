@@ -1,6 +1,6 @@
-"""Gower's dissimilarity: tables that mix numbers and categories, with cells missing.
+"""Gower's dissimilarity for tables with numbers, categories and missing values.
 
-The dissimilarity of two objects is a weighted mean over the columns present in both,
+The dissimilarity of two objects is a weighted mean over the columns observed in both,
 
     d(x, y) = sum_k w_k d_k(x, y) / sum_k w_k,    d_k = |x_k - y_k| / range_k  or  [x_k != y_k],
 
@@ -22,11 +22,11 @@ from dempster._native import kernel
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.partial import same_rows
 
-MISSING = -1  # code of a cell that is missing
-UNSEEN = -2  # code of a category that the encoder does not know
+MISSING = -1  # code of a missing value
+UNSEEN = -2  # code of a category that was not in fit
 
-# Both give the place of the first pair that has no column in common, or -1. The others of a block are stored column by
-# column.
+# Both kernels return the position of the first pair without a common observed column, or -1. The second table of
+# gower_block is stored by columns.
 _block = kernel("""gower_block(
     numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
     numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
@@ -41,19 +41,18 @@ _pairs = kernel("""gower_pairs(
 
 @dataclass(frozen=True, eq=False)
 class GowerData:
-    """A table ready for comparisons, made by `GowerEncoder`. Indexing with a slice or an array selects rows.
+    """A table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows.
 
     Attributes
     ----------
     numeric : (n, p1) float array
-        Numeric columns, less their minimum and divided by their range; NaN for missing cells.
+        Numeric columns minus their minimum, divided by their range; NaN for missing values.
     codes : (n, p2) int32 array
-        Categorical columns: position of the category among the sorted ones, -1 for missing cells, -2 for categories
-        unknown to the encoder.
+        Categorical columns: index of the category, -1 for missing values, -2 for categories that were not in `fit`.
     numeric_weights : (p1,) float array
     code_weights : (p2,) float array
     positions : (n,) int array
-        Row numbers in the table, kept by indexing so that errors name the right rows.
+        Row numbers in the original table, for error messages.
     """
 
     numeric: np.ndarray
@@ -67,17 +66,17 @@ class GowerData:
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the dissimilarities."""
+        """Type of the dissimilarities."""
         return self.numeric.dtype
 
     def __getitem__(self, rows: Any) -> GowerData:
-        chosen = self.positions[rows]
-        if chosen.ndim != 1:
-            raise InvalidParameterError("rows", "selected by a slice or an array", rows)
-        return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, chosen)
+        positions = self.positions[rows]
+        if positions.ndim != 1:
+            raise InvalidParameterError("rows", "a slice or an array", rows)
+        return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, positions)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The numeric and the categorical part, contiguous, as the kernels want them."""
+        """Return the numeric and the categorical part as contiguous arrays."""
         return np.ascontiguousarray(self.numeric, dtype=dtype), np.ascontiguousarray(self.codes)
 
     def _weights(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -85,19 +84,19 @@ class GowerData:
 
 
 def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incomparable: str = "raise") -> np.ndarray:
-    """Dissimilarity of every object of ``rows`` to every object of ``columns``.
+    """Return the dissimilarities of all objects of ``rows`` to all objects of ``columns``.
 
-    The work is done by one compiled function without the interpreter's lock: threads may each fill a block.
+    The compiled function releases the interpreter's lock, so threads can compute blocks in parallel.
 
     Parameters
     ----------
     rows, columns : GowerData
-        Of a and b objects, from the same `GowerEncoder`.
+        Tables of a and b objects, from the same `GowerEncoder`.
     dtype : float dtype, optional
-        Of the result (and of the sums); that of the encoded tables by default.
+        Type of the result and of the sums; that of the encoded tables by default.
     incomparable : {"raise", "nan"}, default="raise"
-        Two objects with no column present in both have no dissimilarity. "raise": a ValueError names the first such
-        rows. "nan": they get NaN and the caller decides.
+        Two objects without a common observed column have no dissimilarity. "raise" raises a ValueError with the first
+        such pair; "nan" returns NaN for it.
 
     Returns
     -------
@@ -120,23 +119,23 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
     apart = _block(*rows._parts(kind), *others, *rows._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
-        raise _no_common_column(rows.positions[i], columns.positions[j])
+        raise _incomparable_error(rows.positions[i], columns.positions[j])
     return out
 
 
 def gower_pairs(
     data_a: GowerData, i: Any, data_b: GowerData, j: Any, *, dtype: Any = None, incomparable: str = "raise"
 ) -> np.ndarray:
-    """Dissimilarity of object ``i[e]`` of one table to object ``j[e]`` of another (or the same), for every e.
+    """Return the dissimilarity of row ``i[e]`` of one table and row ``j[e]`` of another table, for every e.
 
     Parameters
     ----------
     data_a, data_b : GowerData
-        From the same `GowerEncoder`.
+        Tables from the same `GowerEncoder`; they may be the same.
     i, j : int arrays of shape (p,)
         Rows of ``data_a`` and of ``data_b``.
     dtype, incomparable
-        As in `gower_block`.
+        See `gower_block`.
 
     Returns
     -------
@@ -151,13 +150,13 @@ def gower_pairs(
     array([1. , 0.5])
     """
     kind = _result_dtype(data_a, data_b, dtype, incomparable)
-    first, second = _checked_rows(i, "i", len(data_a)), _checked_rows(j, "j", len(data_b))
+    first, second = _validate_rows(i, "i", len(data_a)), _validate_rows(j, "j", len(data_b))
     if len(first) != len(second):
-        raise InvalidInputError(f"i and j must be of the same length, got {len(first)} and {len(second)}")
+        raise InvalidInputError(f"i and j must have the same length, got {len(first)} and {len(second)}")
     out = np.empty(len(first), dtype=kind)
     apart = _pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
-        raise _no_common_column(data_a.positions[first[apart]], data_b.positions[second[apart]])
+        raise _incomparable_error(data_a.positions[first[apart]], data_b.positions[second[apart]])
     return out
 
 
@@ -169,15 +168,15 @@ def gower_matrix(
     dtype: Any = np.float64,
     incomparable: str = "raise",
 ) -> np.ndarray:
-    """The square matrix of Gower's dissimilarities of a small table, 8 n^2 bytes.
+    """Return the square matrix of Gower's dissimilarities of a table.
 
     Parameters
     ----------
     table : pandas or polars DataFrame, or array of shape (n, p)
     weights, categorical, dtype
-        As in `GowerEncoder`.
+        See `GowerEncoder`.
     incomparable : {"raise", "nan"}, default="raise"
-        As in `gower_block`.
+        See `gower_block`.
 
     Returns
     -------
@@ -201,22 +200,22 @@ def gower_matrix(
 
 
 class GowerEncoder(BaseEstimator):
-    """Learns the columns of a table and turns tables into the arrays that `gower_block` compares.
+    """Encode tables as the arrays that `gower_block` compares.
 
-    Columns of numbers are numeric, also if they are objects (whole numbers beside None, decimals); Booleans, text,
-    categories and other objects are categorical. A cell is missing when it
-    is None, NaN or null. Objects with many missing cells are compared on few columns: their dissimilarities are
-    noisier, and two objects may have no column in common (see `gower_block`).
+    Columns of numbers are numeric, including columns of Python numbers with type object. Booleans, text, categories and
+    other objects are categorical. None, NaN and null are missing values. Objects with many missing values are compared
+    on few columns: their dissimilarities are less accurate, and two objects may have no common observed column (see
+    `gower_block`).
 
     Parameters
     ----------
     weights : sequence of p floats, or mapping of columns to floats, optional
-        Weight of each column, at least 0; columns that a mapping leaves out have weight 1. Equal by default.
+        Nonnegative weight of each column; columns that are not in a mapping have weight 1. Equal by default.
     categorical : sequence of columns, optional
-        Numeric columns whose numbers are only names. Columns are given by name for a DataFrame and by position for an
-        array, here and in ``weights``.
+        Numeric columns to treat as categorical. Here and in ``weights``, columns are names for a DataFrame and
+        positions for an array.
     dtype : {float64, float32}, default=float64
-        Of the numeric part and of the dissimilarities.
+        Type of the numeric part and of the dissimilarities.
 
     Attributes
     ----------
@@ -225,11 +224,11 @@ class GowerEncoder(BaseEstimator):
         Names of the columns of a DataFrame, positions for an array.
     is_categorical_ : (p,) Boolean array
     minimum_, range_ : (p1,) arrays
-        Of the numeric columns. Where the range is 0 (constant columns) any two objects agree. New objects may lie
-        outside the range; no column contributes more than 1.
+        Minimum and range of the numeric columns. The difference in a constant column is 0. Values of new objects may
+        be outside the range; the difference in a column is at most 1.
     categories_ : list of p2 arrays
-        Of the categorical columns, in the order of their codes. A category unknown to ``fit`` differs from
-        everything, itself included: nothing says that two unknown objects are alike.
+        Categories of the categorical columns, in the order of their codes. A category that was not in ``fit`` differs
+        from all values, including itself.
     weights_ : (p,) array
 
     References
@@ -269,7 +268,7 @@ class GowerEncoder(BaseEstimator):
         return self
 
     def transform(self, table: Any) -> GowerData:
-        """Encode a table with the same columns; those of a DataFrame are found by name.
+        """Encode a table with the same columns; the columns of a DataFrame are matched by name.
 
         Parameters
         ----------
@@ -283,7 +282,7 @@ class GowerEncoder(BaseEstimator):
         return self._encode(read_columns(table))
 
     def fit_transform(self, table: Any, y: Any = None) -> GowerData:
-        """`fit` and `transform` in one reading of the table."""
+        """Fit the encoder and encode the table."""
         columns = read_columns(table)
         self._learn(columns)
         return self._encode(columns)
@@ -293,14 +292,10 @@ class GowerEncoder(BaseEstimator):
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
             raise InvalidParameterError("table", must="have at least one row and one column")
-        asked = set() if self.categorical is None else set(self.categorical)
-        if asked - set(names):
-            raise InvalidParameterError(
-                "categorical",
-                message=f"categorical names columns that the table does not have: {_listed(asked - set(names))}",
-            )
+        requested = set() if self.categorical is None else set(self.categorical)
+        _check_known_columns("categorical", requested, names)
         weights = _column_weights(self.weights, names)
-        kinds = np.array([name in asked or not columns[name].is_numeric for name in names])
+        kinds = np.array([name in requested or not columns[name].is_numeric for name in names])
         spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
         categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
         self.n_features_in_ = len(names)
@@ -311,7 +306,7 @@ class GowerEncoder(BaseEstimator):
         self.weights_ = weights
 
     def _encode(self, columns: Mapping[Hashable, Column]) -> GowerData:
-        ordered = self._same_columns(columns)
+        ordered = self._order_columns(columns)
         n = len(ordered[0])
         kinds = self.is_categorical_
         numeric = np.empty((n, len(self.range_)), dtype=_float_dtype(self.dtype))
@@ -323,48 +318,49 @@ class GowerEncoder(BaseEstimator):
             codes[:, k] = ordered[at].codes(self.categories_[k], missing=MISSING, unseen=UNSEEN)
         return GowerData(numeric, codes, self.weights_[~kinds], self.weights_[kinds], np.arange(n))
 
-    def _same_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
-        """The columns in the order of ``fit``: found by name, by position where either table has no names."""
+    def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
+        """Return the columns in the order of ``fit``, by name, or by position if one of the tables has no names."""
         if len(columns) != self.n_features_in_:
             raise InvalidParameterError(
-                "table", must=f"have the {self.n_features_in_} columns given to fit, got {len(columns)}"
+                "table", must=f"have {self.n_features_in_} columns as in fit, got {len(columns)}"
             )
         plain = list(range(len(columns)))
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
-                raise InvalidParameterError(
-                    "table", message=f"table lacks columns that fit has seen: {_listed(absent)}"
-                )
+                raise InvalidParameterError("table", must=f"have the columns of fit; missing: {_join_names(absent)}")
             ordered = [columns[name] for name in self.column_names_]
         else:
             ordered = list(columns.values())
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
-                raise InvalidInputError(f"column {column.name!r} must hold numbers as in fit, got {column.described}")
+                kind = column.series.dtype
+                raise InvalidInputError(f"column {column.name!r} must contain numbers as in fit, got the type {kind}")
         return ordered
 
 
-# ---- checking -------------------------------------------------------------------------------------------------------
+# ---- validation -----------------------------------------------------------------------------------------------------
+
+
+def _check_known_columns(parameter: str, requested: set[Hashable], names: list[Hashable]) -> None:
+    unknown = requested - set(names)
+    if unknown:
+        raise InvalidParameterError(parameter, must=f"contain columns of the table; unknown: {_join_names(unknown)}")
 
 
 def _column_weights(weights: Any, names: list[Hashable]) -> np.ndarray:
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
-        unknown = set(weights) - set(names)
-        if unknown:
-            raise InvalidParameterError(
-                "weights", message=f"weights names columns that the table does not have: {_listed(unknown)}"
-            )
+        _check_known_columns("weights", set(weights), names)
         weights = [weights.get(name, 1.0) for name in names]
     values = np.asarray(weights, dtype=float)
     if values.shape != (len(names),):
         raise InvalidParameterError(
-            "weights", must=f"hold one number for each of the {len(names)} columns, got {values.shape}"
+            "weights", must=f"contain one number for each of the {len(names)} columns, got shape {values.shape}"
         )
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise InvalidParameterError("weights", must=f"be finite, not negative and not all zero, got {values.tolist()}")
+        raise InvalidParameterError("weights", "finite, nonnegative and not all zero", values.tolist())
     return values
 
 
@@ -388,7 +384,7 @@ def _float_dtype(dtype: Any) -> np.dtype:
     return kind
 
 
-def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
+def _validate_rows(rows: Any, name: str, n: int) -> np.ndarray:
     array = np.asarray(rows)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidParameterError(
@@ -396,30 +392,29 @@ def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
         )
     if array.size and (array.min() < 0 or array.max() >= n):
         raise InvalidParameterError(
-            name, must=f"hold row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}"
+            name, must=f"contain row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}"
         )
     return array.astype(np.int64)
 
 
-def _no_common_column(i: int, j: int) -> InvalidInputError:
+def _incomparable_error(i: int, j: int) -> InvalidInputError:
     return InvalidInputError(
-        f"rows {i} and {j} have no column present in both, so they have no dissimilarity; fill in their missing "
-        "cells, leave one of the two out or, in a clusterer, set missing='partial' (`gower_block` itself gives NaN for "
-        "such pairs with incomparable='nan')"
+        f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; impute missing values, "
+        "remove one of the rows, or set missing='partial' in a clusterer (incomparable='nan' in gower_block)"
     )
 
 
-def _listed(names: Any) -> str:
+def _join_names(names: Any) -> str:
     return ", ".join(sorted(repr(name) for name in names))
 
 
 def present_cells(data: GowerData) -> np.ndarray:
-    """(n, p) ones for the cells that are there and zeros for others: numeric columns, then categorical ones."""
+    """Return the (n, p) indicator of observed values: numeric columns, then categorical columns."""
     return np.hstack([~np.isnan(data.numeric), data.codes != MISSING]).astype(float)
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
-    """(a, b) dissimilarities of all rows of two tables."""
+    """Return the (a, b) dissimilarities of two tables; a missing value adds the ``usual`` difference of its column."""
     D = gower_block(A, B, incomparable="nan")
     here, there, w = present_cells(A), present_cells(B), _weights(A)
     if here.all() and there.all():
@@ -427,7 +422,7 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
     lacking = ((1 - here) @ (w * usual))[:, None]
     D = np.nan_to_num(D) * ((here * w) @ there.T)
     D += lacking + (here * w * usual) @ (1 - there).T
-    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # no difference in what both have
+    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # Rows without a difference in common observed columns.
     D /= w.sum()
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
@@ -435,7 +430,7 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
 
 
 def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """(e,) dissimilarities of the rows i to the rows j."""
+    """Return the (e,) dissimilarities of rows i and j; see `partial_gower_block`."""
     d = gower_pairs(data, i, data, j, incomparable="nan")
     cells, w = present_cells(data), _weights(data)
     if cells.all():
@@ -448,7 +443,7 @@ def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np
 
 
 def column_differences(data: GowerData) -> list[np.ndarray]:
-    """For each column the (n, n) differences d_k between all rows, NaN where one lacks it; for few rows."""
+    """Return the (n, n) differences of each column; NaN for missing values."""
     numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
     codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
     return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]

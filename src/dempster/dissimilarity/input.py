@@ -1,11 +1,11 @@
-"""Read X as dissimilarities, according to the metric, for every method that compares rows.
+"""Validate X as dissimilarities, according to the metric.
 
 =====================  ============================================================================================
 ``metric``             X
 =====================  ============================================================================================
 a name, a callable     attributes, compared by a metric of scikit-learn or a function of two rows
-"gower"                a table with numbers, categories and missing cells
-"precomputed"          a square matrix of dissimilarities or, where the method allows it, a sparse matrix of some
+"gower"                a table with numbers, categories and missing values
+"precomputed"          a square matrix of dissimilarities; for some methods a sparse matrix of a part of them
 =====================  ============================================================================================
 """
 
@@ -49,32 +49,32 @@ from dempster.dissimilarity.sources import (
 METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
-_PROBES = 24  # objects between which a function of the user's is tried
-_SPARSE = ["csr", "csc", "coo"]  # kept as they are: other formats would add up a pair that is stored twice
+_PROBES = 24  # objects on which a metric function is checked
+_SPARSE = ["csr", "csc", "coo"]  # kept as they are; conversion from other formats would add duplicate entries
 
 
 class DissimilarityInput:
-    """Reads the objects of a fit, and later new ones in the same way.
+    """Reader of the objects of a fit and of new objects in the same form.
 
     Parameters
     ----------
     metric : str or callable
     symmetrize : bool
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     sparse : bool
         Whether a matrix may be sparse.
     centered : bool
-        Take off the mean of the attributes where the metric is computed from squares, which lose their digits far
+        Whether to subtract the mean of the attributes if the metric is computed from squares, which are inaccurate far
         from the origin.
     fewest : int
-        Objects that are needed.
+        Smallest number of objects.
     remedy : str
-        What a user may do about an asymmetric matrix, for the error.
+        Advice in the error message for an asymmetric matrix.
 
     Attributes
     ----------
     origin : (p,) array or None
-        The mean that is taken off.
+        The mean that is subtracted.
     encoder : GowerEncoder or None
     """
 
@@ -97,13 +97,14 @@ class DissimilarityInput:
         self.encoder: Any = None
 
     def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
-        """The objects of a fit; sets what scikit-learn wants to know of them (``n_features_in_``)."""
+        """Validate the objects of a fit, set ``n_features_in_`` and the feature names, and return their source."""
         if self.is_gower:
             self.encoder = GowerEncoder()
             with naming_table("X"):
-                encoded = _checked_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
+                encoded = _check_nonempty_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
-            self._check_fewest(len(encoded))
+            if len(encoded) < self.fewest:
+                raise InvalidParameterError("X", must=f"have at least {self.fewest} rows, got {len(encoded)}")
             return GowerSource(encoded)
         values = self._validated(estimator, X, reset=True)
         if not self.is_precomputed:
@@ -112,7 +113,7 @@ class DissimilarityInput:
                 values = values - self.origin
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
-                try_metric(source)
+                check_metric(source)
             return source
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
@@ -123,11 +124,13 @@ class DissimilarityInput:
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
     def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
-        """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit
-        (or, where ``or_width`` says how many they are, to the references only)."""
+        """Validate new objects: attributes, encoded rows, or dissimilarities to the objects of the fit.
+
+        With ``or_width``, dissimilarities to this number of references are also valid.
+        """
         if self.is_gower:
             with naming_table("X"):
-                encoded = _checked_rows(estimator, self.encoder.transform(readable(estimator, X)))
+                encoded = _check_nonempty_rows(estimator, self.encoder.transform(readable(estimator, X)))
             if len(encoded) == 0:
                 raise InvalidParameterError("X", message="X has 0 sample(s) while a minimum of 1 is required.")
             return encoded
@@ -137,11 +140,11 @@ class DissimilarityInput:
         return values if self.origin is None else values - self.origin
 
     def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
-        """Attributes of some of the objects of a fit, as they were given."""
+        """Return the attributes of some objects of a fit, without centering."""
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = _without_padding(columns_of_fit(estimator, readable(estimator, X)))
+        X = _remove_padding(columns_of_fit(estimator, readable(estimator, X)))
         with reading(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -159,7 +162,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = readable(estimator, X)
         if self.is_precomputed and reset:
-            X = _without_padding(square_table(estimator, X))
+            X = _remove_padding(square_table(estimator, X))
         with reading(X, "X"):
             values = validate_data(
                 estimator,
@@ -181,24 +184,18 @@ class DissimilarityInput:
             check_scale(values, "X")
         return values
 
-    def _check_fewest(self, n: int) -> None:
-        if n < self.fewest:
-            raise InvalidParameterError("X", message=f"X has {n} objects, but at least {self.fewest} are needed")
 
-
-def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
-    """An encoded table; where rows are compared although some of their cells are missing, each must have one."""
+def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
+    """Return an encoded table; raise an error if missing="partial" and a row contains only missing values."""
     if getattr(estimator, "missing", "refuse") == "partial":
-        nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
-        if len(nothing):
-            raise InvalidParameterError(
-                "X", message=f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out"
-            )
+        empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
+        if len(empty):
+            raise InvalidParameterError("X", message=f"Row {empty[0]} of X contains only missing values; remove it")
     return encoded
 
 
-def _without_padding(X: Any) -> Any:
-    """A sparse matrix stored in blocks without the zeros that fill them up, which are no dissimilarities."""
+def _remove_padding(X: Any) -> Any:
+    """Return a sparse matrix in block format without the zeros that fill the blocks, which are no dissimilarities."""
     if not (sparse.issparse(X) and X.format == "bsr"):
         return X
     rows = X.tocsr()
@@ -207,10 +204,9 @@ def _without_padding(X: Any) -> Any:
 
 
 def square_table(estimator: Any, X: TableLike) -> TableLike:
-    """Dissimilarities between the objects of a fit, the columns of a table in the order of its rows.
+    """Return the dissimilarities between the objects of a fit, with the columns of a table in the order of its rows.
 
-    scikit-learn keeps names that are all text. Others, which it would leave to their positions or refuse, are kept
-    here, for `columns_of_fit`.
+    scikit-learn stores column names that are all text. Other names are stored here for `columns_of_fit`.
     """
     vars(estimator).pop("_object_names", None)
     X = with_columns_like_rows(X)
@@ -222,7 +218,7 @@ def square_table(estimator: Any, X: TableLike) -> TableLike:
 
 
 def columns_of_fit(estimator: Any, X: TableLike) -> TableLike:
-    """Dissimilarities of new objects, the columns of a table in the order of the objects of the fit."""
+    """Return dissimilarities of new objects with the columns of a table in the order of the objects of the fit."""
     names = getattr(estimator, "_object_names", None)
     if names is None:
         return with_columns(X, getattr(estimator, "feature_names_in_", None))
@@ -231,18 +227,18 @@ def columns_of_fit(estimator: Any, X: TableLike) -> TableLike:
 
 
 def with_columns_like_rows(X: TableLike) -> TableLike:
-    """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
+    """Return a table of dissimilarities with its columns in the order of its rows, if both have names."""
     rows = object_index(X)
     return X if rows is None or column_index(X) is None else with_columns(X, rows)
 
 
 def with_columns(X: TableLike, names: Any) -> TableLike:
-    """A table of dissimilarities whose columns are in the order of the objects with these names."""
+    """Return a table of dissimilarities with its columns in the order of the given names."""
     columns = column_index(X)
     if names is None or columns is None or len(columns) != len(names):
         return X
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
-        columns, names = list(map(str, columns)), list(map(str, names))  # a file has text where a table had numbers
+        columns, names = list(map(str, columns)), list(map(str, names))  # A file contains text instead of numbers.
     try:
         order = order_of_names(columns, names)
     except ValueError as error:
@@ -252,8 +248,8 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
 
 
-def try_metric(source: AttributeSource) -> None:
-    """Refuse a function that is not a dissimilarity, as some of the objects show."""
+def check_metric(source: AttributeSource) -> None:
+    """Raise an error if a metric function is asymmetric, or nonzero for equal objects, on a subset of the objects."""
     which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
     D = source.block(which, which)
     smallest = rounding(source.dtype) * float(D.max())
@@ -261,18 +257,16 @@ def try_metric(source: AttributeSource) -> None:
     if abs(D[i, j] - D[j, i]) > smallest:
         raise InvalidParameterError(
             "metric",
-            must=f"be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, but {D[j, i]:.6g} "
-            "the other way",
+            must=f"be symmetric, got {D[i, j]:.6g} from row {which[i]} to row {which[j]} and {D[j, i]:.6g} in the "
+            "opposite direction",
         )
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
-        raise InvalidParameterError(
-            "metric", must=f"give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}"
-        )
+        raise InvalidParameterError("metric", must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}")
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
-    """Set the tags of scikit-learn for an estimator that reads X by a `DissimilarityInput`."""
+    """Set the scikit-learn tags of an estimator that uses `DissimilarityInput`."""
     precomputed = isinstance(metric, str) and metric == "precomputed"
     tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
     tags.input_tags.sparse = precomputed and sparse

@@ -1,9 +1,8 @@
-"""Nearest neighbours of the objects of a source of dissimilarities, exact or approximate.
+"""Nearest neighbors of the objects of a dissimilarity source, exact or approximate.
 
-`finder` chooses how they are found. What it gives answers for some of the objects at a time; `Neighbors.of_all` asks
-it for all of them, and `ReferenceFinder` finds the objects of a fit that are nearest to new ones. `PointTree` is a k-d
-tree for Minkowski metrics. Where the triangle inequality may not hold (Gower's dissimilarity with missing cells, a
-function of the user), `BlockFinder` compares every object with all others, some rows at a time.
+`make_finder` selects the algorithm. `Neighbors.find_all` computes the neighbors of all objects, and `ReferenceFinder`
+those of new objects. `PointTree` is a k-d tree for Minkowski metrics. If the triangle inequality may not hold (Gower's
+dissimilarity with missing values, a metric function), `BlockFinder` compares every object with all others in blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
+from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import Seed
@@ -30,38 +29,38 @@ from dempster.dissimilarity.sources import (
 )
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 
-_CELLS = 4_000_000  # dissimilarities that a thread holds at once
-_WIDTH = 16  # places in a leaf
-_QUERIES = 256  # that a thread answers at a time
-_TREE_DIMENSIONS = 10  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
-_SMALL_TABLE = 100_000  # numbers in a table that stays in the cache, where a tree is as fast as plain comparison
-_APPROXIMATE_FROM = 100_000, 6  # more objects of more dimensions, from where approximate neighbours save time
-_GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
-_QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
+_MAX_CELLS = 4_000_000  # dissimilarities in memory per thread
+_LEAF_SIZE = 16
+_QUERIES = 256  # per call of the kernel
+_MAX_TREE_DIMENSIONS = 10  # in higher dimensions a tree visits most leaves, and brute force is faster
+_MAX_CACHED_CELLS = 100_000  # numbers in a table that fits in the cache, where a tree is as fast as brute force
+_MIN_APPROXIMATE = 100_000, 6  # objects and attributes above which approximate neighbors save time
+_GRAPH_NEIGHBORS = 30  # of the approximate index; querying it for K is much faster than building it with K
+_QUERY_ROWS = 4096  # objects per query
 
 
-# ---- comparison with all objects ------------------------------------------------------------------------------------
+# ---- brute force ----------------------------------------------------------------------------------------------------
 
 
 def needs_blocks(source: DissimilaritySource) -> bool:
-    """Whether neighbours can be found by comparison with all objects only."""
+    """Return whether only brute force finds the exact neighbors."""
     if isinstance(source, AttributeSource):
         return callable(source.metric) or source.lacks_cells
     return not isinstance(source, MatrixSource)
 
 
 class BlockFinder:
-    """Finds neighbours by comparison with all objects; of equally near ones the first."""
+    """Brute-force search; ties are resolved by the lowest index."""
 
     kind = "exact"
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
         self._source = source
-        # a function of the user's may not be safe in threads, and holds the interpreter's lock anyway
+        # A metric function may not be thread-safe, and it holds the interpreter's lock.
         self._n_jobs = 1 if callable(source.metric) else n_jobs
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """(r, k) positions of the k objects nearest to each of the objects ``rows``, nearest first, and distances."""
+        """Return the (r, k) indices of the k nearest objects of each object in ``rows``, sorted, and the distances."""
         with block_map(self._n_jobs) as apply:
             blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
             parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
@@ -72,15 +71,12 @@ class BlockFinder:
 
 
 def rows_at_once(n_columns: int) -> int:
-    """Rows of dissimilarities to so many objects that a thread may hold."""
-    return max(1, _CELLS // n_columns)
+    """Return the number of rows of dissimilarities that a thread may have in memory."""
+    return max(1, _MAX_CELLS // n_columns)
 
 
 def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(r, k) columns of the k smallest values of each row, the smallest first, and the values; ties: the first column.
-
-    Linear in the number of columns: only what is kept is sorted.
-    """
+    """Return the (r, k) columns of the k smallest values of each row, sorted, and the values; ties: first column."""
     largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
     nearer, tied = block < largest, block == largest
     room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
@@ -103,11 +99,11 @@ _query = kernel("""point_tree_query(
     start: int up to m, stop: int up to m, index: int64[m, k] out, distance: float64[m, k] out)""")
 
 
-# ---- a tree of points -----------------------------------------------------------------------------------------------
+# ---- k-d tree -------------------------------------------------------------------------------------------------------
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
-    """p of a Minkowski metric given by name (infinity for Chebyshev's); None for any other metric.
+    """Return p of a Minkowski metric given by name (infinity for "chebyshev"); None for any other metric.
 
     >>> minkowski_power("manhattan"), minkowski_power("minkowski", {"p": 3}), minkowski_power("cosine")
     (1.0, 3.0, None)
@@ -120,10 +116,10 @@ def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> fl
 
 
 class PointTree:
-    """A tree of points that finds the nearest of them.
+    """K-d tree for nearest neighbors.
 
-    The answer is that of sorting all distances: exact, and of equally near points those of lowest position. Time for a
-    query grows with the logarithm of the number of points in few dimensions, and with the number in many.
+    The result is exact, and ties are resolved by the lowest index. The time of a query is logarithmic in the number of
+    points in low dimensions and linear in high dimensions.
 
     Parameters
     ----------
@@ -131,7 +127,7 @@ class PointTree:
     p : float >= 1, default=2
         Power of the Minkowski metric: 1 (city block), 2 (Euclidean), infinity (Chebyshev).
     n_jobs : int or None
-        Threads that answer queries.
+        Number of threads for queries.
 
     Examples
     --------
@@ -140,7 +136,7 @@ class PointTree:
     >>> distance, index = tree.kneighbors(np.array([[2.0]]), 3)
     >>> index.tolist(), distance.tolist()
     ([[1, 2, 3]], [[1.0, 1.0, 1.5]])
-    >>> tree.kneighbors(n_neighbors=1)[1].ravel().tolist()  # of the points themselves, each among the others
+    >>> tree.kneighbors(n_neighbors=1)[1].ravel().tolist()  # neighbors of the points themselves
     [1, 0, 3, 2]
     """
 
@@ -150,11 +146,11 @@ class PointTree:
         name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
         n, d = self.points.shape
         leaves = 1
-        while leaves * _WIDTH < n:
+        while leaves * _LEAF_SIZE < n:
             leaves *= 2
         tree = (
-            np.empty((leaves, d, _WIDTH)),
-            np.empty((leaves, _WIDTH), np.int64),
+            np.empty((leaves, d, _LEAF_SIZE)),
+            np.empty((leaves, _LEAF_SIZE), np.int64),
             np.empty((leaves, 2, 2, d)),
             np.empty((leaves, 2), np.int64),
         )
@@ -166,20 +162,20 @@ class PointTree:
 
     @property
     def order(self) -> np.ndarray:
-        """(n,) positions of the points, near ones together: queries in this order are answered fastest."""
+        """Indices of the points, sorted by leaf; queries in this order are fastest."""
         positions = self._tree[1].ravel()
         return positions[positions < len(self)]
 
     def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1, return_distance: bool = True) -> Any:
-        """(m, k) distances to the nearest points and their positions, nearest first; called as in scikit-learn.
+        """Return the (m, k) sorted distances to the nearest points and their indices, as in scikit-learn.
 
         Parameters
         ----------
         X : array of shape (m, d), optional
-            Queries. By default the points themselves, each of which is left out of its own neighbours.
+            Queries; by default the points themselves, which are not their own neighbors.
         n_neighbors : int
         return_distance : bool, default=True
-            Whether distances come with the positions.
+            Whether to return the distances.
         """
         if X is None:
             distance, index = self.neighbors_of(np.arange(len(self)), n_neighbors)
@@ -188,7 +184,7 @@ class PointTree:
         return (distance, index) if return_distance else index
 
     def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same for some of the points themselves, each of which is left out of its own neighbours."""
+        """Return the distances and indices of the neighbors of some points, without the points themselves."""
         return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
 
     def _nearest(
@@ -208,35 +204,35 @@ class PointTree:
         return distance, index
 
 
-# ---- how they are found ---------------------------------------------------------------------------------------------
+# ---- selection of the algorithm -------------------------------------------------------------------------------------
 
 
 class Finder(Protocol):
-    """Finds the nearest objects of some objects, themselves included."""
+    """Search for the nearest objects of some objects, including the objects themselves."""
 
     kind: str  # "exact" or "approximate"
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """(r, k) positions of the k objects nearest to each of the objects ``rows``, nearest first, and distances."""
+        """Return the (r, k) indices of the k nearest objects of each object in ``rows``, sorted, and the distances."""
         ...
 
 
-def finder(
+def make_finder(
     source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = -1
 ) -> Finder:
-    """How to find the neighbours of the objects of a source.
+    """Return a make_finder for the neighbors of the objects of a source.
 
     Parameters
     ----------
     source : DissimilaritySource
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate": nearest-neighbour descent (needs ``dempster[neighbors]``), for attributes and a metric by name.
-        "auto": exact, unless there are more than 100,000 objects with more than six attributes, the metric is
+        "approximate": nearest-neighbor descent (requires ``dempster[neighbors]``), for attributes and a metric given
+        by name. "auto": exact, unless there are more than 100,000 objects with more than six attributes, the metric is
         Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
-        For approximate neighbours; exact ones draw nothing from it.
+        Used for approximate neighbors only.
     n_jobs : int or None
-        Threads; None and -1 use all processors.
+        Number of threads; None and -1 use all processors.
 
     Returns
     -------
@@ -250,35 +246,34 @@ def finder(
     Examples
     --------
     >>> import numpy as np
-    >>> from dempster.dissimilarity.neighbors import Neighbors, finder
+    >>> from dempster.dissimilarity.neighbors import Neighbors, make_finder
     >>> from dempster.dissimilarity.sources import AttributeSource
-    >>> find = finder(AttributeSource(np.array([[0.0], [1.0], [3.0], [3.5]])))
+    >>> find = make_finder(AttributeSource(np.array([[0.0], [1.0], [3.0], [3.5]])))
     >>> find.kind
     'exact'
     >>> index, distance = find(np.array([1]), 3)
     >>> index.tolist(), distance.tolist()
     ([[1, 0, 2]], [[0.0, 1.0, 2.0]])
-    >>> Neighbors.of_all(find, 4, 1).index.ravel().tolist()
+    >>> Neighbors.find_all(find, 4, 1).index.ravel().tolist()
     [1, 0, 3, 2]
     """
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
         return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        raise InvalidInputError(
-            f"neighbors='approximate' needs attributes and a metric by name, got {shown(source.metric)}"
-        )
+        message = f"neighbors='approximate' requires attributes and a metric given by name, got {shown(source.metric)}"
+        raise InvalidParameterError("neighbors", message=message)
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
 
 def _pays_to_approximate(source: DissimilaritySource) -> bool:
-    objects, dimensions = _APPROXIMATE_FROM
+    objects, dimensions = _MIN_APPROXIMATE
     if not source.is_euclidean or len(source) <= objects:
         return False
     return source.objects.shape[1] > dimensions and find_spec("pynndescent") is not None
 
 
 class ExactFinder:
-    """Finds neighbours by trees or plain comparison."""
+    """Exact search by a tree or brute force."""
 
     kind = "exact"
 
@@ -288,12 +283,12 @@ class ExactFinder:
 
     @property
     def has_tree(self) -> bool:
-        """Whether our own tree finds them, whose distances are exact."""
+        """Whether the search uses a `PointTree`, whose distances are exact."""
         return isinstance(self._index, PointTree)
 
     @property
     def order(self) -> np.ndarray:
-        """(n,) the objects, near ones together where that is known: asked for in this order, they are found fastest."""
+        """Indices of the objects in the order in which queries are fastest."""
         return self._index.order if self.has_tree else np.arange(len(self._table))
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -301,13 +296,13 @@ class ExactFinder:
         return index, distance
 
     def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Neighbours of objects by our own tree, each object left out of its own."""
+        """Return the neighbors of objects by a `PointTree`, without the objects themselves."""
         distance, index = self._index.neighbors_of(rows, k)
         return index, distance
 
 
 class ApproximateFinder:
-    """Finds neighbours by nearest-neighbour descent; objects that it leaves short are looked up exactly."""
+    """Approximate search by nearest-neighbor descent; exact for objects with too few neighbors."""
 
     kind = "approximate"
 
@@ -339,10 +334,10 @@ class ApproximateFinder:
 
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
-    """What finds the objects of a source that are nearest to any objects: its ``kneighbors`` is that of scikit-learn.
+    """Return an object with the method ``kneighbors`` of scikit-learn.
 
-    Our own tree for Minkowski metrics, which gives ties to the first object; for Euclidean distances in many
-    dimensions, and for other metrics, scikit-learn's `NearestNeighbors`.
+    It is a `PointTree` for Minkowski metrics, and scikit-learn's `NearestNeighbors` for Euclidean distances in high
+    dimensions and for other metrics.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -350,7 +345,7 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
         return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
     assert isinstance(source, AttributeSource)
     power = minkowski_power(source.metric, source.parameters)
-    plain = power == 2 and source.objects.shape[1] > _TREE_DIMENSIONS and source.objects.size > _SMALL_TABLE
+    plain = power == 2 and source.objects.shape[1] > _MAX_TREE_DIMENSIONS and source.objects.size > _MAX_CACHED_CELLS
     if power is not None and not plain:
         return PointTree(source.objects, power, n_jobs)
     with naming_metric(source.metric):
@@ -363,31 +358,23 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
 
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
-    """For scikit-learn's search: one thread for "mahalanobis", whose trees share a buffer that others would spoil."""
+    """Return the number of threads for scikit-learn; its trees for "mahalanobis" are not thread-safe."""
     return 1 if metric == "mahalanobis" else n_jobs
 
 
-# ---- those of all objects -------------------------------------------------------------------------------------------
+# ---- neighbors of all objects ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """The K nearest neighbours of every object, itself excluded, nearest first: 12 bytes for each.
-
-    Attributes
-    ----------
-    index : (n, K) array
-        Their positions.
-    distance : (n, K) array
-        Dissimilarities to them.
-    """
+    """Indices of the K nearest neighbors of every object, sorted, and the (n, K) dissimilarities to them."""
 
     index: np.ndarray
     distance: np.ndarray
 
     @classmethod
-    def of_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
-        """Ask a finder for the neighbours of the objects 0..n-1, block by block."""
+    def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
+        """Compute the neighbors of the objects 0..n-1 in blocks."""
         kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
         order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
@@ -398,12 +385,12 @@ class Neighbors:
             else:
                 index, distance = find(rows, n_neighbors + 1)
                 check_neighbors(index, distance, n)
-                index, distance = _without_themselves(rows, index, distance)
+                index, distance = _remove_self(rows, index, distance)
             kept.index[rows], kept.distance[rows] = index, distance
         return kept
 
     def quantile(self, q: float) -> np.ndarray:
-        """(n,) q-quantiles of the distances from each object to its neighbours."""
+        """Return the (n,) q-quantiles of the distances from each object to its neighbors."""
         place = q * (self.distance.shape[1] - 1)
         below = int(place)
         above = min(below + 1, self.distance.shape[1] - 1)
@@ -411,44 +398,41 @@ class Neighbors:
 
 
 def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
-    """Positions among n objects, and distances that are numbers.
+    """Raise an error for indices out of range or invalid distances.
 
-    A tree leaves places unset where the metric gives no number or breaks the triangle inequality; compiled loops would
+    A tree returns undefined indices if the metric returns NaN or violates the triangle inequality; compiled code would
     then read beyond the end of an array.
     """
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise InvalidParameterError(
-            "metric", message="metric gave dissimilarities between which no nearest neighbours could be found"
-        )
+        raise InvalidParameterError("metric", must="satisfy the triangle inequality; the search for neighbors failed")
 
 
-def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of K + 1 neighbours K are kept: all but the object itself or, where its twins hide it, all but the last."""
+def _remove_self(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Remove the object itself from its K + 1 neighbors, or the last one if duplicates displaced the object."""
     kept = index != objects[:, None]
     kept[kept.all(axis=1), -1] = False
     k = index.shape[1] - 1
     return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
 
 
-# ---- those of new objects -------------------------------------------------------------------------------------------
+# ---- neighbors of new objects ---------------------------------------------------------------------------------------
 
 
 class ReferenceFinder:
-    """Finds the references nearest to new objects, exactly; what can be prepared for all of them is, once."""
+    """Exact search for the references nearest to new objects; the index is built once."""
 
     def __init__(self, references: References):
         self._references = references
         source = references.source
         self._index = None if source is None or needs_blocks(source) else exact_index(source, 1)
-        # scikit-learn's trees share a buffer for this metric, and a function of the user's may not be safe in threads
+        # scikit-learn's trees for "mahalanobis" and metric functions may not be thread-safe.
         self._in_threads = source is None or not (source.metric == "mahalanobis" or callable(source.metric))
 
     def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """(n, k) references nearest to each of the new objects, nearest first, and their distances.
+        """Return the (n, k) indices of the references nearest to each new object, sorted, and the distances.
 
-        ``values`` are the objects as `DissimilarityInput.new` reads them; references are counted from 0, in their
-        own order.
+        ``values`` are new objects as returned by `DissimilarityInput.new`.
         """
         rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
         tasks = [(values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)]

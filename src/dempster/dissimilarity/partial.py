@@ -1,14 +1,14 @@
-"""Rows of which cells are missing: how far apart they are, and a stand-in where points are needed.
+"""Distances between rows with missing values, and imputation for steps that need complete rows.
 
-An attribute that is missing says nothing about which cluster an object belongs to. So it adds to every squared distance
-the same, what it adds on average between an object and its own cluster: its variance s_d^2 within clusters,
+A missing attribute contains no information about the cluster of an object. It therefore adds the same to the squared
+distances to all clusters: its expected contribution, the variance s_d^2 within clusters,
 
-    |x - v|^2 = sum_{d present} (x_d - v_d)^2 + sum_{d missing} s_d^2,
+    |x - v|^2 = sum_{d observed} (x_d - v_d)^2 + sum_{d missing} s_d^2,
 
-and twice that between two objects one of which lacks it. Distances keep their size, and the less of an object is known
-the more alike are its distances to all clusters: it is in more doubt. The partial distances of Hathaway and Bezdek
-(2001), which extrapolate from the attributes that are there, p / |present| times their sum, find the same clusters but
-are as certain of an object with half of its values as of one with all (``docs/missing.md``).
+and 2 s_d^2 to the squared distance between two objects if one of them lacks it. Distances keep their scale, and the
+distances of an incomplete object to all clusters are more similar, so its masses are less certain. The partial
+distances of Hathaway and Bezdek (2001), p / |observed| times the sum over the observed attributes, give the same
+clusters, but masses as certain as for complete objects (``docs/missing.md``).
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ import numpy as np
 from dempster._validation import clip_to_range, has_missing
 from dempster.optimize.blocks import row_blocks
 
-_KNOWN = 1000  # objects whose cells serve for those that are missing
-_CELLS = 4_000_000  # numbers held at once
-_TWINS = 1e-9  # squared distance, relative to the squares of the rows, up to which they may be equal
+_MAX_DONORS = 1000  # rows used for imputation
+_MAX_CELLS = 4_000_000  # numbers in memory at once
+_EQUAL_TOL = 1e-9  # squared distance, relative to the squares of the rows, up to which rows may be equal
 
 
 # ---- squared distances ----------------------------------------------------------------------------------------------
 
 
 def point_squares(X: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(n, k) squared distances of rows to complete points over the attributes that the rows have, in double precision.
-
-    Three products of matrices; digits are kept by counting from the middle of the points.
-    """
+    """Return (n, k) squared distances of rows to complete points over the observed attributes, in double precision."""
     middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
     Z, V = np.where(present, X - middle, 0.0), points - middle
@@ -41,20 +38,22 @@ def point_squares(X: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """(a, b) squared distances between rows, where an attribute that one of the two lacks adds twice its variance
-    ``within`` clusters. Rows that are equal, missing cells too, are one object, at distance zero."""
+    """Return (a, b) squared distances; an attribute that one row lacks adds twice its variance ``within`` clusters.
+
+    The distance of equal rows, with the same missing values, is zero.
+    """
     squares, here, there = _shared_squares(A, B)
     lacking = (1 - here) @ within
     squares += 2 * (lacking[:, None] + (here * within) @ (1 - there).T)
     size = np.square(np.where(np.isnan(A), 0, A - _column_means(B))).sum(axis=1)
-    i, j = np.nonzero(squares <= (2 * lacking + _TWINS * size)[:, None])
+    i, j = np.nonzero(squares <= (2 * lacking + _EQUAL_TOL * size)[:, None])
     twins = same_rows(A[i], B[j])
     squares[i[twins], j[twins]] = 0
     return squares
 
 
 def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """(n,) the same for every row of A and the row of B beside it."""
+    """Return (n,) squared distances between corresponding rows; see `partial_squares`."""
     gap = np.square(A - B, dtype=float)
     squares = np.where(np.isnan(gap), 2 * within, gap).sum(axis=1)
     squares[same_rows(A, B)] = 0
@@ -62,13 +61,12 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
 
 
 def same_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(n,) whether rows are equal to those beside them, missing cells too."""
+    """Return the (n,) mask of corresponding rows that are equal, with the same missing values."""
     return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
 
 def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(a, b) squared distances over the attributes that both rows have, and who has which: (a, p) and (b, p) arrays of
-    zeros and ones."""
+    """Return (a, b) squared distances over common observed attributes, and (a, p) and (b, p) observation indicators."""
     in_a, in_b = ~np.isnan(A), ~np.isnan(B)
     middle = _column_means(B)
     Za, Zb = np.where(in_a, A - middle, 0.0), np.where(in_b, B - middle, 0.0)
@@ -79,21 +77,20 @@ def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.maximum(squares, 0, out=squares), here, there
 
 
-# ---- stand-ins ------------------------------------------------------------------------------------------------------
+# ---- imputation -----------------------------------------------------------------------------------------------------
 
 
 def filled(X: np.ndarray) -> np.ndarray:
-    """The rows with a stand-in for every missing cell: the mean over the nearest rows that have it; X itself if nothing
-    is missing.
+    """Impute every missing value by the mean over the nearest rows with an observed value.
 
-    For what needs points and decides nothing by itself: first prototypes, the number of clusters, pictures. Nearest
-    are as many as the square root of the number of different rows, among 1,000 of these; an attribute that one of two
-    rows lacks counts for twice its variance there, so that rows with much in common come first. The mean of the column
-    serves where no other row has the cell. Neither the order of the rows nor repetitions matter.
+    Used for first prototypes, the number of clusters and plots, which need complete rows. The number of nearest rows is
+    the square root of the number of distinct rows, of which at most 1,000 are used. The mean of the column is used if
+    no other row has the value. The result does not depend on the order and the repetitions of the rows.
 
     Parameters
     ----------
-    X : (n, p) array, NaN where a cell is missing; a column without any value becomes zero
+    X : (n, p) array
+        NaN for missing values; returned as it is if none are missing. A column without values becomes zero.
 
     Examples
     --------
@@ -103,32 +100,32 @@ def filled(X: np.ndarray) -> np.ndarray:
     """
     if not has_missing(X):
         return X
-    known = _known_rows(X)
-    near = max(1, round(np.sqrt(len(known))))
+    donors = _select_donors(X)
+    near = max(1, round(np.sqrt(len(donors))))
     means = _column_means(X)
     variances = _column_means(np.square(X - means))
     out = X.copy()
-    lacking = np.flatnonzero(np.isnan(X).any(axis=1))
-    for start, stop in row_blocks(len(lacking), max(1, _CELLS // len(known)), most=None):
-        rows = X[lacking[start:stop]]
-        squares = partial_squares(rows, known, variances)
+    incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
+    for start, stop in row_blocks(len(incomplete), max(1, _MAX_CELLS // len(donors)), most=None):
+        rows = X[incomplete[start:stop]]
+        squares = partial_squares(rows, donors, variances)
         for d in np.flatnonzero(np.isnan(rows).any(axis=0)):
-            who, have = np.flatnonzero(np.isnan(rows[:, d])), np.flatnonzero(~np.isnan(known[:, d]))
-            values = known[have, d] - means[d]
-            out[lacking[start + who], d] = means[d] + _mean_of_nearest(squares[np.ix_(who, have)], values, near)
+            missing, observed = np.flatnonzero(np.isnan(rows[:, d])), np.flatnonzero(~np.isnan(donors[:, d]))
+            values = donors[observed, d] - means[d]
+            imputed = _mean_of_nearest(squares[np.ix_(missing, observed)], values, near)
+            out[incomplete[start + missing], d] = means[d] + imputed
     return out
 
 
 def _column_means(X: np.ndarray) -> np.ndarray:
-    """Over the cells that are there; zero where there are none."""
+    """Return the means over observed values; zero for a column without any."""
     present = ~np.isnan(X)
     mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
     return clip_to_range(mean, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:
-    """For each row the mean of the values at the nearest columns, and at those that are as near; zero if there are
-    none."""
+    """Return for each row the mean of the values at the nearest columns, ties included; zero without columns."""
     if squares.shape[1] == 0:
         return np.zeros(len(squares))
     k = min(near, squares.shape[1]) - 1
@@ -137,8 +134,8 @@ def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.n
     return chosen @ values / chosen.sum(axis=1)
 
 
-def _known_rows(X: np.ndarray) -> np.ndarray:
-    """Different rows, some of them if they are many, the same whatever the order of the rows."""
+def _select_donors(X: np.ndarray) -> np.ndarray:
+    """Return at most 1,000 distinct rows, independently of the order of the rows."""
     ordered = X[np.lexsort(X.T)]
     different = ordered[np.concatenate([[True], ~same_rows(ordered[1:], ordered[:-1])])]
-    return different[np.unique(np.linspace(0, len(different) - 1, min(len(different), _KNOWN)).astype(int))]
+    return different[np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))]

@@ -1,4 +1,4 @@
-"""Attributes from dissimilarities: principal components of the rows of a dissimilarity matrix."""
+"""Principal components of the rows of a dissimilarity matrix."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from dempster.dissimilarity.sources import check_square, check_values
 
 
 class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
-    """Turns dissimilarities into attributes, for new objects too.
+    """Convert dissimilarities to attributes by principal component analysis.
 
     The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its dissimilarities to all n
     objects. The attributes of i are the first p principal components of the rows,
 
         x_i = (d_i - mean of the rows) U_p,
 
-    U_p the p leading directions, divided (unless ``whiten=False``) by their standard deviations over the n objects. A
-    new object is projected in the same way from its dissimilarities to the n objects. No metric axioms are needed, and
-    nothing is centred twice: this is not classical scaling, whose scores have no such formula for new objects.
+    where U_p are the p leading directions, divided (unless ``whiten=False``) by their standard deviations over the n
+    objects. A new object is projected in the same way from its dissimilarities to the n objects. The dissimilarities
+    need not satisfy the axioms of a metric. Unlike in classical scaling, the matrix is not double centered, so new
+    objects have the same formula.
 
     Parameters
     ----------
     n_components : int, default=3
         p, at most the number of objects. The paper uses 3 to 20, more for more clusters.
     whiten : bool, default=True
-        Whether the attributes are scaled to unit variance, as neural networks like them. The paper projects only.
+        Whether to scale the attributes to unit variance, which is better for neural networks. The paper does not.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     random_state : int, RandomState, Generator or None
-        Beyond 500 objects the components come from a randomised decomposition.
+        With more than 500 objects, the components are computed by a randomized decomposition.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
     mean_ : ndarray of shape (n_objects,)
         Mean dissimilarity to each object.
     scale_ : ndarray of shape (n_components,)
-        What the projections are divided by: standard deviations, infinite where nothing varies; ones without whitening.
+        Divisors of the projections: standard deviations, infinite for constant directions; ones without whitening.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
     n_features_in_ : int
         Number of objects n.
@@ -85,7 +86,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the directions.
+        """Compute the principal directions.
 
         Parameters
         ----------
@@ -94,22 +95,22 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         y : ignored
         """
         with fit_transaction(self) as draft:
-            draft._fitted_rows(X)
+            draft._fit_rows(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """The attributes of the objects, after `fit`."""
+        """Fit, and return the attributes of the objects."""
         with fit_transaction(self) as draft:
-            rows = draft._fitted_rows(X)
+            rows = draft._fit_rows(X)
         return self._project(rows)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Attributes of objects, new ones or those of `fit`.
+        """Return the attributes of objects.
 
         Parameters
         ----------
         X : array-like of shape (n_new, n_objects)
-            Dissimilarities of each to the objects of `fit`, in their order.
+            Dissimilarities of each object to the objects of `fit`, in their order.
 
         Returns
         -------
@@ -124,8 +125,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
     def _project(self, rows: np.ndarray) -> np.ndarray:
         return (rows - self.mean_) @ self.components_.T / self.scale_
 
-    def _fitted_rows(self, X: Any) -> np.ndarray:
-        """Fit, and give the checked matrix back."""
+    def _fit_rows(self, X: Any) -> np.ndarray:
+        """Fit, and return the validated matrix."""
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)
@@ -137,7 +138,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
             raise InvalidParameterError(
                 "n_components", must=f"be at most the number of objects, {len(D)}, got {self.n_components}"
             )
-        with np.errstate(invalid="ignore"):  # no variance to explain where all dissimilarities are equal
+        with np.errstate(invalid="ignore"):  # The variance is zero if all dissimilarities are equal.
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
         self.components_, self.mean_ = pca.components_, pca.mean_
         self.explained_variance_ = pca.explained_variance_
@@ -146,7 +147,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         if self.whiten:
             self.scale_ = np.sqrt(pca.explained_variance_)
             rounding = len(D) * np.finfo(D.dtype).eps * self.scale_[0]
-            self.scale_[self.scale_ <= rounding] = np.inf  # nothing varies there: 0, rather than noise scaled up
+            self.scale_[self.scale_ <= rounding] = np.inf  # Rounding errors must not be scaled to unit variance.
         return D
 
     @property

@@ -1,8 +1,8 @@
-"""Dissimilarities on demand: computed from attributes, looked up in a matrix, never n x n unless asked.
+"""Sources of dissimilarities, computed from attributes or taken from a matrix when needed.
 
-A source answers for blocks (every row against every column) and for chosen pairs; what a clusterer fits to is one of
-these, and what it predicts from is the block of new objects against those it remembers (`References`). Which source it
-is follows from X and the metric (`dempster.dissimilarity.input`).
+A source returns blocks (all rows against all columns) or selected pairs. Clusterers are fitted to a source. For
+prediction, new objects are compared with the stored objects of the fit (`References`). The type of the source depends
+on X and the metric (`dempster.dissimilarity.input`).
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab +
 
 @contextmanager
 def naming_metric(metric: Metric) -> Iterator[None]:
-    """Name the metric in errors of scikit-learn or of a function of the user that computes it."""
+    """Add the name of the metric to errors of scikit-learn or of a metric function."""
     try:
         yield
     except InvalidInputError:
-        raise  # our own errors name the argument already
+        raise
     except (TypeError, ValueError) as error:
         message = f"metric={metric!r} cannot be computed for these objects: {error}"
         raise InvalidParameterError("metric", message=message) from error
 
 
 class DissimilaritySource(ABC):
-    """Dissimilarities between n objects, any pair of which can be asked for.
+    """Dissimilarities between n objects.
 
     Attributes
     ----------
     dtype : numpy.dtype
     metric : str or callable
         "precomputed" for a matrix.
-    objects : table of the objects, as `between` takes them; None for a matrix
-    matrix : (n, n) array of all dissimilarities, if they were given as one; else None
+    objects : table of the objects, in the form that `between` takes; None for a matrix
+    matrix : (n, n) array for metric="precomputed"; else None
     """
 
     dtype: np.dtype
@@ -64,8 +64,7 @@ class DissimilaritySource(ABC):
 
     @property
     def is_euclidean(self) -> bool:
-        """Whether ``objects`` are points, all coordinates of which are there, and the dissimilarities their Euclidean
-        distances."""
+        """Whether the dissimilarities are Euclidean distances between complete points ``objects``."""
         return self.objects is not None and self.metric == "euclidean"
 
     @abstractmethod
@@ -73,43 +72,44 @@ class DissimilaritySource(ABC):
 
     @abstractmethod
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        """(r, c) dissimilarities of the objects ``rows`` to the objects ``columns``."""
+        """Return the (r, c) dissimilarities of the objects ``rows`` to the objects ``columns``."""
 
     @abstractmethod
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """(p,) dissimilarities of the objects i to the objects j."""
+        """Return the (p,) dissimilarities of the objects i to the objects j."""
 
     @abstractmethod
     def subset(self, which: np.ndarray) -> DissimilaritySource:
-        """The same for some of the objects."""
+        """Return the source for some of the objects."""
 
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
-        """Dissimilarities of other objects, given as ``objects`` are; ``exact``: no fast way that rounds, so that
-        objects with the same attributes are at no dissimilarity."""
-        raise InvalidInputError("a matrix of dissimilarities knows its own objects only")
+        """Return the dissimilarities of other objects in the form of ``objects``.
+
+        ``exact``: avoid fast formulas with rounding errors, so that the dissimilarity of equal objects is zero.
+        """
+        raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
     def keys(self, A: Any) -> list[bytes]:
-        """One key for each object, equal for objects that cannot be told apart."""
-        raise InvalidInputError("a matrix of dissimilarities knows its own objects only")
+        """Return a key for each object; equal objects have equal keys."""
+        raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
     def astype(self, dtype: np.dtype) -> DissimilaritySource:
-        """The same in another precision, where that makes a difference."""
+        """Return the source in another precision."""
         return self
 
 
 class AttributeSource(DissimilaritySource):
-    """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
-
-    Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
-    them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing
-    cells count for in Euclidean distances (`dempster.dissimilarity.partial`).
+    """Dissimilarities of a table of attributes by a metric of scikit-learn or a function.
 
     Parameters
     ----------
     X : (n, p) array
     metric : str or callable
     parameters : dict or None
+        Parameters of the metric. By default the variances for "seuclidean" and the inverse covariance for "mahalanobis"
+        are computed from X.
     within : (p,) array or None
+        Variances of the attributes within clusters, for missing values (`dempster.dissimilarity.partial`).
     """
 
     objects: np.ndarray
@@ -137,11 +137,11 @@ class AttributeSource(DissimilaritySource):
 
     @cached_property
     def lacks_cells(self) -> bool:
-        """Whether cells of the objects are missing, where they may be."""
+        """Whether the objects have missing values."""
         return self.within is not None and has_missing(self.objects)
 
     def with_within(self, within: np.ndarray) -> AttributeSource:
-        """The same, for objects whose cells may be missing."""
+        """Return the source for objects with missing values."""
         return AttributeSource(self.objects, self.metric, self.parameters, within)
 
     def __len__(self) -> int:
@@ -151,7 +151,7 @@ class AttributeSource(DissimilaritySource):
         return self.between(self.rows(rows), self.rows(columns))
 
     def rows(self, which: Any) -> np.ndarray:
-        """Some of the objects, in memory."""
+        """Return some of the objects in memory."""
         return self.objects[which]
 
     def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
@@ -164,13 +164,13 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            centre = mean_of_rows(B, dtype=None)  # far from the origin the squares would swamp the differences
-            A, B = A - centre, B - centre
+            center = mean_of_rows(B, dtype=None)  # Squares are inaccurate far from the origin.
+            A, B = A - center, B - center
         with naming_metric(self.metric):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
 
     def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
-        """Some cells are missing; rows that have all of theirs are compared as if none were."""
+        """Return the dissimilarities with missing values; those of complete rows do not depend on the others."""
         assert self.within is not None
         whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
         out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
@@ -197,7 +197,7 @@ class AttributeSource(DissimilaritySource):
                 gap = self.rows(i[start:stop]) - self.rows(j[start:stop])
                 out[start:stop] = np.sqrt(np.einsum("pd,pd->p", gap, gap))
             return out
-        # other metrics know blocks only: one for each different first object
+        # Other metrics compute blocks only: one for each distinct first object.
         order = np.argsort(i, kind="stable")
         first, begin = np.unique(i[order], return_index=True)
         for k, start in enumerate(begin):
@@ -213,8 +213,7 @@ class AttributeSource(DissimilaritySource):
 
 
 class TensorSource(AttributeSource):
-    """Euclidean distances between points that are a tensor: those that are asked for come to memory and are compared
-    there, the others stay where they are."""
+    """Euclidean distances between the rows of a tensor; the rows are copied to memory when needed."""
 
     objects: Array
 
@@ -227,15 +226,15 @@ class TensorSource(AttributeSource):
         return to_host(self.objects[places])
 
     def in_memory(self) -> AttributeSource:
-        """The same with all points in memory."""
+        """Return the source with all points in memory."""
         return AttributeSource(to_host(self.objects))
 
 
 class GowerSource(DissimilaritySource):
-    """Gower's dissimilarity of tables with numbers, categories and missing cells.
+    """Gower's dissimilarity of tables with numbers, categories and missing values.
 
-    Rows are compared by the columns that both have or, with the ``usual`` differences of the columns within clusters,
-    as `dempster.dissimilarity.gower` says.
+    Rows are compared by their common observed columns. With ``usual``, the mean differences of the columns within
+    clusters, a missing value adds the usual difference of its column.
     """
 
     objects: GowerData
@@ -257,7 +256,6 @@ class GowerSource(DissimilaritySource):
         return gower_block(A, B)
 
     def keys(self, A: GowerData) -> list[bytes]:
-        """One key for each object, equal for equal cells (missing ones too)."""
         return _row_keys(A.numeric, A.codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -293,9 +291,9 @@ class MatrixSource(DissimilaritySource):
 
 
 class SparseSource:
-    """A square sparse matrix of some of the dissimilarities between n objects; stored zeros count.
+    """Square sparse matrix of some of the dissimilarities between n objects; stored zeros are dissimilarities.
 
-    It is kept in the format it comes in (compressed rows or columns, or coordinates, where a pair may stand twice).
+    The format (CSR, CSC, or COO, where a pair may be stored twice) is not changed.
     """
 
     metric = "precomputed"
@@ -308,11 +306,11 @@ class SparseSource:
         return self.stored.shape[0]
 
 
-# ---- objects that are the same, and checks --------------------------------------------------------------------------
+# ---- validation -----------------------------------------------------------------------------------------------------
 
 
 def _row_keys(*tables: np.ndarray) -> list[bytes]:
-    """The bytes of every row; there is one NaN and one zero only."""
+    """Return the bytes of every row, with one representation of NaN and of zero."""
     parts = []
     for table in tables:
         values = np.ascontiguousarray(table) + table.dtype.type(0)
@@ -324,31 +322,31 @@ def _row_keys(*tables: np.ndarray) -> list[bytes]:
 
 
 def rounding(dtype: Any) -> float:
-    """Relative size up to which a difference of dissimilarities of this type counts as a rounding error."""
+    """Return the relative difference of dissimilarities up to which it is a rounding error."""
     return max(1e-8, 10 * float(np.finfo(dtype).eps))
 
 
 def check_values(D: np.ndarray, name: str) -> np.ndarray:
-    """Dissimilarities must be finite, nonnegative, and of a size that can be worked with."""
+    """Return the dissimilarities; raise an error unless they are finite, nonnegative and not too large."""
     if D.size == 0:
         return D
     least, most = float(D.min()), float(D.max())
     if not np.isfinite(least + most):
-        raise InvalidInputError(f"{name} gave dissimilarities that are NaN or infinite; they must be finite")
+        raise InvalidParameterError(name, must="give finite dissimilarities, got NaN or infinity")
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
-            return np.maximum(D, 0)  # rounding, as in cosine distances
-        raise InvalidInputError(
-            f"Negative values in data: {name} gave dissimilarities down to {least:.6g}; they must be at least 0"
-        )
+            return np.maximum(D, 0)  # Rounding errors, for example of cosine distances.
+        # scikit-learn's checks require the first words of this message.
+        message = f"Negative values in data: {name} must give nonnegative dissimilarities, got {least:.6g}"
+        raise InvalidParameterError(name, message=message)
     return D
 
 
 def check_square(
     D: np.ndarray, *, symmetrize: bool, remedy: str = "; set symmetrize=True to use the mean of the two"
 ) -> np.ndarray:
-    """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
+    """Return a validated square symmetric matrix of dissimilarities with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise InvalidParameterError(
             "X", must=f"be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}"
@@ -361,38 +359,35 @@ def check_square(
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
             raise InvalidParameterError(
                 "X",
-                must=f"be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} (difference "
-                f"{asymmetry:.6g}){remedy}",
+                must=f"be symmetric, got X[{i}, {j}] = {D[i, j]:.6g} and X[{j}, {i}] = {D[j, i]:.6g}{remedy}",
                 settings={"symmetrize": True},
             )
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:
         raise InvalidParameterError(
-            "X", must=f"hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X"
+            "X", must=f"contain dissimilarities of at least {SMALLEST:g}, got at most {D.max():.6g}; scale X"
         )
     worst = float(np.diagonal(D).max()) if len(D) else 0.0
     if worst > smallest:
-        raise InvalidParameterError(
-            "X", must=f"have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}"
-        )
+        raise InvalidParameterError("X", must=f"have a zero diagonal, got up to {worst:.6g}")
     return D
 
 
-# ---- objects of a fit that new ones are compared with ---------------------------------------------------------------
+# ---- stored objects of a fit ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class References:
-    """Some of the objects of a fit: their attributes or, for precomputed dissimilarities, only where they were.
+    """Stored objects of a fit, with which new objects are compared.
 
     Attributes
     ----------
     positions : (r,) int array
-        Among the objects of the fit.
+        Indices among the objects of the fit.
     n_training : int
-        How many objects there were.
+        Number of objects of the fit.
     source : DissimilaritySource or None
-        Of the references alone; None for precomputed dissimilarities.
+        Source of the references; None for precomputed dissimilarities.
     """
 
     positions: np.ndarray
@@ -402,68 +397,69 @@ class References:
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
             raise InvalidParameterError(
-                "source", must=f"hold the {len(self.positions)} references, got {len(self.source)} objects"
+                "source", must=f"contain the {len(self.positions)} references, got {len(self.source)} objects"
             )
 
     @classmethod
-    def of(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
-        """Some of the objects of a source."""
+    def from_source(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
+        """Return some of the objects of a source."""
         kept = None if source.objects is None else source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
 
     def __len__(self) -> int:
         return len(self.positions)
 
-    def some(self, which: np.ndarray) -> References:
-        """Some of them, by their numbers."""
+    def select(self, which: np.ndarray) -> References:
+        """Return some of the references."""
         source = None if self.source is None else self.source.subset(which)
         return References(self.positions[which], self.n_training, source)
 
     def astype(self, dtype: np.dtype) -> References:
-        """The same in another precision, where that makes a difference."""
+        """Return the references in another precision."""
         return self if self.source is None else replace(self, source=self.source.astype(dtype))
 
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
     ) -> np.ndarray:
-        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`; ``exact``: as in
-        `DissimilaritySource.between`."""
+        """Return the (b, r) dissimilarities of new objects, validated by `DissimilarityInput.new`.
+
+        ``exact``: see `DissimilaritySource.between`.
+        """
         block = values[start : len(values) if stop is None else stop]
         if self.source is None:
             return self._columns(block)
         return self.source.between(block, self.source.objects, exact=exact)
 
     def are_points(self, values: Any) -> bool:
-        """Whether the references and these new objects are points, all coordinates of which are there, compared by
-        Euclidean distances."""
+        """Return whether the references and the new objects are complete points with Euclidean distances."""
         if self.source is None or not self.source.is_euclidean:
             return False
         return getattr(self.source, "within", None) is None or not has_missing(values)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
-        """Rows of dissimilarities to all objects of the fit, or to the references only."""
+        """Return the dissimilarities to the references from those to all objects of the fit, or to the references."""
         if D.shape[1] == self.n_training:
             return D if self._are_all else D[:, self.positions]
         if D.shape[1] == len(self):
             return D
-        raise InvalidInputError(
-            f"X has {D.shape[1]} columns, but must hold the dissimilarities of each new object to the "
-            f"{self.n_training} objects of the fit"
-            + (f", or to the {len(self)} references" * (len(self) < self.n_training))
+        also = f" or to the {len(self)} references" if len(self) < self.n_training else ""
+        raise InvalidParameterError(
+            "X",
+            must=f"contain dissimilarities to the {self.n_training} objects of the fit{also}, got {D.shape[1]} columns",
         )
 
     @cached_property
     def _are_all(self) -> bool:
-        """Whether they are all objects of the fit, in order: a large matrix is then not copied."""
+        """Whether the references are all objects in order; a large matrix is then not copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none.
+        """Return for each new object the index of the first reference with equal attributes, or -1.
 
-        Attributes of different precision are compared in the lower one.
+        Attributes of different precision are compared in single precision.
         """
         if self.source is None:
-            raise InvalidInputError("precomputed dissimilarities have no attributes to compare")
+            raise InvalidInputError("objects with precomputed dissimilarities have no attributes to compare")
         block = values[start : len(values) if stop is None else stop]
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
             first, block = self._first_rounded, block.astype(np.float32, copy=False)
@@ -473,40 +469,40 @@ class References:
 
     @cached_property
     def _first(self) -> dict[bytes, int]:
-        """Position of the first reference with each key."""
+        """Index of the first reference for each key."""
         assert self.source is not None
         keys = self.source.keys(self.source.objects)
         return dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
 
     @cached_property
     def _first_rounded(self) -> dict[bytes, int]:
-        """The same for attributes in single precision."""
+        """Index of the first reference for each key in single precision."""
         return self.astype(np.dtype(np.float32))._first
 
 
-# ---- which attributes make two objects differ -----------------------------------------------------------------------
+# ---- contributions of the attributes to a dissimilarity -------------------------------------------------------------
 
 
-# Shares add up to one. For metrics that are a sum over attributes, or a root of one, they are the terms of that sum; a
-# term of a quadratic form that belongs to two attributes goes to both in equal parts, so that a share may be negative.
-# For any other metric an attribute counts for what the dissimilarity loses when the first object takes over its value
-# from the second.
+# Contributions sum to one. For a metric that is a sum over attributes, or the root of a sum, they are the terms of the
+# sum. The mixed terms of a quadratic form are divided equally between the two attributes, so a contribution may be
+# negative. For any other metric, the contribution is the decrease of the dissimilarity when the first object takes the
+# value of the second.
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
 _SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
-_PAIRS = 64  # compared at once by a metric that is no sum
+_BLOCK_PAIRS = 64  # pairs per call of a metric that is not a sum
 
 
 def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
-    """(r, p) shares of the attributes in the dissimilarities of one object to r others.
+    """Return the (r, p) contributions of the attributes to the dissimilarities of one object to r others.
 
-    Attributes that one of the two lacks have none; where two objects do not differ in any other, these have the same.
+    Missing values contribute zero. If two objects are equal in all observed attributes, these contribute equally.
 
     Parameters
     ----------
     source : AttributeSource or GowerSource
-        The metric. The columns of a `GowerSource` are the numeric ones first, then the categories.
-    one, others : as ``source.objects``; ``one`` of a single object
+        The metric. The columns of a `GowerSource` are the numeric columns, then the categorical columns.
+    one, others : tables in the form of ``source.objects``; ``one`` has one row
     """
     if isinstance(source, GowerSource):
         terms = _gower_terms(one, others)
@@ -524,7 +520,7 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
 
 
 def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The terms of the sum that a metric is, by attribute."""
+    """Return a function that computes the terms of the sum by attribute."""
     if metric in _OF_SQUARES:
         return lambda x, Y: (Y - x) ** 2
     if metric in _OF_DIFFERENCES:
@@ -540,10 +536,10 @@ def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.nd
 
 
 def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """What the dissimilarity loses when an attribute is made the same; one attribute after the other."""
+    """Return the decrease of the dissimilarity when one attribute is made equal, for each attribute."""
     whole = source.between(x[None], Y)[0]
-    # metrics know blocks only, of which the diagonal is needed: small ones, single pairs where a function is called
-    size = 1 if callable(source.metric) else _PAIRS
+    # Only the diagonal of a block is needed, so the blocks are small; single pairs for a metric function.
+    size = 1 if callable(source.metric) else _BLOCK_PAIRS
     terms = np.empty(Y.shape)
     for d in range(Y.shape[1]):
         for start in range(0, len(Y), size):
@@ -555,9 +551,9 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
 
 
 def _gower_terms(one: Any, others: Any) -> np.ndarray:
-    """Terms of Gower's mean, numeric columns first: none contributes more than its weight; NaN for missing ones."""
+    """Return the terms of Gower's mean, numeric columns first; NaN for missing values."""
     numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1) * others.numeric_weights
-    # negative codes are missing cells (-1) or categories that were never seen (-2), which differ from everything
+    # Code -1 is a missing value; -2 is an unseen category, which differs from all categories.
     missing = (others.codes == -1) | (one.codes[0] == -1)
     differ = (others.codes != one.codes[0]) | (others.codes < 0)
     categories = np.where(missing, np.nan, differ * others.code_weights)

@@ -1,4 +1,4 @@
-"""From dissimilarities to degrees of conflict: the scale, the dimension, and which pairs of objects to look at."""
+"""Conversion of dissimilarities to degrees of conflict: scale, intrinsic dimension, and selection of pairs."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from dempster._validation import as_reals, is_number
 from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
-_NEAREST = 10  # objects that tell the dimension
-_LOST = 1e-4  # of an exponent, which single precision may lose
+_N_NEAREST = 10  # neighbors used to estimate the dimension
+_MAX_ERROR = 1e-4  # of an exponent in single precision
 
 _conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
 
 
 def decay(d0: float) -> float:
-    """gamma in delta = 1 - exp(-gamma d^2), such that delta(d0) = 0.95."""
+    """Return gamma in delta = 1 - exp(-gamma d^2) with delta(d0) = 0.95."""
     return -np.log(1 - LARGE_CONFLICT) / d0**2
 
 
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
-    """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4).
+    """Return the conflicts delta = 1 - exp(-gamma d^2): 0 for d = 0 and 0.95 for d = d0 (Denoeux, 2021, eq. 4).
 
     Parameters
     ----------
     dissimilarities : array of any shape
-        Not negative.
+        Nonnegative dissimilarities.
     d0 : float > 0
-        From here on two objects must be in different clusters.
+        Dissimilarity at which two objects are in different clusters with plausibility 0.95.
 
     Examples
     --------
@@ -42,28 +42,26 @@ def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
         raise InvalidParameterError("d0", "a number above 0", d0)
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
-        raise InvalidParameterError("dissimilarities", must="not hold negative numbers or NaN")
+        raise InvalidParameterError("dissimilarities", must="not contain negative numbers or NaN")
     return conflicts_at(d, d0)
 
 
 def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
-    """Compute `to_conflict` of dissimilarities that have been checked already."""
-    with np.errstate(over="ignore"):  # as far apart as can be
+    """Return the conflicts for validated dissimilarities; see `to_conflict`."""
+    with np.errstate(over="ignore"):
         return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
 
 
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
-    """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances, in single precision; the diagonal
-    is zero.
+    """Return the (n, n) conflicts 1 - exp(-gamma d^2) for Euclidean distances between points, in single precision.
 
-    One product gives all distances; in double precision where points far from the others would cost it too many
-    digits.
+    All distances come from one matrix product, in double precision if distant points make single precision inaccurate.
     """
     scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
     half = 0.5 * np.einsum("id,id->i", scaled, scaled)
-    if half.max() * np.finfo(np.float32).eps < _LOST:
+    if half.max() * np.finfo(np.float32).eps < _MAX_ERROR:
         single, half = scaled.astype(np.float32), half.astype(np.float32)
-        delta = single @ np.ascontiguousarray(single.T)  # of a plain transpose NumPy would ask a slower product
+        delta = single @ np.ascontiguousarray(single.T)  # NumPy is slower with a transposed view.
     else:
         delta, half = (scaled @ scaled.T - half[:, None] - half).astype(np.float32), np.zeros(len(half), np.float32)
     _conflicts(delta, half)
@@ -72,12 +70,11 @@ def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def default_quantile(n_clusters: int) -> float:
-    """Quantile of the dissimilarities taken as d0: 0.8 up to four clusters, 2.5 / c beyond.
+    """Return the quantile of the dissimilarities used as d0: 0.8 for up to four clusters, 2.5 / c for more.
 
-    The share of pairs that lie in one cluster falls like 1 / c, and the published choices (about 0.5, 0.2 and 0.1 for
-    7, 15 and 31 clusters) fall with it. For few clusters the papers take 0.9. Smaller values
-    find the classes of their datasets better, but make fewer objects ambiguous and more of them outliers; 0.8 lies
-    between.
+    The proportion of pairs within one cluster decreases like 1 / c, as do the published choices (about 0.5, 0.2 and 0.1
+    for 7, 15 and 31 clusters). For few clusters the papers use 0.9. Smaller values recover the classes of their data
+    sets better, but give fewer ambiguous objects and more outliers; 0.8 is a compromise.
     """
     return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
 
@@ -85,10 +82,7 @@ def default_quantile(n_clusters: int) -> float:
 def scale_at(
     dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None, *, zero: bool = False
 ) -> float:
-    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed.
-
-    ``zero``: zero may come out, which is no scale.
-    """
+    """Return d0, the (weighted) quantile of the dissimilarities; ``zero``: whether it may be zero."""
     if weights is None:
         d0 = float(np.quantile(dissimilarities, quantile))
     else:
@@ -99,21 +93,21 @@ def scale_at(
     if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
             raise InvalidInputError(
-                f"the {quantile:g} quantile of the dissimilarities is 0, which cannot serve as d0: "
-                "give d0, or a larger d0_quantile"
+                f"the {quantile:g} quantile of the dissimilarities is 0, but d0 must be positive; set d0 or a larger "
+                "d0_quantile"
             )
-        raise InvalidInputError("all dissimilarities are zero: there is nothing to tell the objects apart")
+        raise InvalidInputError("all dissimilarities in X are zero")
     return d0
 
 
-# ---- the dimension --------------------------------------------------------------------------------------------------
+# ---- dimension ------------------------------------------------------------------------------------------------------
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
-    """The dimension that the distances to the nearest objects speak of.
+    """Estimate the intrinsic dimension from the distances to the nearest neighbors.
 
-    By maximum likelihood (Levina and Bickel, 2004), with the inverses averaged over the objects, as MacKay and
-    Ghahramani proposed.
+    The estimate is the maximum-likelihood estimate of Levina and Bickel (2004), with the inverses averaged over the
+    objects, as proposed by MacKay and Ghahramani.
 
     Parameters
     ----------
@@ -128,11 +122,11 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     >>> round(intrinsic_dimension(np.abs(x[:, None] - x)))
     1
     """
-    k = min(_NEAREST, len(D) - 1)
+    k = min(_N_NEAREST, len(D) - 1)
     if k < 2:
         return 1.0
     near = np.partition(D + np.diag(np.full(len(D), np.inf)), range(k), axis=1)[:, :k]
-    apart = near[:, 0] > 0  # twins say nothing
+    apart = near[:, 0] > 0  # Objects with duplicates contain no information.
     if not apart.any():
         return 1.0
     slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
@@ -143,10 +137,10 @@ def intrinsic_dimension(D: np.ndarray) -> float:
 
 
 def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """k random partners for every object: (p, 2) different pairs i < j and how often each was drawn (once or twice).
+    """Draw k random partners for every object; return (p, 2) distinct pairs i < j and their counts (1 or 2).
 
-    A random cycle through all objects is among them, so that the graph is connected: parts of it would number their
-    clusters independently.
+    The pairs contain a random cycle through all objects, so the graph is connected. Otherwise the clusters of its
+    components would be numbered independently.
     """
     if k >= n - 1:
         return np.column_stack(np.triu_indices(n, 1)), np.full(n * (n - 1) // 2, 2.0)
@@ -164,14 +158,14 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """(b, k) different partners for each object, none of them itself or the one already taken."""
-    if 4 * k > n:  # a large share of all objects: shuffle them
+    """Draw (b, k) distinct partners for each object, other than itself and the partner in ``taken``."""
+    if 4 * k > n:
         keys = rng.random((len(objects), n))
         keys[np.arange(len(objects)), objects] = 2
         keys[np.arange(len(objects)), taken] = 2
         return np.argpartition(keys, k - 1, axis=1)[:, :k] if k else np.empty((len(objects), 0), dtype=np.int64)
     chosen = rng.integers(0, n, (len(objects), k))
-    while True:  # redraw what collides
+    while True:  # Redraw collisions.
         everything = np.column_stack([objects, taken, chosen])
         order = np.argsort(everything, axis=1, kind="stable")
         ordered = np.take_along_axis(everything, order, axis=1)
@@ -183,24 +177,24 @@ def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, r
         chosen[bad] = rng.integers(0, n, int(bad.sum()))
 
 
-def drawn_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the second objects of pairs of different objects drawn uniformly, with replacement."""
+def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs of different objects uniformly with replacement; return the first and the second objects."""
     i = rng.integers(0, n, n_pairs)
     j = rng.integers(0, n - 1, n_pairs)
     return i, j + (j >= i)
 
 
 def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs i < j of a sparse matrix of sampled dissimilarities, how often each is stored, and their values.
+    """Return the pairs i < j of a sparse matrix of dissimilarities, their counts and their values.
 
-    A pair may stand in one triangle or in both, with the same value (or with two that are averaged, when asked).
-    Explicitly stored zeros are dissimilarities of 0.
+    A pair may be stored in one triangle or in both, with equal values (with ``symmetrize``, different values are
+    averaged). Stored zeros are dissimilarities of 0.
     """
     coo = D.tocoo()
     i, j, d = coo.row.astype(np.int64), coo.col.astype(np.int64), np.asarray(coo.data, dtype=float)
     off = i != j
     if np.any(d[~off] != 0):
-        raise InvalidParameterError("X", must="not hold nonzero dissimilarities on its diagonal")
+        raise InvalidParameterError("X", must="have a zero diagonal")
     i, j, d = i[off], j[off], d[off]
     n = D.shape[0]
     code = np.minimum(i, j) * n + np.maximum(i, j)
@@ -213,7 +207,7 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
         a, b = divmod(int(unique[worst]), n)
         raise InvalidParameterError(
             "X",
-            must=f"be symmetric: the pair ({a}, {b}) is stored with {low[worst]:.6g} and with {high[worst]:.6g}; set "
+            must=f"be symmetric, got {low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b}); set "
             "symmetrize=True to use the mean of the two",
             settings={"symmetrize": True},
         )
@@ -221,5 +215,5 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
 
 
 def choose_landmarks(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
-    """p different objects at random, in increasing order."""
+    """Draw p distinct objects; return their sorted indices."""
     return np.arange(n) if p >= n else np.sort(rng.choice(n, p, replace=False))

@@ -1,13 +1,7 @@
-"""Objects that several tables, or matrices of dissimilarities, describe: which is which, some rows of all, all as one.
+"""Multi-view data: several tables, or dissimilarity matrices, of the same objects.
 
-=================================  =================================================================================
-X                                  views
-=================================  =================================================================================
-a list of tables                   each is one, in their order, called "view 0", "view 1", ...
-a dictionary of tables             each is one, with its name
-=================================  =================================================================================
-
-Rows are the same objects in all views, in the same order unless pandas tables name them.
+X is a list of tables, called "view 0", "view 1", ..., or a dictionary of tables with names. The rows of all views are
+the same objects, in the same order unless the tables have row names.
 """
 
 from __future__ import annotations
@@ -33,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
-    """Names and tables of the views; None if X is one table."""
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are dictionaries
+    """Return the names and tables of the views, or None if X is one table."""
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # Some sparse matrices are dictionaries.
         return [printable(name) for name in X], list(X.values())
     if isinstance(X, list | tuple) and any(map(_is_table, X)):
         return [f"view {v}" for v in range(len(X))], list(X)
@@ -42,7 +36,7 @@ def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether something has rows and columns."""
+    """Return whether a value has rows and columns."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         return len(shape) >= 2
@@ -50,14 +44,13 @@ def _is_table(value: Any) -> bool:
 
 
 def index_of_views(tables: Sequence[TableLike]) -> Index:
-    """Names of the objects: those of the first table that has some."""
+    """Return the row names of the first table that has row names."""
     return next((index for index in map(object_index, tables) if index is not None), None)
 
 
 def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
-    """What comes in several tables as one table, in several matrices (``metric="precomputed"``) as one matrix;
-    anything else as it is."""
-    views = Views.of(X)
+    """Return views as one table, or as one matrix for ``metric="precomputed"``; anything else unchanged."""
+    views = Views.from_input(X)
     if views is None:
         return X
     return views.dissimilarities() if isinstance(metric, str) and metric == "precomputed" else views.table()
@@ -65,48 +58,38 @@ def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Tables, or matrices, of the same objects.
-
-    Attributes
-    ----------
-    names : list of str
-    tables : list of tables
-    is_named : bool
-        Whether they came in a dictionary.
-    """
+    """Tables, or matrices, of the same objects; ``is_named``: whether X was a dictionary."""
 
     names: list[str]
     tables: list[TableLike]
     is_named: bool
 
     @classmethod
-    def of(cls, X: TableLike) -> Self | None:
-        """The views of X, checked; None if X is one table."""
+    def from_input(cls, X: TableLike) -> Self | None:
+        """Return the validated views of X, or None if X is one table."""
         split = split_views(X)
         if split is None:
             return None
         names, tables = split
         if not tables:
-            raise InvalidParameterError("X", must="hold at least one table, got none")
+            raise InvalidParameterError("X", must="contain at least one table")
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise InvalidParameterError("X", must=f"have different names of views, got {twice[0]!r} more than once")
+            raise InvalidParameterError("X", must=f"have distinct names of views, got {twice[0]!r} twice")
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
-            except ValueError as error:  # a list of lists of different lengths
+            except ValueError as error:
                 raise InvalidInputError(f"{name!r} in X must be a table, got rows of different lengths") from error
             if len(shape) != 2 or 0 in shape:
-                raise InvalidInputError(
-                    f"{name!r} in X must be a table of objects and attributes, got shape {tuple(shape)}"
-                )
+                raise InvalidInputError(f"{name!r} in X must be a nonempty table, got shape {tuple(shape)}")
         lengths = [np.shape(table)[0] for table in tables]
         if len(set(lengths)) > 1:
-            said = ", ".join(f"{name!r} has {n}" for name, n in zip(names, lengths, strict=True))
-            raise InvalidInputError(f"all views of X must hold the same objects, but {said} of them")
+            listing = ", ".join(f"{n} in {name!r}" for name, n in zip(names, lengths, strict=True))
+            raise InvalidParameterError("X", must=f"have the same number of rows in all views, got {listing}")
         return cls(names, tables, isinstance(X, Mapping))
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """Return the number of objects."""
         return int(np.shape(self.tables[0])[0])
 
     @property
@@ -116,7 +99,7 @@ class Views:
 
     @cached_property
     def _places(self) -> list[np.ndarray]:
-        """Where each object is in each table, by its name where both have one."""
+        """Row of each object in each table, matched by name if both have names."""
         everyone, places = np.arange(len(self)), []
         for name, table in zip(self.names, self.tables, strict=True):
             try:
@@ -127,40 +110,44 @@ class Views:
         return places
 
     def in_order(self, names: Sequence[str]) -> Views:
-        """The same views in the order of these names, if they have names."""
+        """Return the views in the order of these names, if X was a dictionary."""
         if not self.is_named or sorted(names) != sorted(self.names):
             return self
         return Views(list(names), [self.tables[self.names.index(name)] for name in names], True)
 
-    def given(self, tables: Sequence[TableLike]) -> Any:
-        """Other tables for these views, in the form in which the views came."""
+    def like_input(self, tables: Sequence[TableLike]) -> Any:
+        """Return other tables for these views as a dictionary or a list, like X."""
         return dict(zip(self.names, tables, strict=True)) if self.is_named else list(tables)
 
     def rows(self, which: np.ndarray) -> Any:
-        """Some objects in all views, in the form in which these came."""
-        return self.given([_rows(table, place[which]) for table, place in zip(self.tables, self._places, strict=True)])
+        """Return some objects in all views, in the form of X."""
+        return self.like_input(
+            [_rows(table, place[which]) for table, place in zip(self.tables, self._places, strict=True)]
+        )
 
     def square_parts(self, which: np.ndarray) -> Any:
-        """Dissimilarities between some objects in all views, in the form in which these came."""
+        """Return the dissimilarities between some objects in all views, in the form of X."""
         pairs = zip(self.tables, self._places, strict=True)
-        return self.given([square_part(table, place[which]) for table, place in pairs])
+        return self.like_input([square_part(table, place[which]) for table, place in pairs])
 
-    # ---- all as one -----------------------------------------------------------------------------------------------
+    # ---- joined views ---------------------------------------------------------------------------------------------
 
     def table(self) -> pd.DataFrame:
-        """All attributes side by side, in their own units. They have the names of their columns where these tell them
-        apart and the views have none; else "view: column"."""
+        """Return all attributes in one table, without scaling.
+
+        The columns keep their names if X was a list and the names are distinct; else they are "view: column".
+        """
         import pandas as pd
 
         everyone = np.arange(len(self))
         parts = [_frame(_rows(table, place[everyone])) for table, place in zip(self.tables, self._places, strict=True)]
         joined = pd.concat(parts, axis=1)
-        joined.columns = pd.Index(self._attributes())
+        joined.columns = pd.Index(self._column_names())
         if self.index is not None:
             joined.index = self.index
         return joined
 
-    def _attributes(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         columns = [column_names(table) for table in self.tables]
         own = [printable(name) for names in columns for name in names or ()]
         if not self.is_named and all(columns) and len(set(own)) == len(own):
@@ -172,12 +159,14 @@ class Views:
         return out
 
     def dissimilarities(self) -> TableLike:
-        """(n, n) roots of the sums of the squared dissimilarities of all views: of Euclidean distances, the distances
-        of all attributes side by side."""
+        """Return the (n, n) roots of the sums of the squared dissimilarities of all views.
+
+        For Euclidean distances these are the distances in the joined table.
+        """
         total = np.zeros((len(self), len(self)))
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):
             try:
-                source = DissimilarityInput("precomputed", remedy="; give the mean of the two, (X + X.T) / 2").training(
+                source = DissimilarityInput("precomputed", remedy="; use the mean of the two, (X + X.T) / 2").training(
                     BaseEstimator(), table
                 )
             except (ValueError, TypeError) as error:
@@ -192,8 +181,7 @@ class Views:
         return pd.DataFrame(total, index=self.index, columns=self.index)
 
     def row(self, i: Any) -> Any:
-        """The cells of a new object in all views side by side, where it comes as a row for each of them; anything else
-        as it is."""
+        """Return the values of a new object in all views as one row, if it has a row per view; else unchanged."""
         rows = self._split(i)
         if rows is None:
             return i
@@ -206,7 +194,7 @@ class Views:
         return cells
 
     def row_of_dissimilarities(self, i: Any) -> np.ndarray:
-        """(V, n) dissimilarities of a new object in each of the views."""
+        """Return the (V, n) dissimilarities of a new object in each view."""
         rows = self._split(i)
         if rows is None or len(rows) != len(self.tables):
             raise InvalidParameterError(
@@ -223,7 +211,7 @@ class Views:
         return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
-        """A row for each view, if these are given."""
+        """Return a row for each view, or None."""
         if isinstance(i, Mapping):
             named = {printable(name): row for name, row in i.items()}
             return [named[name] for name in self.names] if set(named) == set(self.names) else None
@@ -240,7 +228,7 @@ def _rows(table: TableLike, which: np.ndarray) -> TableLike:
 
 
 def square_part(D: TableLike, which: np.ndarray) -> TableLike:
-    """Dissimilarities between some of the objects."""
+    """Return the dissimilarities between some of the objects."""
     from scipy import sparse
 
     if hasattr(D, "iloc"):
@@ -251,14 +239,12 @@ def square_part(D: TableLike, which: np.ndarray) -> TableLike:
 
 
 def _frame(table: Any) -> pd.DataFrame:
-    """A table of any kind with plain rows."""
+    """Return a table of any kind as a pandas table without row names."""
     import pandas as pd
     from scipy import sparse
 
     if sparse.issparse(table):
-        raise InvalidParameterError(
-            "X", must="hold dense tables, got a sparse matrix; use X.toarray(), or fewer columns"
-        )
+        raise InvalidParameterError("X", must="contain dense tables, got a sparse matrix; use X.toarray()")
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True)
     if hasattr(table, "columns"):
@@ -267,11 +253,11 @@ def _frame(table: Any) -> pd.DataFrame:
 
 
 def _cells(row: Any, table: TableLike) -> list[Any]:
-    """The cells of one row, by the names of the columns where both have some."""
+    """Return the values of one row in the order of the columns, matched by name if both have names."""
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
-            raise InvalidParameterError("i", must=f"be one object, got a table of {len(row)} rows")
+            raise InvalidParameterError("i", must=f"be one row, got a table of {len(row)} rows")
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
     if isinstance(row, Mapping) or (names is not None and object_index(row) is not None):
@@ -279,7 +265,7 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
         if names is None or missing or len(row) != len(names):
             wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))
             raise InvalidParameterError(
-                "i", must=f"give the attributes {wanted}; got {', '.join(map(str, row.keys()))}"
+                "i", must=f"have the attributes {wanted}, got {', '.join(map(str, row.keys()))}"
             )
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

@@ -81,7 +81,7 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
     for source, column in enumerate(table):
         name = str(column.name)
         if column.is_numeric:
-            columns.append(SplitColumn(name, source, origin=column.whole_origin()))
+            columns.append(SplitColumn(name, source, origin=column.integer_origin()))
             continue
         if column.is_empty:
             continue

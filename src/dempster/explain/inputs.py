@@ -77,7 +77,7 @@ class ExplainedInput:
         elif hasattr(table, "compute"):
             table = table.compute()  # Dask DataFrame
         is_pairwise = self.is_pairwise and of_fit
-        views = Views.of(table)
+        views = Views.from_input(table)
         if views is None and not hasattr(table, "shape"):
             table = to_array(table, name)
         if of_fit and self.image_shape is not None:
@@ -177,7 +177,7 @@ def _read_labels(values: Any, name: str) -> Any:
 def row_names(*tables: TableLike) -> Index:
     """Return the row names of the first table (or list of views) that has row names, None if none has."""
     for table in tables:
-        views = None if table is None else Views.of(table)
+        views = None if table is None else Views.from_input(table)
         index = object_index(table) if views is None else views.index
         if index is not None:
             return index
@@ -187,7 +187,7 @@ def row_names(*tables: TableLike) -> Index:
 def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     """Return some rows of a table of any type, or of several views."""
     rows = np.asarray(positions, dtype=np.intp)
-    views = Views.of(X)
+    views = Views.from_input(X)
     if views is not None:
         return views.rows(rows)
     if hasattr(X, "iloc"):
@@ -279,7 +279,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
                     f"{name} has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required."
                 )
         columns = read_columns(X, dates=dates).values()
-        return [Column(label, column.series, column.described) for label, column in zip(names, columns, strict=True)]
+        return [Column(label, column.series) for label, column in zip(names, columns, strict=True)]
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------------

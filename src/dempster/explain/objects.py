@@ -437,12 +437,12 @@ def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[Tabl
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
         return (to_array(X) if isinstance(X, list | tuple) else X), i
-    views = Views.of(X)
+    views = Views.from_input(X)
     if views is None:
         return X, i
     if resolved.model is not None:
         views = views.in_order(resolved.model.view_names_)
-        return views.given(views.tables), i if resolved.is_pairwise else views.row(i)
+        return views.like_input(views.tables), i if resolved.is_pairwise else views.row(i)
     if not resolved.is_pairwise:
         return views.table(), views.row(i)
     if isinstance(i, Hashable) and not isinstance(i, tuple):  # a position or a name
@@ -545,7 +545,7 @@ def _resolve_among_dissimilarities(
     resolved: ExplainedInput, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None
 ) -> ExplainedObject:
     model, partition = resolved.model, resolved.partition
-    views = Views.of(X)
+    views = Views.from_input(X)
     if views is None and not hasattr(X, "tocsr"):
         values = as_reals(X, "X")
         if values.ndim != 2:
@@ -570,7 +570,7 @@ def _resolve_among_dissimilarities(
     elif views is None:
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
-        row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
+        row = views.like_input(list(views.row_of_dissimilarities(i)[:, None]))
     is_of_fit = n_rows == n and (not can_predict or _is_data_of_fit(model, X, n, partition, position))
     position = position if is_of_fit else -1
     obj = ExplainedObject(resolved, names, is_new=position < 0)

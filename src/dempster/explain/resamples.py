@@ -78,7 +78,7 @@ class Resampling:
     @cached_property
     def _views(self) -> Views | None:
         is_multi_view = any(name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True))
-        return Views.of(self.X) if is_multi_view or isinstance(self.X, dict) else None
+        return Views.from_input(self.X) if is_multi_view or isinstance(self.X, dict) else None
 
     @property
     def is_pairwise(self) -> bool:

@@ -36,7 +36,7 @@ from dempster._validation import (
     reading_labels,
 )
 from dempster.constraints import Constraints
-from dempster.constraints.constraints import checked_constraints
+from dempster.constraints.constraints import validate_constraints
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.optimize.descent import Run
 
@@ -184,7 +184,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             constraints = _pairs_from_classes(_encode_labels(data, y), len(data), self.max_pairs, rng)
         elif y is not None:
             raise InvalidInputError("y and constraints must not be combined: labels already imply pairs")
-        constraints = checked_constraints(constraints, len(data))
+        constraints = validate_constraints(constraints, len(data))
         if len(constraints) == 0:
             raise InvalidParameterError(
                 "constraints", message=f"constraints must contain at least one pair for {learner}, got none"

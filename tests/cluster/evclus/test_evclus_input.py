@@ -79,7 +79,7 @@ def test_dissimilarities_of_any_size(size):
         ({"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3}, "n_landmarks must be at least n_clusters=3"),
         ({"n_landmarks": 1.5}, "n_landmarks must be"),
         ({"n_partners": 0}, "n_partners must be"),
-        ({"init": np.ones((30, 3)) / 3}, r"init must hold masses of shape \(30, 4\).*got shape \(30, 3\)"),
+        ({"init": np.ones((30, 3)) / 3}, "init must"),
         ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 30 objects into 2 clusters"),
         ({"init": CredalPartition.from_hard([0, 1, 2] * 10)}, "init must be a partition of 30 objects into 2"),
         (

@@ -13,7 +13,7 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EKNNClus
 from dempster.cluster import eknnclus as _method
 from dempster.cluster.eknnclus import Evidence, NeighborGraph, nearest_stored, neighbor_distances
-from dempster.dissimilarity.neighbors import finder
+from dempster.dissimilarity.neighbors import make_finder
 from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 from dempster.optimize.blocks import block_map
 
@@ -47,7 +47,7 @@ def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
     source = MatrixSource(case["D"]) if "D" in case else AttributeSource(case["x"])
-    neighbors = neighbor_distances(finder(source, "exact", 0, 1), len(source), p["K"])
+    neighbors = neighbor_distances(make_finder(source, "exact", 0, 1), len(source), p["K"])
     case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
     case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
     weights = Evidence.from_neighbors(neighbors, p["q"], p["b"]).weight_graph(neighbors, inline)
@@ -128,7 +128,7 @@ def test_plausibility_never_decreases_and_no_move_improves(kind, seed, n):
 def test_skipping_rows_without_changes(blobs):
     """Rows whose neighbors have not moved are skipped in a symmetric graph, with the same result."""
     X, _ = blobs
-    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
     weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     graph = NeighborGraph.from_weights(weights, "union", inline)
     complete = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
@@ -139,7 +139,7 @@ def test_skipping_rows_without_changes(blobs):
 
 def test_order_of_the_graph_does_not_matter(blobs):
     X, _ = blobs
-    neighbors = neighbor_distances(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
     weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     order = np.random.default_rng(0).permutation(len(X))
     graphs = [NeighborGraph.from_weights(weights, "union", inline, each) for each in (None, order)]

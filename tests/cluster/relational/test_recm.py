@@ -14,7 +14,7 @@ from dempster._errors import InvalidInputError
 from dempster.cluster import ECM, RECM, BeliefPeaks, recm
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import pair_quantile
-from dempster.cluster._starts import far_objects
+from dempster.cluster._starts import draw_distant_objects
 from dempster.cluster.recm import WeightedMeans, smallest_eigenvalue
 from dempster.partition import credal_rand_index
 
@@ -222,7 +222,9 @@ def test_quantile_of_pairs():
 def test_far_objects():
     X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
     for seed in range(10):
-        chosen = far_objects(squared(X).__getitem__, np.ones(90), np.arange(90), 3, np.random.RandomState(seed))
+        chosen = draw_distant_objects(
+            squared(X).__getitem__, np.ones(90), np.arange(90), 3, np.random.RandomState(seed)
+        )
         assert sorted(y[chosen].tolist()) == [0, 1, 2]
 
 

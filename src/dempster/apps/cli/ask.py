@@ -185,7 +185,7 @@ class _Questions:
 
     def read_answers(self, path: Path) -> None:
         """Read questions and answers from a table of two objects and an answer, which may be empty."""
-        from dempster.constraints.files import positions_of
+        from dempster.constraints.files import find_positions
         from dempster.io.atomic import as_file
         from dempster.io.tables import read_names, read_quietly
 
@@ -193,7 +193,7 @@ class _Questions:
         if table.shape[1] < 3:
             raise UserError(f"{path.name} must have three columns, two objects and an answer, got {table.shape[1]}")
         columns = read_names(path, table, (0, 1))
-        self.pairs = np.column_stack([positions_of(names, self._names, path.name) for names in columns])
+        self.pairs = np.column_stack([find_positions(names, self._names, path.name) for names in columns])
         self.answers = [_parse_answer(cell, path) for cell in table.iloc[:, 2]]
 
     def describe_object(self, position: int) -> str:

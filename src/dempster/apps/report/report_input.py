@@ -198,7 +198,7 @@ def _drop_row_names(table: TableLike) -> Any:
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
     """Return the table with column names only if the estimator has them, because scikit-learn warns otherwise."""
     names = getattr(estimator, "feature_names_in_", None)
-    if estimator is None or Views.of(table) is not None:
+    if estimator is None or Views.from_input(table) is not None:
         return table
     if names is None and hasattr(table, "iloc") and all(dtype.kind in "iuf" for dtype in table.dtypes):
         return table.to_numpy()
@@ -234,7 +234,7 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
     """Return the table transformed by the steps before the model, and its column names."""
     steps = getattr(data.estimator, "steps", [])[:-1]
     if not steps:
-        if data.is_image or Views.of(data.table) is not None:
+        if data.is_image or Views.from_input(data.table) is not None:
             return data.table, None
         names = column_names(data.table)
         names = numbered_attributes(np.shape(data.table)[1]) if names is None else names

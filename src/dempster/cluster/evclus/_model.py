@@ -281,7 +281,7 @@ class EvclusModel:
         Reference j contributes -2 pl_j d_ij; the other terms are equal for all clusters or do not depend on the object.
         """
         which, d = self._known_dissimilarities(values)
-        compared = self.references.some(which)
+        compared = self.references.select(which)
         delta, plausible = conflicts_at(d, self.d0), (self.reference_masses @ self.family.membership)[which]
         counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
         counts[compared.positions == itself] = 0

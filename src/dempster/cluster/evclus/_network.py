@@ -33,8 +33,8 @@ from dempster.dissimilarity.transform import (
     conflicts_among,
     decay,
     default_quantile,
-    drawn_pairs,
     random_pairs,
+    sample_pairs,
     scale_at,
     to_conflict,
 )
@@ -429,7 +429,7 @@ class NetworkTargets:
             some = rng.choice(len(i), max(1, min(_VALIDATION_PAIRS, len(i) // 10)), replace=False)
             i, j = i[some], j[some]
         else:
-            i, j = drawn_pairs(len(self), _VALIDATION_PAIRS, rng)
+            i, j = sample_pairs(len(self), _VALIDATION_PAIRS, rng)
         return WeightedPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float), np.ones(len(i)))
 
     def draw_assessment_pairs(self, rng: np.random.Generator) -> WeightedPairs:
@@ -442,7 +442,7 @@ class NetworkTargets:
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
             return i, j, self.all_dissimilarities()[i, j]
-        i, j = drawn_pairs(len(self), n_pairs, rng)
+        i, j = sample_pairs(len(self), n_pairs, rng)
         return i, j, self.source.pairs(i, j)
 
     def draw_training_pairs(

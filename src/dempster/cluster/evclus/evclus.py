@@ -22,10 +22,10 @@ from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
-from dempster.cluster._mass_step import carried_partition
+from dempster.cluster._mass_step import project_partition
 from dempster.cluster._medoid_starts import masses_from_labels, masses_from_medoids, medoid_starts, random_masses
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
-from dempster.cluster._starts import checked_masses_start
+from dempster.cluster._starts import validate_initial_masses
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evclus._model import (
     Assessment,
@@ -67,10 +67,10 @@ from dempster.dissimilarity.sources import (
 from dempster.dissimilarity.transform import (
     choose_landmarks,
     conflicts_at,
-    drawn_pairs,
     intrinsic_dimension,
     pairs_of_sparse,
     random_pairs,
+    sample_pairs,
     scale_at,
 )
 from dempster.optimize.blocks import row_blocks
@@ -213,7 +213,7 @@ class FittedPairs:
         else:
             is_slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
             n_pairs = _ASSESSMENT_PAIRS_OF_SLOW_METRICS if is_slow else _ASSESSMENT_PAIRS
-            pairs = rows[np.column_stack(drawn_pairs(len(rows), n_pairs, self.rng))]
+            pairs = rows[np.column_stack(sample_pairs(len(rows), n_pairs, self.rng))]
             times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
         weight = times if weights is None else times * weights[pairs].prod(axis=1)
         return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
@@ -293,7 +293,7 @@ class FittedPairs:
         if not isinstance(d0, str):
             return Scale((ScaleTrial(np.nan, float(d0)),))
         if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
-            pairs = self.counted[np.column_stack(drawn_pairs(len(self.counted), _ASSESSMENT_PAIRS, self.rng))]
+            pairs = self.counted[np.column_stack(sample_pairs(len(self.counted), _ASSESSMENT_PAIRS, self.rng))]
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if quantile is not None:
@@ -398,8 +398,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             return None
         adds_doubt = self.params.focal_sets == "auto"
         if adds_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
-            init = carried_partition(init, family)
-        start = checked_masses_start(init, self.n, family)
+            init = project_partition(init, family)
+        start = validate_initial_masses(init, self.n, family)
         if np.any(start.masses[:, family.find(start.focal_sets.membership) < 0] > 0):
             raise InvalidParameterError("init", must="have no mass on sets that are not in focal_sets")
         return np.ascontiguousarray(start.to_family(family).masses[fitted], dtype=float)
@@ -554,7 +554,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINEMENT_OBJECTS)
         sample = pairs.counted[places]
         masses = model.project(self._values(sample), self.apply).astype(float)
-        wider = replace(model, references=References.of(pairs.source, sample), reference_masses=masses, counts=counts)
+        wider = replace(
+            model, references=References.from_source(pairs.source, sample), reference_masses=masses, counts=counts
+        )
         return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
     def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
@@ -599,7 +601,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def _model(self, fit: ObjectMasses) -> EvclusModel:
         pairs, references = self.pairs, References(self.pairs.references, self.n, None)
         if not isinstance(self.objects, SparseSource):
-            references = References.of(self.objects, pairs.references)
+            references = References.from_source(self.objects, pairs.references)
         return EvclusModel(
             family=fit.family,
             references=references,

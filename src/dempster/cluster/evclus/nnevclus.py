@@ -29,7 +29,7 @@ from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
-from dempster.cluster._mass_step import carried_partition, doubtful_masses
+from dempster.cluster._mass_step import doubtful_masses, project_partition
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
@@ -961,7 +961,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
             family = family if families.select is None else families.select(self.init, None)
-            partition = carried_partition(self.init, family) if families.neighbors else self.init.to_family(family)
+            partition = project_partition(self.init, family) if families.neighbors else self.init.to_family(family)
             masses = partition.to_numpy().masses
         elif families.select is not None:
             raise InvalidInputError("focal_sets='selected' requires init='evclus' or a CredalPartition as init")
