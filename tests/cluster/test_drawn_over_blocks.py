@@ -126,7 +126,7 @@ def test_a_training_on_blocks_goes_on_from_its_checkpoint(tmp_path):
         NNEVCLUS(**settings).fit(pieces(X + 1))
     with pytest.raises(ValueError, match="solver 'mini-batch' or 'auto'"):
         NNEVCLUS(3, training=Training(solver="lbfgs")).fit(pieces(X))
-    with pytest.raises(ValueError, match="y is known only for X in memory"):
+    with pytest.raises(ValueError, match="y must"):
         NNEVCLUS(3).fit(pieces(X), np.zeros(3000))
 
 
