@@ -1,1 +1,1 @@
-"""The tables and figures of the papers, regenerated: ``python -m reproduce``."""
+"""Recompute the tables and figures of the papers: ``python -m reproduce``."""

@@ -1,4 +1,4 @@
-"""``python -m reproduce``: run the experiments and write RESULTS.md with its figures."""
+"""Command ``python -m reproduce``: run the experiments and write RESULTS.md and its figures."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ LEFT_OUT = "Left out"
 
 
 @click.command()
-@click.option("--only", multiple=True, metavar="NAME", help="Experiments whose name holds this; may be repeated.")
-@click.option("--quick", is_flag=True, help="Fewer seeds and smaller data: a few minutes.")
-@click.option("--fresh", is_flag=True, help="Forget earlier results.")
-@click.option("--any-version", is_flag=True, help="Use earlier results even if the library has changed since.")
 @click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True, help="Worker processes."
+    "--only", multiple=True, metavar="NAME", help="Run experiments whose name contains NAME; may be repeated."
 )
-@click.option("--list", "only_list", is_flag=True, help="Show the names of the experiments and stop.")
+@click.option("--quick", is_flag=True, help="Use fewer seeds and smaller data (a few minutes).")
+@click.option("--fresh", is_flag=True, help="Delete saved results first.")
+@click.option("--any-version", is_flag=True, help="Use saved results even if the library has changed.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True, help="Number of worker processes."
+)
+@click.option("--list", "only_list", is_flag=True, help="Print the names of the experiments and exit.")
 def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, jobs: int, only_list: bool) -> None:
-    """Regenerate the tables and figures of the papers. An interrupted run goes on where it was."""
+    """Recompute the tables and figures of the papers. An interrupted run can be resumed."""
     chosen = [e for e in experiments() if not only or any(part in e.name for part in only)]
     if not chosen:
-        raise click.UsageError(f"no experiment is named like {', '.join(only)}; see --list")
+        raise click.UsageError(f"no experiment name contains {', '.join(only)}; see --list")
     if only_list:
         for e in chosen:
             click.echo(f"{e.name:40} {e.paper}, {e.place}: {e.title}")
@@ -43,7 +45,7 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
         shutil.rmtree(CACHE)
     began = time.perf_counter()
     whole = not quick and not only and _data_are_here()
-    # a run of parts leaves the page of the whole and its figures alone
+    # A partial run must not replace the full page and its figures.
     page, figures = (HOME / "RESULTS.md", FIGURES) if whole else (HOME / "RESULTS-part.md", HOME / "figures-part")
     settings = {"quick": quick, "jobs": jobs, "any_version": any_version, "figures": figures}
     sections, failed = [], []
@@ -51,7 +53,7 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
         run, error = _run(about, number, len(chosen), **settings)
         sections.append((about, run, error))
         failed += [about.name] if error and not error.startswith(LEFT_OUT) else []
-    if failed:  # nothing good is replaced by half of it
+    if failed:  # Keep the last complete page.
         page = HOME / "RESULTS-part.md"
     unfinished = page.with_suffix(".part")
     unfinished.write_text(_page(sections, quick=quick, whole=whole, seconds=time.perf_counter() - began))
@@ -65,7 +67,7 @@ def _data_are_here() -> bool:
     try:
         folder()
     except MissingDataError as missing:
-        click.echo(f"{missing}; what needs them is left out", err=True)
+        click.echo(f"{missing}; skipping the experiments that need them", err=True)
         return False
     return True
 
@@ -85,7 +87,7 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
         error = traceback.format_exc()
     state = "left out" if error.startswith(LEFT_OUT) else "failed" if error else "done"
     marks = sum(len(table.below) for table in run.tables)
-    note = f", {marks} short of the paper" if marks else ""
+    note = f", {marks} below the paper" if marks else ""
     click.echo(f"\r\033[K[{number}/{total}] {about.name} {state} in {time.perf_counter() - began:.0f} s{note}")
     if state == "failed":
         click.echo(error, err=True)
@@ -98,16 +100,16 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
     machines = Counter(result["machine"] for result in cells.values())
     by = " and ".join(f"{machine} ({count})" for machine, count in machines.most_common())
     lines = [
-        "# The papers, reproduced",
-        "Written by `make reproduce`: every figure comes from code, data and seeds, through the public interface. "
-        "Means ± standard deviations over seeds 0, 1, 2, ... fixed in advance. "
-        "▼ marks a figure more than 0.03 below the paper's, ▲ one as much above it; why stands under the table. "
-        "Seconds are for one fit, on one thread unless said.",
+        "# Reproduction of the papers",
+        "Generated by `make reproduce`: every number is computed from code, data and seeds through the public "
+        "interface. Values are means ± standard deviations over the seeds 0, 1, 2, ..., which were fixed in advance. "
+        "▼ marks a value more than 0.03 below the paper's, ▲ a value more than 0.03 above it; notes below each table "
+        "give the reasons. Seconds are for one fit on one thread, unless stated otherwise.",
         f"{len(cells)} computations{' (quick: few seeds, small data)' if quick else ''} that take "
-        f"{_minutes(cells):.0f} minutes on one thread, done by {by}; "
-        f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
+        f"{_minutes(cells):.0f} minutes on one thread, run on {by}; "
+        f"the run that generated this page computed {computed} of them in {seconds / 60:.0f} minutes. "
         f"dempster {version('dempster')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
-        *(["## What was found", FINDINGS, "## What has moved", MOVED, "## What there is"] if whole else []),
+        *(["## Findings", FINDINGS, "## Changes since the first version", MOVED, "## Overview"] if whole else []),
         _overview(sections, cells),
     ]
     paper = None
@@ -117,16 +119,16 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
             lines.append(f"## {paper}")
         lines.append(run.markdown())
         if error.startswith(LEFT_OUT):
-            lines.append(f"**{LEFT_OUT}:** the datasets are not at hand.")
+            lines.append(f"**{LEFT_OUT}:** the data sets are not available.")
         elif error:
             lines.append(f"**Failed:** `{error.strip().splitlines()[-1]}`")
     return "\n\n".join(lines) + "\n"
 
 
 def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
-    """A line for each experiment: rows, and how many of them the paper's figures were compared with."""
+    """Return a table with the numbers of rows and of compared scores of each experiment."""
     lines = [
-        "| paper | what | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
+        "| paper | section | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
         "| --- | --- | --: | --: | --: | --: | --: | --: |",
     ]
     totals, paper = Counter[str](), None

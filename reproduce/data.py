@@ -1,7 +1,7 @@
-"""The datasets of the papers, prepared as the papers say.
+"""Data sets of the papers, prepared as the papers describe.
 
-They lie in the folder ``data`` beside the checkout (the variable DEMPSTER_SHARED names another place); those that can
-be generated come from `dempster.datasets`.
+The files are in the folder ``../shared/data`` next to the checkout, or in ``data`` below the folder that the
+environment variable DEMPSTER_SHARED names. Data that can be generated come from `dempster.datasets`.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ __all__ = ["MissingDataError", "folder", "stored", "table", "standardised"]
 
 
 class MissingDataError(RuntimeError):
-    """The datasets are not here: what needs them is left out."""
+    """Raised if the folder of data sets does not exist; experiments that need it are skipped."""
 
 
 def folder() -> Path:
-    """Where the datasets lie."""
+    """Return the folder of the data sets."""
     beside = Path(__file__).resolve().parents[2] / "shared"
     path = Path(os.environ.get("DEMPSTER_SHARED", beside)) / "data"
     if not path.is_dir():
-        raise MissingDataError(f"the datasets are not in {path}: set DEMPSTER_SHARED to the folder that holds data/")
+        raise MissingDataError(f"{path} does not exist; set DEMPSTER_SHARED to the folder that contains data/")
     return path
 
 
 def stored(name: str) -> dict[str, Any]:
-    """Everything a file holds."""
+    """Return all arrays of a data file."""
     with np.load(folder() / f"{name}.npz", allow_pickle=False) as file:
         return {key: file[key] for key in file.files}
 
 
 def standardised(X: np.ndarray) -> np.ndarray:
-    """Columns of mean 0 and standard deviation 1; constant ones 0."""
+    """Scale columns to mean 0 and standard deviation 1; constant columns become 0."""
     scale = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1)
 
 
 def table(name: str, *, standardise: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Attributes (or dissimilarities) and classes 0, 1, ... of a dataset by its name in the papers."""
+    """Return the attributes (or dissimilarities) and the classes 0, 1, ... of a data set of the papers."""
     if name in PREPARED:
         X, y = PREPARED[name]()
     else:
@@ -54,7 +54,7 @@ def table(name: str, *, standardise: bool = True) -> tuple[np.ndarray, np.ndarra
 
 
 def _ecoli() -> tuple[np.ndarray, np.ndarray]:
-    """Classes cp, im with imU, and pp; attributes 2, 3, 6, 7 and 8 of the file (Denoeux, 2021)."""
+    """Select the classes cp, im with imU, and pp, and attributes 2, 3, 6, 7 and 8 (Denoeux, 2021)."""
     data = stored("ecoli")
     names = [str(name) for name in data["names"]]
     y = data["y"].copy()
@@ -64,46 +64,47 @@ def _ecoli() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _glass_with_row_number() -> tuple[np.ndarray, np.ndarray]:
-    """Ten attributes, as Denoeux (2021) counts them: the file is sorted by class, and its first column is the row."""
+    """Add the row number as tenth attribute, as Denoeux (2021) probably did; the file is sorted by class."""
     data = stored("glass")
     return np.column_stack([np.arange(1, len(data["y"]) + 1), data["X"]]), data["y"]
 
 
 def _letters4p1() -> tuple[np.ndarray, np.ndarray]:
-    """Six letters. Denoeux (2021) does not say which; A to F have 4639 objects, his six 4634."""
+    """Select the letters A to F (4639 objects); Denoeux (2021) does not name his six (4634 objects)."""
     data = stored("letter")
     kept = data["y"] < 6
     return data["X"][kept], data["y"][kept]
 
 
 def _leaves5p1() -> tuple[np.ndarray, np.ndarray]:
-    """Twenty of a hundred species, by the shape of their leaves. Denoeux (2021) does not say which: the first."""
+    """Select the first 20 of 100 species, described by leaf shape; Denoeux (2021) does not name his 20."""
     data = stored("leaves_shape")
     kept = data["y"] < 20
     return data["X"][kept], data["y"][kept]
 
 
 def _segment() -> tuple[np.ndarray, np.ndarray]:
-    """Without the position of the region and its constant size: the 16 attributes of Denoeux (2021)."""
+    """Remove the position and the constant size of the region, which leaves 16 attributes (Denoeux, 2021)."""
     data = stored("segment")
     return data["X"][:, 3:], data["y"]
 
 
 def _mice() -> tuple[np.ndarray, np.ndarray]:
-    """Trisomic mice, three classes, without the three objects that lack most values (Denoeux, 2021).
+    """Select trisomic mice in three classes, without the three objects with most missing values (Denoeux, 2021).
 
-    The 22 proteins of that paper are listed only in a reference of it that we do not have: all 71 complete ones.
+    The 22 proteins of that paper are listed in a reference that is not available here, so all 71 complete ones are
+    used.
     """
     data = stored("mice")
-    who = data["names"][data["y"]]
-    y = np.select([who == "t-SC-m", who == "t-SC-s", np.isin(who, ["t-CS-m", "t-CS-s"])], [0, 1, 2], -1)
+    group = data["names"][data["y"]]
+    y = np.select([group == "t-SC-m", group == "t-SC-s", np.isin(group, ["t-CS-m", "t-CS-s"])], [0, 1, 2], -1)
     kept = (y >= 0) & (np.isnan(data["X"]).sum(axis=1) <= 10)
     X = data["X"][kept]
     return X[:, ~np.isnan(X).any(axis=0)], y[kept]
 
 
 def _dry_bean(scaled_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Two hundred beans of each class, drawn with a fixed seed (Denoeux, 2021, draws them without giving one)."""
+    """Draw 200 beans of each class with a fixed seed (Denoeux, 2021, does not give his seed)."""
     data = stored("drybean")
     rng = np.random.default_rng(0)
     classes = range(int(data["y"].max()) + 1)
@@ -113,7 +114,7 @@ def _dry_bean(scaled_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _dry_bean_scaled_first() -> tuple[np.ndarray, np.ndarray]:
-    """The same beans, but with the means and deviations of all 13,611."""
+    """Select the same beans, standardised with the means and deviations of all 13,611."""
     return _dry_bean(scaled_first=True)
 
 

@@ -1,18 +1,18 @@
-"""What all experiments share: seeds, workers, a cache that survives interruptions, tables, figures, progress.
+"""Shared parts of all experiments: seeds, worker processes, a cache of results, tables, figures and progress output.
 
-An experiment is a function of one argument, the `Run`, in a module of a paper's folder::
+An experiment is a function with one argument, the `Run`, in a module of a paper's folder::
 
     @experiment("NN-EVCLUS", "Table 1", "The butterfly by EVCLUS")
     def table_1(run):
-        \"\"\"What the paper does, in its words; becomes the text above the table.\"\"\"
+        \"\"\"Describe the experiment of the paper; this text appears above the table.\"\"\"
         (result,) = run.each(fit_butterfly, [{}])
         table = run.table("object", "set", paper="mass", ours="mass")
         table.add("1", "{1}", paper=0.89, ours=result["masses"][0])
 
-Work is done by *cells*: functions of a module with keyword arguments that can be written down as JSON, which return a
-dictionary of numbers. They run in worker processes, one thread each, and every result is written down as soon as it is
-there, so that an interrupted run goes on where it was. A result counts as long as the library, the cell's module and
-its arguments are the same; experiments that ask for the same share it.
+The computations are *cells*: module-level functions with keyword arguments that JSON can represent, which return a
+dictionary of numbers. They run in worker processes with one thread each. Every result is saved as soon as it is
+computed, so that an interrupted run can be resumed. A result is valid as long as the library, the module of the cell
+and its arguments are unchanged; experiments with equal arguments share it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = ["experiment", "experiments", "Experiment", "Run", "Table", "Summary",
 
 HOME = Path(__file__).resolve().parent
 CACHE = HOME / ".cache"
-FIGURES = HOME / "figures"  # of the whole page
-SHORT = 0.03  # of the adjusted Rand index: a cell that falls this far below the paper's is marked
+FIGURES = HOME / "figures"  # of the full page
+SHORT = 0.03  # difference in the adjusted Rand index from which a score is marked as below or above the paper's
 
 Cell = Callable[..., dict[str, Any]]
 
@@ -65,7 +65,7 @@ class Experiment:
 
     @property
     def anchor(self) -> str:
-        """What the page calls the heading when it links to it."""
+        """Anchor of the heading on the results page."""
         kept = "".join(letter for letter in self.heading.lower() if letter.isalnum() or letter in " -_")
         return kept.replace(" ", "-")
 
@@ -76,7 +76,7 @@ def experiment(paper: str, place: str, title: str) -> Callable[[Callable[[Run], 
 
 
 def experiments() -> list[Experiment]:
-    """All experiments, in the order of the papers, of the modules of each and of their lines."""
+    """Return all experiments in the order of the papers, of their modules and of their lines."""
     found: list[Experiment] = []
     for folder in sorted(pkgutil.iter_modules([str(HOME)])):
         if not folder.ispkg:
@@ -94,7 +94,7 @@ def experiments() -> list[Experiment]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean and spread of a figure over seeds."""
+    """Mean and standard deviation of a number over seeds."""
 
     mean: float
     spread: float
@@ -107,7 +107,7 @@ class Summary:
 
 
 def summary(results: Iterable[dict[str, Any]], key: str) -> Summary:
-    """Mean and standard deviation of one of the numbers of several cells."""
+    """Return the mean and standard deviation of one number over several results."""
     values = [float(result[key]) for result in results]
     return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
 
@@ -117,15 +117,15 @@ def summary(results: Iterable[dict[str, Any]], key: str) -> Summary:
 
 @dataclass
 class Table:
-    """A table for the page: what was done, the paper's figure, ours, and seconds.
+    """Table of the results page with the paper's values, our values and the seconds.
 
     Parameters
     ----------
     columns : names of the leading columns
-    quantity : what is compared; the columns of the figures are named after it
-    short : how far below the paper a figure may fall; None where smaller is better or nothing is compared
-    form : how figures are written
-    named : how many of the leading columns name a row where something is said of it; all by default
+    quantity : name of the compared quantity; the value columns are named after it
+    short : largest accepted difference below the paper; None if smaller is better or if nothing is compared
+    form : format specification of the values
+    named : number of leading columns that identify a row in the notes below the table; all by default
     """
 
     columns: Sequence[str]
@@ -134,9 +134,9 @@ class Table:
     form: str = ".2f"
     named: int | None = None
     rows: list[list[str]] = field(default_factory=list)
-    compared: int = 0  # rows with a figure of the paper to be compared with
-    below: dict[int, str] = field(default_factory=dict)  # row that falls short: the reason
-    above: dict[int, str] = field(default_factory=dict)  # row that does better: the idea behind it
+    compared: int = 0  # rows with a value of the paper to compare with
+    below: dict[int, str] = field(default_factory=dict)  # row below the paper's value: the reason
+    above: dict[int, str] = field(default_factory=dict)  # row above the paper's value: the explanation
 
     def add(
         self,
@@ -147,7 +147,7 @@ class Table:
         why: str = "",
         idea: str = "",
     ) -> None:
-        """A row. Of ``why`` (it falls short) and ``idea`` (it is as much above), what applies is printed."""
+        """Add a row; ``why`` is printed if it is below the paper's value, ``idea`` if it is above."""
         row = [str(cell) for cell in cells]
         if len(row) != len(self.columns):
             raise ValueError(f"the table has {len(self.columns)} leading columns, the row {len(row)}")
@@ -172,16 +172,16 @@ class Table:
 
     @property
     def unexplained(self) -> list[str]:
-        """The rows that fall short without a reason."""
+        """Rows below the paper's value without a reason."""
         return [self._place(k) for k, why in self.below.items() if not why]
 
     def markdown(self) -> str:
         names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
-        width = len(names) if any(row[-1] for row in self.rows) else len(names) - 1  # no seconds, no column
+        width = len(names) if any(row[-1] for row in self.rows) else len(names) - 1  # Omit empty seconds.
         rows = [names, ["---"] * len(names), *self.rows]
         lines = ["| " + " | ".join(row[:width]) + " |" for row in rows]
         for why, places in _grouped(self.below).items():
-            lines.append(f"\n▼ {'; '.join(map(self._place, places))}: {why or 'falls short, not explained'}")
+            lines.append(f"\n▼ {'; '.join(map(self._place, places))}: {why or 'below the paper, not explained'}")
         for idea, places in _grouped(self.above).items():
             if idea:
                 lines.append(f"\n▲ {'; '.join(map(self._place, places))}: {idea}")
@@ -192,7 +192,7 @@ class Table:
 
 
 def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
-    """The rows of which the same is said."""
+    """Return the rows of each text."""
     groups: dict[str, list[int]] = {}
     for row, text in words.items():
         groups.setdefault(text, []).append(row)
@@ -203,7 +203,7 @@ def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
 
 
 class Run:
-    """What an experiment is given: whether to be quick, seeds, workers, and a page to write on."""
+    """Settings of an experiment (seeds, worker processes, quick or full) and the section that it writes."""
 
     def __init__(
         self,
@@ -219,21 +219,21 @@ class Run:
         self.progress, self.figures = progress, figures
         self.page: list[str] = []
         self.tables: list[Table] = []
-        self.cells: dict[Path, dict[str, Any]] = {}  # file of the cache: result, also of those found there
-        self.computed = 0  # how many of them in this run
+        self.cells: dict[Path, dict[str, Any]] = {}  # cache file: result, computed or loaded
+        self.computed = 0  # number of results computed in this run
 
     def choose(self, full: Any, quick: Any) -> Any:
-        """One of two settings."""
+        """Return the setting for a full or a quick run."""
         return quick if self.quick else full
 
     def seeds(self, full: int, quick: int = 1) -> list[int]:
-        """Seeds fixed in advance: 0, 1, 2, ..."""
+        """Return the fixed seeds 0, 1, 2, ..."""
         return list(range(self.choose(full, quick)))
 
     def each(self, cell: Cell, arguments: Iterable[dict[str, Any]], *, alone: bool = False) -> list[dict[str, Any]]:
-        """Results of a cell for each set of arguments, in their order; ``alone`` runs them one at a time.
+        """Return the results of a cell for each set of arguments; ``alone`` runs them one at a time.
 
-        Each result has a key ``"seconds"``: the cell's own if it gives one, otherwise what the call took.
+        Each result has a key ``"seconds"``: the value that the cell returns, otherwise the duration of the call.
         """
         arguments = list(arguments)
         files = [self._file(cell, keywords) for keywords in arguments]
@@ -253,22 +253,22 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """What all cells took, whenever that was."""
+        """Total duration of all cells, including cached ones."""
         return sum(result["spent"] for result in self.cells.values())
 
     def text(self, words: str) -> None:
-        """A paragraph below what is already on the page."""
+        """Append a paragraph to the section."""
         self.page.append(words)
 
     def table(self, *columns: str, **keywords: Any) -> Table:
-        """A table, in its place on the page."""
+        """Append an empty table to the section and return it."""
         table = Table(columns, **keywords)
         self.tables.append(table)
         self.page.append(table)  # type: ignore[arg-type]
         return table
 
     def figure(self, name: str, figure: Any, caption: str) -> None:
-        """Save a Matplotlib figure and show it on the page."""
+        """Save a Matplotlib figure and append it to the section."""
         import matplotlib.pyplot as plt
 
         self.figures.mkdir(exist_ok=True)
@@ -278,7 +278,7 @@ class Run:
         self.page.append(f"![{caption}]({self.figures.name}/{path.name})\n\n*{caption}*")
 
     def markdown(self) -> str:
-        """The section of this experiment."""
+        """Return the section of this experiment as Markdown."""
         intro = inspect.cleandoc(self.about.function.__doc__ or "")
         parts = [f"### {self.about.heading}", intro]
         parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
@@ -321,12 +321,12 @@ class Run:
 
 @cache
 def _workers(jobs: int) -> ProcessPoolExecutor:
-    """Processes that serve all experiments: what they have loaded and compiled they have for the next."""
+    """Return worker processes that all experiments share, so that modules are imported only once."""
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
 
 
 def _one_thread() -> None:
-    """Workers share the processors: each keeps to one thread."""
+    """Limit a worker process to one thread."""
     from threadpoolctl import threadpool_limits
 
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1"))
@@ -353,7 +353,7 @@ def _timed(module: str, name: str, keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(file: Path, result: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Write the file in one step, so that an interruption cannot leave a part of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".part")
     unfinished.write_text(json.dumps(result))
@@ -362,12 +362,12 @@ def _write(file: Path, result: dict[str, Any]) -> None:
 
 @cache
 def library_fingerprint() -> str:
-    """A hash of the sources of the library: results of other sources do not count."""
+    """Return a hash of the sources of the library, which invalidates results of other versions."""
     import dempster
 
     digest = hashlib.sha256()
     root = Path(dempster.__file__).parent
     for file in sorted(root.rglob("*.py")):
-        if file.relative_to(root).parts[0] not in ("apps", "plot"):  # what cannot change a result
+        if file.relative_to(root).parts[0] not in ("apps", "plot"):  # These cannot change a result.
             digest.update(file.read_bytes())
     return digest.hexdigest()

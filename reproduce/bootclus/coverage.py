@@ -1,4 +1,4 @@
-"""Section 4.1: do the intervals hold the true probabilities as often as they promise?"""
+"""Section 4.1: coverage of the intervals for the true probabilities."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TOLERANCE = 0.04
 MODELS = ("EII", "EEE", "VVV", "Auto")
 LEVELS = (0.90, 0.95)
 INTERVALS = ("confidence", "belief")
-# Mixture, level: for each model the mean (and standard deviation over 100 datasets) of coverage, then of length, of
-# the confidence intervals and of [Bel, Pl]. None: cannot be read in the source.
+# Mixture, level: for each model the mean (and standard deviation over 100 data sets) of coverage, then of length, of
+# the confidence intervals and of [Bel, Pl]. None means that the value is not legible in the source.
 Cell = tuple[float | None, float | None]
 PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
     (1, 0.90): [
@@ -63,7 +63,7 @@ PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
 
 
 def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Coverage and length at both levels, from the same bootstrap samples, for one dataset."""
+    """Return coverage and length at both levels for one data set, computed from the same bootstrap samples."""
     sample = make_gaussian_mixture(mixture, 300, as_bunch=True, random_state=seed)
     covariances = None if model == "Auto" else model
     settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
@@ -86,8 +86,8 @@ def _table(run: Run, mixture: int) -> None:
     results = run.each(covered, arguments)
     of_model = {m: [r for a, r in zip(arguments, results, strict=True) if a["model"] == m] for m in MODELS}
     run.text(
-        f"{len(seeds)} datasets of 300 objects, {n_bootstraps} bootstrap samples each (the paper: 100 and 1,000). "
-        f"▼ from {TOLERANCE} below the paper's coverage on."
+        f"{len(seeds)} data sets of 300 objects, {n_bootstraps} bootstrap samples each (the paper: 100 and 1,000). "
+        f"▼ marks values more than {TOLERANCE} below the paper's coverage."
     )
     coverage = run.table("model", "level", "interval", "± paper", quantity="coverage", short=TOLERANCE, form=".3f")
     length = run.table("model", "level", "interval", "± paper", quantity="length", short=None, form=".3f")
@@ -112,48 +112,49 @@ def _table(run: Run, mixture: int) -> None:
                 ratios += [] if paper_length is None else [ours.mean / paper_length]
     chosen = Counter(r["model"] for r in of_model["Auto"])
     run.text(
-        f"Coverage minus the paper's: {min(gaps):+.3f} to {max(gaps):+.3f}. Lengths divided by the paper's: "
-        f"{min(ratios):.2f} to {max(ratios):.2f}. BIC chose "
+        f"Our coverage minus the paper's: {min(gaps):+.3f} to {max(gaps):+.3f}. Our lengths divided by the paper's: "
+        f"{min(ratios):.2f} to {max(ratios):.2f}. BIC selected "
         + ", ".join(f"{name} {count} times" for name, count in chosen.most_common())
         + "."
     )
 
 
 def _standard_errors(paper: float, spread: float | None, ours: Summary) -> str:
-    """How far two means over datasets are apart, in standard errors of their difference."""
+    """Describe the difference of two means over data sets in standard errors."""
     if ours.count < 30:
-        return f"only {ours.count} datasets, and few bootstrap samples each"
+        return f"only {ours.count} data sets with few bootstrap samples each"
     spreads = (spread if spread is not None else ours.spread, ours.spread)
     error = np.sqrt(spreads[0] ** 2 / 100 + spreads[1] ** 2 / ours.count)
     apart = abs(ours.mean - paper) / error if error else 0.0
-    chance = "as may happen by the chance of the datasets" if apart < 2 else "more than the chance of the datasets"
+    chance = "which can be due to the random data sets" if apart < 2 else "which is more than random data sets explain"
     return (
-        f"the coverage of one dataset varies by {ours.spread:.2f} over our {ours.count} datasets; the two means are "
-        f"{apart:.1f} standard errors of their difference apart, {chance}. See also below, where EM starts"
+        f"the coverage of single data sets has a standard deviation of {ours.spread:.2f} over our {ours.count} data "
+        f"sets; the two means differ by {apart:.1f} standard errors of their difference, {chance}. See also the remark "
+        "below on the initialization of EM"
     )
 
 
 @experiment(PAPER, "Table 2", "coverage and length, Mixture 1 (true model EII)")
 def table_2(run: Run) -> None:
-    """The share of pairs whose true probability lies in the bootstrap confidence interval (CI) and in
-    [Bel, Pl], and the mean length of both. All four models hold the truth here."""
+    """Proportion of pairs whose true probability is in the bootstrap confidence interval (CI) and in [Bel, Pl], and
+    mean length of both intervals. All four models contain the true distribution here."""
     _table(run, 1)
 
 
 @experiment(PAPER, "Table 3", "coverage and length, Mixture 2 (true model EEE)")
 def table_3(run: Run) -> None:
-    """EII is wrong here: its intervals are short and miss the truth."""
+    """Model EII is wrong here: its intervals are short and do not contain the true probabilities."""
     _table(run, 2)
 
 
 @experiment(PAPER, "Table 4", "coverage and length, Mixture 3 (true model VVV)")
 def table_4(run: Run) -> None:
-    """EII and EEE are wrong here, and BIC often chooses a model that is too simple."""
+    """Models EII and EEE are wrong here, and BIC often selects a model that is too simple."""
     _table(run, 3)
 
 
 def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
-    """Confidence intervals of model VVV for Mixture 1 by hand: EM starts from the fit of the data, or anew."""
+    """Compute confidence intervals of model VVV for Mixture 1 with one of two initializations of EM."""
     sample = make_gaussian_mixture(1, 300, as_bunch=True, random_state=seed)
     X, pairs = sample.data, np.triu_indices(300, 1)
     fitted = ParsimoniousGaussianMixture(3, model="VVV", n_jobs=1).fit(X)
@@ -164,7 +165,7 @@ def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
         again = X[rng.integers(len(X), size=len(X))]
         try:
             refitted = ParsimoniousGaussianMixture(3, model="VVV", init=init, n_jobs=1).fit(again)
-        except ValueError:  # a component collapsed: another sample
+        except ValueError:  # A component collapsed; draw another sample.
             continue
         probability = refitted.predict_proba(X)
         together.append((probability @ probability.T)[pairs])
@@ -173,11 +174,11 @@ def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
     return {"coverage": float(np.mean((lower <= true) & (true <= upper))), "length": float(np.mean(upper - lower))}
 
 
-@experiment(PAPER, "Tables 2 to 4, remark", "where EM starts")
+@experiment(PAPER, "Tables 2 to 4, remark", "initialization of EM")
 def start_of_em(run: Run) -> None:
-    """Confidence intervals of level 0.9 for Mixture 1 and model VVV. Our bootstrap fits start from the fit of the
-    data, which is fast and keeps the numbering of the clusters; a new hierarchical start for each sample may end in
-    another maximum of the likelihood, and gives longer intervals. The paper does not say where its fits start."""
+    """Confidence intervals of level 0.9 for Mixture 1 and model VVV. Our bootstrap fits start from the fit to the data,
+    which is fast and preserves the numbering of the clusters. A new hierarchical initialization for each sample can end
+    in another maximum of the likelihood and gives longer intervals. The paper does not state how its fits start."""
     n_bootstraps, seeds = run.choose(100, 20), run.seeds(20, 2)
     for_paper = PRINTED[1, 0.90][MODELS.index("VVV")]
     coverage = run.table("start of EM", quantity="coverage", short=None, form=".3f")
@@ -189,11 +190,11 @@ def start_of_em(run: Run) -> None:
         found = [r for a, r in zip(arguments, results, strict=True) if a["start"] == start]
         coverage.add(start, paper=for_paper[0][0], ours=summary(found, "coverage"))
         length.add(start, paper=for_paper[2][0], ours=summary(found, "length"))
-    run.text(f"{len(seeds)} datasets, {n_bootstraps} bootstrap samples each.")
+    run.text(f"{len(seeds)} data sets, {n_bootstraps} bootstrap samples each.")
 
 
 def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """One dataset in detail."""
+    """Compute the intervals of one data set."""
     sample = make_gaussian_mixture(2, 300, as_bunch=True, random_state=seed)
     settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
     model = BootClus(3, mixture="EEE", **settings).fit(sample.data)
@@ -216,12 +217,12 @@ def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Figures 8 to 10", "one dataset of Mixture 2 in detail")
 def figures_8_to_10(run: Run) -> None:
-    """Model EEE, level 0.9, the dataset of seed 1. The four pairs are those with a true probability nearest to 0.2,
-    0.4, 0.6 and 0.8 among the pairs whose interval is longer than 0.15."""
+    """Model EEE, level 0.9, data set of seed 1. The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and
+    0.8 among the pairs whose interval is longer than 0.15."""
     (found,) = run.each(mixture_2, [{"seed": 1, "n_bootstraps": run.choose(1000, 200)}], alone=True)
     shown = PairProbabilityDisplay(**{k: np.array(v) for k, v in found["shown"].items()}).plot()
-    run.figure("pairs", shown.figure_, "Figure 8: both intervals and the truth for four pairs.")
+    run.figure("pairs", shown.figure_, "Figure 8: both intervals and the true probability for four pairs.")
     fit = calibration(found["pairs"])
-    run.figure("fit", fit.figure_, "Figure 9: belief and plausibility follow the bounds of the confidence intervals.")
+    run.figure("fit", fit.figure_, "Figure 9: belief and plausibility against the bounds of the confidence intervals.")
     truth = calibration(found["pairs"], x="probability", confidence=0.9)
-    run.figure("truth", truth.figure_, "Figure 10: beliefs lie below the true probabilities, plausibilities above.")
+    run.figure("truth", truth.figure_, "Figure 10: belief and plausibility against the true probabilities.")

@@ -1,4 +1,4 @@
-"""Section 4.2, Diabetes: three groups of patients, of which the chemical one lies between the other two."""
+"""Section 4.2, Diabetes: three groups of patients, with the chemical group between the other two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reproduce.runner import Run, experiment, summary
 
 CLASSES = ("chemical", "normal", "overt")
 SHORT = ("ch", "no", "ov")
-# set: chemical, normal, overt
+# Set: numbers of chemical, normal and overt patients.
 TABLE_9 = {"{ch}": [26, 4, 6], "{no}": [9, 72, 0], "{ov}": [1, 0, 27]}
 TABLE_10 = {"{ch}": [18, 2, 2], "{no}": [6, 68, 0], "{ov}": [0, 0, 25], "{ch, no}": [8, 6, 0], "{no, ov}": [4, 0, 6]}
 TABLE_11 = {"{ch}": [8, 2, 1], "{no}": [17, 68, 10], "{ov}": [0, 0, 21], "{ch, no}": [11, 6, 1]}
@@ -41,7 +41,7 @@ TABLE_12 = {
 
 
 def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Number of clusters and covariance model by BIC, 90 % intervals, raw data."""
+    """Fit raw data with number of clusters and covariance model selected by BIC and 90 % intervals."""
     X, y = data.table("Diabetes", standardise=False)
     model = BootClus(None, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
     hard = model.mixture_.predict(X)
@@ -65,7 +65,7 @@ def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
 
 
 def two_steps_of_ecm(seed: int) -> dict[str, Any]:
-    """As for Iris, on standardised data."""
+    """Fit ECM in two steps as for Iris, on standardised data."""
     X, y = data.table("Diabetes")
     settings: dict[str, Any] = {"alpha": 1, "beta": 2, "delta": 100, "random_state": seed, "n_jobs": 1}
     first = ECM(3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings).fit(X)
@@ -75,7 +75,7 @@ def two_steps_of_ecm(seed: int) -> dict[str, Any]:
 
 
 def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
-    """Two steps with 50 random partners; the pair of the second step is the most similar one, or given by name."""
+    """Fit in two steps with 50 random partners; the second step adds the given pair or the most similar one."""
     X, y = data.table("Diabetes")
     settings: dict[str, Any] = {"sampling": "random", "n_partners": 50, "d0_quantile": 0.9, "random_state": seed}
     first = EVCLUS(3, focal_sets="simple", n_jobs=1, **settings).fit(X).credal_partition_
@@ -95,8 +95,8 @@ def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
 
 @experiment(PAPER, "Tables 9 and 10", "Diabetes by bootstrapping")
 def tables_9_and_10(run: Run) -> None:
-    """Number of clusters and model chosen by BIC (the paper: three, VVV), B = 1,000, level 0.9, single clusters and
-    pairs, raw data."""
+    """Number of clusters and model are selected by BIC (the paper: three, VVV); B = 1,000, level 0.9, single clusters
+    and pairs, raw data."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(bootstrap, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)])
     first = found[0]
@@ -115,13 +115,13 @@ def tables_9_and_10(run: Run) -> None:
         for j in range(3)
     ]
     run.text(
-        "The paper prints {no, ov} for the last column, two groups that do not touch (Table 9: the mixture confuses "
-        f"none of their objects). In our {len(found)} partitions {_on(found, '{ch, ov}')} objects are on {{ch, ov}} "
-        f"and {_on(found, '{no, ov}')} on {{no, ov}}: the label in the paper is very probably a slip. Read as "
-        f"{{ch, ov}}, the largest difference of a count is {max(gaps):.1f}, and the 4 chemical patients in it are in "
-        "doubt, not wrong."
+        "The paper prints {no, ov} for the last column, although these two groups do not overlap (Table 9: the mixture "
+        f"confuses none of their objects). In our {len(found)} partitions {_on(found, '{ch, ov}')} objects are "
+        f"assigned to {{ch, ov}} and {_on(found, '{no, ov}')} to {{no, ov}}, so the label in the paper is very "
+        f"probably a misprint. If the column is {{ch, ov}}, the largest difference between counts is {max(gaps):.1f}, "
+        "and its 4 chemical patients are ambiguous instead of wrong."
     )
-    errors = run.table("partition", quantity="objects on a set without their class", short=None, form=".1f")
+    errors = run.table("partition", quantity="objects assigned to a set without their class", short=None, form=".1f")
     errors.add("mixture", paper=20, ours=float(first["wrong by the mixture"]))
     errors.add(
         "credal partition (14 in the paper, 10 if the last column is {ch, ov})",
@@ -129,7 +129,7 @@ def tables_9_and_10(run: Run) -> None:
         ours=summary(found, "wrong"),
         seconds=summary(found, "seconds").mean,
     )
-    run.figure("fit", calibration(first["pairs"]).figure_, "Figure 17: how well the masses follow the intervals.")
+    run.figure("fit", calibration(first["pairs"]).figure_, "Figure 17: fit of the masses to the intervals.")
     names = [SHORT[j] for j in first["stands for"]]
     X, _ = data.table("Diabetes")
     drawn = CredalPartitionDisplay.from_partition(partition_of(first["partition"]), X, cluster_names=names)
@@ -137,13 +137,13 @@ def tables_9_and_10(run: Run) -> None:
 
 
 def _on(found: list[dict[str, Any]], members: str) -> int:
-    """Objects on a set, in all partitions together."""
+    """Count the objects assigned to a set over all partitions."""
     return sum(sum(f["counts"].get(members, [0])) for f in found)
 
 
 @experiment(PAPER, "Tables 11 and 12", "Diabetes by ECM and by k-EVCLUS")
 def tables_11_and_12(run: Run) -> None:
-    """The settings of Iris, on standardised data (raw data do not give the printed tables)."""
+    """Settings as for Iris, on standardised data (raw data do not reproduce the printed tables)."""
     (ecm,) = run.each(two_steps_of_ecm, [{"seed": 0}], alone=True)
     run.text("ECM (Table 11):")
     table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".0f")
@@ -154,12 +154,13 @@ def tables_11_and_12(run: Run) -> None:
         run.text(f"k-EVCLUS (Table 12), {words}:")
         table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
         worst = compare_counts(table, TABLE_12, [f["counts"] for f in found], CLASSES)
-        run.text(f"Largest difference of a count: {worst:.1f}.")
+        run.text(f"Largest difference between counts: {worst:.1f}.")
     selected = [max(f["similar"], key=f["similar"].get) for f in found]
     similar = {name: summary((f["similar"] for f in found), name) for name in found[0]["similar"]}
     run.text(
-        "Which pair is added in the second step hangs on a hair: similarities after the first step "
+        "The second step adds the most similar pair of clusters, and two pairs are almost equally similar. "
+        "Similarities after the first step: "
         + ", ".join(f"{name} {value:.1f}" for name, value in similar.items())
-        + f". The paper's run took {{no, ov}}, ours {' and '.join(sorted(set(selected)))}. With the paper's pair we "
-        "come close to its table."
+        + f". The paper's run added {{no, ov}}, ours {' and '.join(sorted(set(selected)))}. With the paper's pair our "
+        "table is close to the printed one."
     )

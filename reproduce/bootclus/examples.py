@@ -1,4 +1,4 @@
-"""Examples 1 to 4: from masses of objects to degrees of belief about pairs, and back from intervals to masses."""
+"""Examples 1 to 4: beliefs about pairs from the masses of objects, and masses from intervals."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from reproduce.runner import Run, experiment, summary
 MEANS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 VARIANCE = 0.1
 NAMES = ("ω1", "ω2", "ω3")
-OBJECTS_4_AND_5 = [[0.049, 0.863, 0.088], [0.074, 0.558, 0.368]]  # on the two clusters and on both, as printed
+OBJECTS_4_AND_5 = [[0.049, 0.863, 0.088], [0.074, 0.558, 0.368]]  # Masses on the two clusters and on both, as printed.
 RELATION = {"same": 0.485, "different": 0.0912, "unknown": 0.423, "plausibility of same": 0.908}
 
 
 def relation(masses: list[list[float]]) -> dict[str, float]:
-    """What the mass functions of two objects say about their being in the same cluster."""
+    """Return the masses on whether two objects are in the same cluster."""
     pair = CredalPartition(masses, FocalSets.simple(2, empty=False)).relational([(0, 1)]).masses[0]
     return {"same": pair[1], "different": pair[2], "unknown": pair[3], "plausibility of same": pair[1] + pair[3]}
 
 
 def butterfly() -> dict[str, Any]:
-    """Masses of objects 4 and 5 by ECM without outliers, the cluster they are in numbered second as in the paper."""
+    """Return the ECM masses of objects 4 and 5, with their cluster as second cluster as in the paper."""
     model = ECM(2, focal_sets="full", beta=2.0, delta=100, random_state=0, n_jobs=1)
     model.fit(load_butterfly().data[:11])
     masses = model.credal_partition_.normalize().mass([(0,), (1,), (0, 1)])[[3, 4]]
@@ -44,8 +44,8 @@ def butterfly() -> dict[str, Any]:
 
 @experiment(PAPER, "Example 2", "do objects 4 and 5 of the butterfly belong together?")
 def example_2(run: Run) -> None:
-    """Eleven objects (the butterfly without its outlier) by ECM in two clusters, normalised; then equation (2). The
-    upper rows start from the masses that the paper prints, the lower ones from ours."""
+    """ECM with two clusters on eleven objects (the butterfly without its outlier), normalised; then equation (2). The
+    first rows start from the masses that the paper prints, the last rows from ours."""
     (ecm,) = run.each(butterfly, [{}], alone=True)
     table = run.table("", "", quantity="value", short=None, form=".4f")
     for name, value in relation(OBJECTS_4_AND_5).items():
@@ -58,7 +58,7 @@ def example_2(run: Run) -> None:
 
 
 def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Thirty objects of three close round clusters."""
+    """Fit thirty objects from three close spherical clusters."""
     rng = np.random.default_rng(seed)
     X = MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(size=(30, 2))
     truth = softmax(-((X[:, None] - MEANS) ** 2).sum(axis=2) / (2 * VARIANCE), axis=1)
@@ -66,10 +66,10 @@ def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
         X
     )
     partition = model.credal_partition_
-    torn = np.flatnonzero(partition.focal_sets.cardinality[partition.masses.argmax(axis=1)] == 2)
+    ambiguous = np.flatnonzero(partition.focal_sets.cardinality[partition.masses.argmax(axis=1)] == 2)
     return {
-        "torn": torn.tolist(),
-        "n_torn": len(torn),
+        "ambiguous": ambiguous.tolist(),
+        "n_ambiguous": len(ambiguous),
         "X": X.tolist(),
         "partition": partition_as_lists(partition),
         "pairs": pairs_as_lists(model, truth),
@@ -78,7 +78,7 @@ def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
 
 
 def _four_pairs(model: BootClus, X: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    """Pairs with short and long intervals, low and high: quartiles of the length among the pairs in doubt."""
+    """Select four pairs by the length of their intervals, from short to long."""
     intervals = model.intervals_
     length = intervals.upper - intervals.lower
     order = np.argsort(length)
@@ -96,24 +96,24 @@ def _four_pairs(model: BootClus, X: np.ndarray, truth: np.ndarray) -> dict[str, 
 @experiment(PAPER, "Table 1", "three close Gaussians (Examples 3 and 4, Figures 4 to 6)")
 def table_1(run: Run) -> None:
     """Means (0, 1), (1, 0), (1, 1), variances 0.1; model EII, level 0.9, single clusters and pairs, B = 1,000. The
-    paper says 20 objects but speaks of number 29: ours are 30. Its sample is not given, so that only the kind of
-    result can be compared: a few objects with most of their mass on a pair of clusters (in the paper objects 3, 10 and
-    22, with 0.845 and 0.587 on {ω2, ω3} and 0.415 on {ω1, ω3})."""
+    paper states 20 objects but mentions object 29, so we use 30. Its sample is not given, so only the type of result
+    can be compared: a few objects have most of their mass on a pair of clusters (in the paper objects 3, 10 and 22,
+    with 0.845 and 0.587 on {ω2, ω3} and 0.415 on {ω1, ω3})."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(three_gaussians, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(20, 4)])
-    counted = run.table("samples", quantity="objects torn between two clusters", short=None, form=".1f")
-    counted.add(f"{len(found)} of 30 objects", paper=3, ours=summary(found, "n_torn"), seconds=found[0]["seconds"])
-    number, first = next((k, f) for k, f in enumerate(found) if f["n_torn"])
+    counted = run.table("samples", quantity="objects ambiguous between two clusters", short=None, form=".1f")
+    counted.add(f"{len(found)} of 30 objects", paper=3, ours=summary(found, "n_ambiguous"), seconds=found[0]["seconds"])
+    number, first = next((k, f) for k, f in enumerate(found) if f["n_ambiguous"])
     partition = partition_of(first["partition"])
     table = run.table(f"object (sample with seed {number})", "set", quantity="mass", short=None, form=".3f")
-    sure = [i for i in range(30) if i not in first["torn"]][:3]
-    for i in sorted(first["torn"][:3] + sure):
+    certain = [i for i in range(30) if i not in first["ambiguous"]][:3]
+    for i in sorted(first["ambiguous"][:3] + certain):
         for members, mass in zip(partition.focal_sets, partition.masses[i], strict=True):
             if mass >= 0.0005:
                 table.add(i + 1, set_name(members, NAMES), ours=float(mass))
     shown = PairProbabilityDisplay(**{k: np.array(v) for k, v in first["shown"].items()}).plot()
-    run.figure("pairs", shown.figure_, "Four pairs (Figure 4): probability of being together over the bootstrap fits.")
+    run.figure("pairs", shown.figure_, "Four pairs (Figure 4): probability of the same cluster in bootstrap fits.")
     fit = calibration(first["pairs"])
-    run.figure("fit", fit.figure_, "Belief and plausibility over the bounds of the 90 % intervals (Figure 5).")
+    run.figure("fit", fit.figure_, "Belief and plausibility against the bounds of the 90 % intervals (Figure 5).")
     drawn = CredalPartitionDisplay.from_partition(partition, np.array(first["X"]), cluster_names=NAMES)
-    run.figure("partition", drawn.figure_, "The partition (Figure 6): objects between the clusters belong to pairs.")
+    run.figure("partition", drawn.figure_, "The partition (Figure 6): objects between clusters are assigned to pairs.")

@@ -1,4 +1,4 @@
-"""Section 4.2, GvHD: seven populations of cells, of which only some touch each other."""
+"""Section 4.2, GvHD: seven populations of cells, some of which overlap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _cells(draw: int) -> np.ndarray:
 
 
 def chosen_by_bic(draw: int) -> dict[str, Any]:
-    """The best of 14 models and 1 to 9 clusters for 1,000 random cells."""
+    """Select the best of 14 models and 1 to 9 clusters for 1,000 random cells."""
     mixture = ParsimoniousGaussianMixture(convention="mclust", random_state=0, n_jobs=1).fit(_cells(draw))
     table = mixture.bic_table_["bic"].unstack()
     curves = {model: [None if not np.isfinite(v) else float(v) for v in table[model]] for model in table}
@@ -30,7 +30,7 @@ def chosen_by_bic(draw: int) -> dict[str, Any]:
 
 
 def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
-    """Model VVV, pairs of mutually most similar clusters (K = 2)."""
+    """Fit model VVV with the pairs of mutually most similar clusters (K = 2)."""
     X = _cells(draw)
     model = BootClus(
         7,
@@ -51,14 +51,16 @@ def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
 
 @experiment(PAPER, "Figures 19 to 21", "GvHD: 1,000 cells in seven clusters")
 def gvhd(run: Run) -> None:
-    """1,000 of the 9,083 cells of the positive patient, drawn at random; which ones the paper drew is not known, so we
-    draw several times. BIC chooses the paper's model, VVV with seven clusters, for some draws only. The pairs of
-    clusters that may carry mass are those of mutual neighbours (K = 2): five in the paper, twelve focal sets."""
+    """A random sample of 1,000 of the 9,083 cells of the positive patient. The sample of the paper is not known, so we
+    draw several. BIC selects the paper's model, VVV with seven clusters, only for some samples. The pairs of clusters
+    that can have mass are pairs of mutual neighbours (K = 2): five in the paper, which gives twelve focal sets."""
     draws = run.seeds(10, 2)
     found = run.each(chosen_by_bic, [{"draw": draw} for draw in draws])
     counts = Counter(f"{f['model']} with {f['n_clusters']}" for f in found)
     run.text(
-        f"Chosen by BIC in {len(draws)} draws: " + ", ".join(f"{name} ({n})" for name, n in counts.most_common()) + "."
+        f"Selected by BIC in {len(draws)} samples: "
+        + ", ".join(f"{name} ({n})" for name, n in counts.most_common())
+        + "."
     )
     fits = [{"draw": d, "n_bootstraps": run.choose(500, 40), "whole": d == draws[0]} for d in draws[: run.choose(5, 1)]]
     fitted = run.each(seven_clusters, fits)
@@ -67,10 +69,10 @@ def gvhd(run: Run) -> None:
     table.add("focal sets", paper=12, ours=summary(fitted, "n_sets"))
     table.add("cells in doubt", ours=summary(fitted, "in doubt"), seconds=summary(fitted, "seconds").mean)
     like = next((k for k, f in enumerate(found) if (f["model"], f["n_clusters"]) == ("VVV", 7)), 0)
-    caption = f"Figure 19: BIC against the number of clusters (draw {draws[like]}: {found[like]['model']} with "
+    caption = f"Figure 19: BIC against the number of clusters (sample {draws[like]}: {found[like]['model']} with "
     run.figure("bic", _curves(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters).")
     drawn = CredalPartitionDisplay.from_partition(partition_of(fitted[0]["partition"]), _cells(draws[0]))
-    run.figure("partition", drawn.figure_, "Figure 21: the partition of draw 0, on two principal components.")
+    run.figure("partition", drawn.figure_, "Figure 21: the partition of sample 0, on two principal components.")
 
 
 def _curves(curves: dict[str, list[float | None]]) -> Any:

@@ -1,4 +1,4 @@
-"""Section 4.2, Iris: versicolor and virginica overlap, and the partition says for which flowers."""
+"""Section 4.2, Iris: the overlap of versicolor and virginica."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ TABLE_5 = {
     78: (0, 0.051, 0.052, 0, 0, 0.897),
     84: (0, 0, 0.882, 0, 0, 0.117),
 }
-# set: setosa, versicolor, virginica
+# Set: numbers of setosa, versicolor and virginica.
 TABLE_6 = {"{se}": [50, 0, 0], "{ve}": [0, 38, 0], "{vi}": [0, 1, 47], "{ve, vi}": [0, 11, 3]}
 TABLE_7 = {"{se}": [50, 0, 0], "{ve}": [0, 34, 1], "{vi}": [0, 0, 32], "{ve, vi}": [0, 16, 17]}
 TABLE_8 = {"∅": [2, 0, 2], "{se}": [48, 0, 0], "{ve}": [0, 32, 6], "{vi}": [0, 10, 33], "{ve, vi}": [0, 8, 9]}
 
 
 def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Three clusters, covariance model by BIC, 90 % intervals."""
+    """Fit three clusters with a covariance model selected by BIC and 90 % intervals."""
     X, y = data.table("Iris", standardise=False)
     model = BootClus(3, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
     hard = model.mixture_.predict(X)
@@ -63,7 +63,7 @@ def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
 
 
 def two_steps_of_ecm(seed: int, tol: float) -> dict[str, Any]:
-    """Single clusters first, then the pair of mutually nearest ones is added; no mass for all three."""
+    """Fit ECM with single clusters, then add the pair of mutually nearest clusters, without the frame."""
     X, y = data.table("Iris", standardise=False)
     settings: dict[str, Any] = {"alpha": 1, "beta": 2, "delta": 100, "tol": tol, "random_state": seed, "n_jobs": 1}
     first = ECM(3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings).fit(X)
@@ -80,7 +80,7 @@ def two_steps_of_ecm(seed: int, tol: float) -> dict[str, Any]:
 
 
 def k_evclus(seed: int) -> dict[str, Any]:
-    """50 random partners of each object, single clusters first, then the selected pair."""
+    """Fit single clusters with 50 random partners of each object, then add the selected pair."""
     X, y = data.table("Iris")
     model = EVCLUS(
         3, focal_sets="selected", sampling="random", n_partners=50, d0_quantile=0.9, random_state=seed, n_jobs=1
@@ -90,8 +90,8 @@ def k_evclus(seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Tables 5 and 6", "Iris by bootstrapping")
 def tables_5_and_6(run: Run) -> None:
-    """Three clusters, model chosen by BIC, B = 1,000, level 0.9, single clusters and pairs, raw data. The mixture calls
-    five versicolor virginica (numbers 69, 71, 73, 78 and 84); the partition leaves four of them undecided."""
+    """Three clusters, model selected by BIC, B = 1,000, level 0.9, single clusters and pairs, raw data. The mixture
+    assigns five versicolor to virginica (numbers 69, 71, 73, 78 and 84); the partition assigns four of them to both."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(bootstrap, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)])
     first = found[0]
@@ -99,7 +99,7 @@ def tables_5_and_6(run: Run) -> None:
     ari = run.table("partition", quantity="ARI")
     ari.add(f"mixture {first['model']} (paper: VEV)", paper=0.90, ours=first["ARI of the mixture"])
     ari.add("largest plausibility", ours=summary(found, "ARI"), seconds=seconds)
-    run.text(f"Wrong by the mixture: objects {', '.join(map(str, first['wrong']))}.")
+    run.text(f"Objects that the mixture assigns to a wrong class: {', '.join(map(str, first['wrong']))}.")
 
     masses = run.table("object", "set", quantity="mass", short=None, form=".3f")
     for number, printed in TABLE_5.items():
@@ -109,36 +109,36 @@ def tables_5_and_6(run: Run) -> None:
                 masses.add(number, members, paper=float(printed[k]), ours=ours)
     counts = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
     worst = compare_counts(counts, TABLE_6, [f["counts"] for f in found], CLASSES)
-    run.text(f"Largest difference of a count: {worst:.1f}.")
+    run.text(f"Largest difference between counts: {worst:.1f}.")
 
-    run.figure("fit", calibration(first["pairs"]).figure_, "Figure 12: how well the masses follow the intervals.")
+    run.figure("fit", calibration(first["pairs"]).figure_, "Figure 12: fit of the masses to the intervals.")
     names = [SHORT[j] for j in first["stands for"]]
     X, _ = data.table("Iris", standardise=False)
     drawn = CredalPartitionDisplay.from_partition(partition_of(first["partition"]), X, cluster_names=names)
-    run.figure("partition", drawn.figure_, "Figure 13: setosa is precise, versicolor and virginica share a border.")
+    run.figure("partition", drawn.figure_, "Figure 13: setosa is separate, versicolor and virginica overlap.")
 
 
 def _string_keys(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Numbers of objects as written down: JSON has no other keys."""
+    """Convert the numbers of objects to strings, as in results loaded from JSON."""
     return [f | {"masses": {str(number): masses for number, masses in f["masses"].items()}} for f in found]
 
 
 @experiment(PAPER, "Tables 7 and 8", "Iris by ECM and by k-EVCLUS")
 def tables_7_and_8(run: Run) -> None:
-    """ECM: α = 1, β = 2, δ = 100, raw data. k-EVCLUS: k = 50, standardised data, d0 the 0.9 quantile. Both in two
-    steps, which select {ve, vi}."""
+    """ECM: α = 1, β = 2, δ = 100, raw data. k-EVCLUS: k = 50, standardised data, d0 at the 0.9 quantile. Both methods
+    run in two steps and select the pair {ve, vi}."""
     ecm = run.each(two_steps_of_ecm, [{"seed": 0, "tol": tol} for tol in (1e-4, 1e-6)], alone=True)
     for tol, result in zip(("1e-4", "1e-6, the default"), ecm, strict=True):
-        run.text(f"ECM, ended at a relative change of the objective of {tol}:")
+        run.text(f"ECM, stopped at a relative change of the objective of {tol}:")
         table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".0f")
         compare_counts(table, TABLE_7, [result["counts"]], CLASSES)
     loose, tight = ecm
     moved = [i for i in range(len(loose["chosen"])) if loose["chosen"][i] != tight["chosen"][i]]
     run.text(
-        "Between the two tolerances these objects change sides: "
+        "The tolerance changes the set of these objects: "
         + "; ".join(
-            f"number {i + 1} from {loose['chosen'][i]} to {tight['chosen'][i]}, whose masses differ by "
-            f"{tight['lead'][i]:.3f} in the end"
+            f"number {i + 1} from {loose['chosen'][i]} to {tight['chosen'][i]} (the final masses on the two differ by "
+            f"{tight['lead'][i]:.3f})"
             for i in moved
         )
         + "."
@@ -147,4 +147,4 @@ def tables_7_and_8(run: Run) -> None:
     found = run.each(k_evclus, [{"seed": seed} for seed in run.seeds(5)], alone=True)
     table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
     worst = compare_counts(table, TABLE_8, [f["counts"] for f in found], CLASSES)
-    run.text(f"Largest difference of a count: {worst:.1f}; {summary(found, 'seconds').mean:.2g} s for one fit.")
+    run.text(f"Largest difference between counts: {worst:.1f}; {summary(found, 'seconds').mean:.2g} s for one fit.")

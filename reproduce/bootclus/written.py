@@ -1,4 +1,4 @@
-"""Partitions and intervals written down as lists, and back: what cells hand over to tables and figures."""
+"""Conversion of partitions and intervals to and from lists, for the JSON results of cells."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ DIGITS = 4
 
 
 def partition_as_lists(partition: CredalPartition) -> dict[str, Any]:
-    """Masses and focal sets."""
+    """Return the masses and focal sets."""
     return {"masses": partition.masses.round(6).tolist(), "sets": [list(s) for s in partition.focal_sets]}
 
 
 def partition_of(written: dict[str, Any]) -> CredalPartition:
-    """The partition of `partition_as_lists`, its rows summing to one again."""
+    """Rebuild the partition from `partition_as_lists`, with rows that sum to one."""
     masses = np.array(written["masses"])
     c = 1 + max(k for s in written["sets"] for k in s)
     return CredalPartition(masses / masses.sum(axis=1, keepdims=True), FocalSets.from_sets(c, written["sets"]))
 
 
 def pairs_as_lists(model: BootClus, posterior: Any = None, most: int = 4000) -> dict[str, Any]:
-    """Both intervals (and the true probability, if known) of all pairs, or of a sample of them."""
+    """Return both intervals (and the true probability, if known) of all pairs, or of a sample of them."""
     intervals = model.intervals_
     values = {name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")}
     if posterior is not None:
@@ -38,31 +38,31 @@ def pairs_as_lists(model: BootClus, posterior: Any = None, most: int = 4000) -> 
 
 
 def calibration(written: dict[str, Any], **options: Any) -> CalibrationDisplay:
-    """The picture of `pairs_as_lists`."""
+    """Draw the result of `pairs_as_lists`."""
     values = {name: np.array(value) for name, value in written.items()}
     bounds = [values.pop(name) for name in ("lower", "upper", "belief", "plausibility")]
     return CalibrationDisplay.from_arrays(*bounds, probability=values.get("probability"), **options)
 
 
 def class_of_each_cluster(labels: np.ndarray, y: np.ndarray) -> list[int]:
-    """For each cluster the class it stands for, all different: the most objects in common."""
+    """Match clusters to different classes by the largest number of common objects."""
     common = np.array([[np.sum((labels == k) & (y == j)) for j in np.unique(y)] for k in range(len(np.unique(y)))])
     return [int(j) for j in linear_sum_assignment(-common)[1]]
 
 
 def set_name(members: Iterable[int], names: Sequence[str]) -> str:
-    """``{ve, vi}``; the classes in their order."""
+    """Return a name like ``{ve, vi}``, with the classes in their order."""
     return "{" + ", ".join(names[k] for k in sorted(members)) + "}" if list(members) else "∅"
 
 
 def sets_of_classes(partition: CredalPartition, y: np.ndarray, names: Sequence[str]) -> list[str]:
-    """The focal sets by the names of the classes that the clusters stand for."""
+    """Name the focal sets by the classes that match the clusters."""
     stands_for = class_of_each_cluster(partition.labels, y)
     return [set_name([stands_for[k] for k in s], names) for s in partition.focal_sets]
 
 
 def confusion(partition: CredalPartition, y: np.ndarray, names: Sequence[str]) -> dict[str, list[int]]:
-    """Each object goes to its set of largest mass: for each set, the number of objects of each class."""
+    """Assign each object to its set of largest mass and count the objects of each class in each set."""
     sets = sets_of_classes(partition, y, names)
     counts: dict[str, list[int]] = {}
     for set_number, class_number in zip(partition.masses.argmax(axis=1), y, strict=True):
@@ -71,9 +71,9 @@ def confusion(partition: CredalPartition, y: np.ndarray, names: Sequence[str]) -
 
 
 def compare_counts(table: Any, paper: dict[str, list[int]], found: list[dict[str, list[int]]], classes: Any) -> float:
-    """Rows for all counts that are not zero, means over seeds; the largest difference.
+    """Add rows for all nonzero counts (means over seeds) and return the largest difference.
 
-    The first of the leading columns is the class, the second the set.
+    The first leading column is the class, the second the set.
     """
     from reproduce.runner import summary
 

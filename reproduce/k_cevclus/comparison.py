@@ -1,4 +1,4 @@
-"""Figures 3 and 4: k-CEVCLUS beside CEVCLUS by gradient descent and constrained ECM."""
+"""Figures 3 and 4: k-CEVCLUS, CEVCLUS with gradient descent, and constrained ECM."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ METHODS = {
 MEASURES = {"ari": "adjusted Rand index", "time": "seconds", "nonspecificity": "nonspecificity N*"}
 
 REASONS = {
-    "Banana_200": "as in Table 2: the sample of the paper is another",
-    "Glass": "as in Table 2: draws of constraints differ by ± 0.04, the first seeds give low ones (40: 0.91)",
+    "Banana_200": "as in Table 2: the paper uses another sample",
+    "Glass": "as in Table 2: random sets of constraints differ by ± 0.04, and the first seeds give low values (40: "
+    "0.91)",
 }
 
 
 def compare(name: str, method: str, seed: int, counts: list[int]) -> dict[str, Any]:
-    """One run of a method with growing numbers of constraints."""
+    """Run a method with increasing numbers of constraints."""
     X, y = objects(name)
     warm_up(EVCLUS(2, n_jobs=1), CECM(2, metric="adaptive", n_jobs=1))
     cluster = {"CECM": _cecm, "CEVCLUS (gradient)": _by_gradient}.get(method, _by_rows)
@@ -51,7 +52,7 @@ def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: st
 
 
 def _by_gradient(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
-    free = fit(name, X, Constraints(), seed, n_init=1)  # as in the paper, the start is the result without constraints
+    free = fit(name, X, Constraints(), seed, n_init=1)  # As in the paper, start from the fit without constraints.
     family = FocalSets.simple(SETTINGS[name].n_clusters)
     problem = GradientEVCLUS(family, scaled(pairwise_distances(X), free.d0_), known)
     return SimpleNamespace(credal_partition_=problem.minimise(free.credal_partition_.masses)[0])
@@ -73,12 +74,12 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
 
 @experiment(PAPER, "Figures 3 and 4", "three methods against the number of constraints")
 def figures_3_and_4(run: Run) -> None:
-    """Medians and quartiles over 20 draws of constraints; ξ = 0.5 after 0.05 after 0 (CECM: ξ = 0.5, δ the largest
-    distance, a metric for each cluster, from the result of ECM), one start each. k-CEVCLUS uses all pairs, as in the
-    paper: it has then the objective of CEVCLUS and differs in how it is minimised, one object after the other exactly
-    (k-CEVCLUS) or by the gradient (CEVCLUS; here L-BFGS, a stronger opponent than that of 2014). We add k-CEVCLUS
-    with 50 random pairs for each object. Euclidean CECM does not show the advantage on Banana_200 that the paper
-    reports; with a metric for each cluster it is there, so we take that."""
+    """Medians and quartiles over 20 random sets of constraints; ξ is 0, then 0.05, then 0.5 (CECM: ξ = 0.5, δ is the
+    largest distance, a metric for each cluster, started from the result of ECM), one start each. k-CEVCLUS uses all
+    pairs, as in the paper. It then has the same objective as CEVCLUS and differs in the optimization: k-CEVCLUS
+    minimises exactly over one object after the other, CEVCLUS uses the gradient (here with L-BFGS, which is faster than
+    the method of 2014). We add k-CEVCLUS with 50 random pairs for each object. Euclidean CECM does not have the
+    advantage on Banana_200 that the paper reports; CECM with a metric for each cluster has it, so we use that."""
     counts = run.choose([0, 50, 100, 150, 200], [0, 100, 200])
     seeds = run.seeds(20, quick=2)
     cases = [(name, method) for name in SMALL for method in METHODS]
@@ -88,14 +89,15 @@ def figures_3_and_4(run: Run) -> None:
     run.figure(
         "curves",
         _drawn(found, counts),
-        "Constraints raise the ARI; k-CEVCLUS (black) ends near the gradient (red), in a fraction of its time",
+        "Constraints increase the ARI; k-CEVCLUS (black) and the gradient (red) end close together, k-CEVCLUS much "
+        "faster",
     )
     _table(run, found, counts)
     _claims(run, found, counts)
 
 
 def _quartiles(found: Any, case: tuple[str, str], key: str) -> np.ndarray:
-    """(3, number of counts) lower quartile, median and upper quartile."""
+    """Return the lower quartile, median and upper quartile, as array of shape (3, number of counts)."""
     return np.percentile([one[key] for one in found[case]], [25, 50, 75], axis=0)
 
 
@@ -126,7 +128,7 @@ def _table(run: Run, found: Any, counts: list[int]) -> None:
         for count in (0, 100, 200):
             for method in METHODS:
                 rows = [{key: one[key][counts.index(count)] for key in MEASURES} for one in found[name, method]]
-                known = method == "k-CEVCLUS"  # Table 2 of the paper has its figures
+                known = method == "k-CEVCLUS"  # Table 2 of the paper has these values.
                 printed_row = XI.index(0.5 if count else 0)
                 paper = printed(TABLE_2[count or 100][name])[printed_row][0] if known else None
                 table.add(

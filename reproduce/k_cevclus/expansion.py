@@ -1,4 +1,4 @@
-"""Figure 9: constraints handed on to neighbours."""
+"""Figure 9: expansion of the constraints to neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N_PARTNERS = {"Banana_2000": 200, "Letter": 300}
 
 
 def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, Any]:
-    """k-CEVCLUS with K further constraints for each given one."""
+    """Fit k-CEVCLUS with K additional constraints for each given constraint."""
     X, y = objects(name)
     given = Constraints.from_labels(y, count, random_state=seed)
     began = perf_counter()
@@ -29,8 +29,8 @@ def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, An
 
 @experiment(PAPER, "Figure 9", "expansion of the constraints")
 def figure_9(run: Run) -> None:
-    """Each constraint is handed on to the K pairs of neighbours nearest to it. Settings as in Figures 5 and 7; means
-    over three draws of constraints. Zongker, the third data set of the figure, is not among our data."""
+    """Each constraint is extended to the K nearest pairs of neighbours. Settings as in Figures 5 and 7; means over
+    three random sets of constraints. Zongker, the third data set of the figure, is not available."""
     found = {}
     neighbours = run.choose([0, 1, 3, 5, 10], [0, 5])
     for name, counts in (
@@ -43,9 +43,9 @@ def figure_9(run: Run) -> None:
         results = run.each(expanded, cells)
         for k, (count, K) in enumerate(cases):
             found[name, count, K] = results[k * len(seeds) : (k + 1) * len(seeds)]
-    run.figure("curves", _drawn(found), "More neighbours help most where constraints are few; 10 add little to 5")
+    run.figure("curves", _drawn(found), "More neighbours help most if there are few constraints; 10 add little to 5")
     _claims(run, found)
-    table = run.table("data", "given", "K", "all constraints", "of these wrong", "N*")
+    table = run.table("data", "given", "K", "all constraints", "wrong constraints", "N*")
     for (name, count, K), results in found.items():
         words = [f"{summary(results, 'constraints').mean:.0f}", f"{summary(results, 'wrong').mean:.1%}"]
         imprecise = f"{summary(results, 'nonspecificity').mean:.2f}"
@@ -73,14 +73,12 @@ def _claims(run: Run, found: Any) -> None:
     def ours(name: str, count: int, K: int) -> Any:
         return summary(found[name, count, K], "ari") if (name, count, K) in found else None
 
-    table = run.table("data", "given", "K", "the paper says")
+    table = run.table("data", "given", "K", "claim of the paper")
     letter = (
-        "the figure of the paper is read by eye. Seeds 0 and 1 give 0.75 and 0.79; more starts or a finer tolerance "
-        "change nothing, d0 at the 0.7-quantile gives 0.78 and 0.83"
+        "the paper's value is read from a figure by eye. Seeds 0 and 1 give 0.75 and 0.79; more starts or a smaller "
+        "tolerance change nothing, d0 at the 0.7 quantile gives 0.78 and 0.83"
     )
-    banana = (
-        "the figure of the paper is read by eye, for another sample of the distribution (0.43 to 0.49 for 500, K = 0)"
-    )
+    banana = "the paper's value is read from a figure by eye, for another sample (0.43 to 0.49 for 500, K = 0)"
     for name, count, K, words, paper in (
         ("Banana_2000", 500, 0, "about 0.5", 0.5),
         ("Banana_2000", 500, 5, "0.8, lifted from 0.5", 0.8),

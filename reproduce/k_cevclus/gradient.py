@@ -1,6 +1,6 @@
-"""EVCLUS and CEVCLUS as first published: the same objective by a gradient method, to compare with.
+"""EVCLUS and CEVCLUS as first published: the same objective, minimised with a gradient method, for comparison.
 
-Masses are m_i(A) proportional to exp(a_iA), as in Denoeux and Masson (2004); the search is SciPy's L-BFGS, which is
+Masses are m_i(A) proportional to exp(a_iA), as in Denoeux and Masson (2004). The optimizer is SciPy's L-BFGS, which is
 faster than the adaptive steps of that paper.
 """
 
@@ -20,14 +20,14 @@ __all__ = ["scaled", "GradientEVCLUS"]
 
 
 def scaled(D: np.ndarray, d0: float) -> np.ndarray:
-    """Wanted conflicts, Eqs. (5) and (6) of the k-CEVCLUS paper: 0.95 at d0."""
+    """Return the target conflicts, Eqs. (5) and (6) of the k-CEVCLUS paper: 0.95 at d0."""
     return 1 - np.exp(np.log(0.05) * (D / d0) ** 2)
 
 
 class GradientEVCLUS:
     """Stress (4) plus penalty (9) of the k-CEVCLUS paper, minimised over all masses at once.
 
-    The penalty counts four times, as in the published program.
+    The weight of the penalty is multiplied by four, as in the published program.
     """
 
     def __init__(self, family: FocalSets, delta: np.ndarray, constraints: Constraints | None = None, xi: float = 0.5):
@@ -46,7 +46,7 @@ class GradientEVCLUS:
             self.constant = 2 * weight * len(constraints.cannot_link)
 
     def objective(self, masses: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient by the masses."""
+        """Return the value and its gradient with respect to the masses."""
         rest = masses @ self.C @ masses.T - self.delta
         np.fill_diagonal(rest, 0)
         linked = self.links @ masses @ self.Z
@@ -54,7 +54,7 @@ class GradientEVCLUS:
         return value, 2 * rest @ masses @ self.C / self.total + linked
 
     def minimise(self, start: np.ndarray) -> Any:
-        """Partition, value, seconds, and value against seconds, from given masses."""
+        """Minimise from the given masses; return partition, value, seconds and the trace of (seconds, value)."""
         began, trace = perf_counter(), []
 
         def value_and_gradient(a: np.ndarray) -> tuple[float, np.ndarray]:
@@ -63,7 +63,7 @@ class GradientEVCLUS:
             trace.append((perf_counter() - began, value))
             return value, (masses * (slope - np.sum(slope * masses, axis=1, keepdims=True))).ravel()
 
-        a = np.log(np.maximum(start, 1e-3))  # at zero mass the gradient by a vanishes: nothing would move
+        a = np.log(np.maximum(start, 1e-3))  # At zero mass the gradient with respect to a vanishes.
         limits = {"maxiter": 1000, "maxfun": 1500, "ftol": 1e-7, "gtol": 1e-7}
         best = minimize(value_and_gradient, a.ravel(), jac=True, method="L-BFGS-B", options=limits)
         masses = softmax(best.x.reshape(start.shape), axis=1)

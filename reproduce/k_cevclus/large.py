@@ -1,4 +1,4 @@
-"""Figures 5 to 8: how many pairs and how many constraints large data need."""
+"""Figures 5 to 8: numbers of pairs and of constraints needed for large data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = 0  # pairs per object: all of them
 
 
 def one_run(name: str, k: int, count: int, seed: int) -> dict[str, Any]:
-    """k-CEVCLUS with random pairs, from one start."""
+    """Fit k-CEVCLUS with random pairs from one start."""
     X, y = objects(name)
     warm_up(EVCLUS(2, n_jobs=1), EVCLUS(2, n_jobs=1, sampling="random", n_partners=5))
     known = Constraints.from_labels(y, count, random_state=seed)
@@ -28,9 +28,9 @@ def one_run(name: str, k: int, count: int, seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Figures 5 and 6", "Banana data with 2,000 and 10,000 objects")
 def figures_5_and_6(run: Run) -> None:
-    """d0 the 0.9-quantile, ξ = 0.5. Left: as many constraints as objects, and k random pairs for each object ("all":
-    the whole matrix). Right: k = 200 and a growing number of constraints. One start each, as in the paper; five draws
-    of pairs and constraints (10,000 objects: two), medians and quartiles."""
+    """d0 at the 0.9 quantile, ξ = 0.5. Left: equal numbers of constraints and objects, and k random pairs for each
+    object ("all": the full matrix). Right: k = 200 and increasing numbers of constraints. One start each, as in the
+    paper; medians and quartiles over five random sets of pairs and constraints (10,000 objects: two)."""
     pairs = run.choose([20, 50, 100, 200, 500, ALL], [50, 200])
     counts = run.choose([0, 500, 1000, 1500, 2000, 3000], [500, 2000])
     small = _curves(run, "Banana_2000", pairs, counts, fixed=(200, 2000), seeds=run.seeds(5))
@@ -42,10 +42,10 @@ def figures_5_and_6(run: Run) -> None:
     for name, found, most in (("Banana_2000", small, 2000), ("Banana_10000", large, 10_000)):
         for (k, count), results in found.items():
             paper = 0.88 if k == 200 and count == most else None
-            _add(table, name, k, count, results, paper, "samples of 2,000 points differ by ± 0.02: seeds 0 to 3 "
-                 "of the data give 0.84 to 0.89")  # fmt: skip
+            _add(table, name, k, count, results, paper, "samples of 2,000 points differ by ± 0.02: data with seeds 0 "
+                 "to 3 give 0.84 to 0.89")  # fmt: skip
     if not run.quick:
-        # 50 pairs rather than 200, for memory: Figure 5 says that they suffice
+        # 50 pairs instead of 200 save memory; Figure 5 shows that they are sufficient.
         results = run.each(one_run, [{"name": "Banana_100000", "k": 50, "count": 100_000, "seed": 0}], alone=True)
         _add(table, "Banana_100000", 50, 100_000, results, 0.88, "")
     _claims(run, {"Banana_2000": small}, fixed=(200, 2000))
@@ -55,8 +55,8 @@ def figures_5_and_6(run: Run) -> None:
 
 @experiment(PAPER, "Figures 7 and 8", "the letters I, J and L")
 def figures_7_and_8(run: Run) -> None:
-    """As Figures 5 and 6, with d0 the 0.8-quantile, ξ = 0.1, 2000 constraints on the left and k = 300 on the right.
-    (Figure 8 shows Zongker, which is not among our data.)"""
+    """As Figures 5 and 6, with d0 at the 0.8 quantile, ξ = 0.1, 2000 constraints on the left and k = 300 on the right.
+    (Figure 8 shows Zongker, which is not available.)"""
     pairs = run.choose([20, 50, 100, 200, 300, 500, ALL], [300])
     counts = run.choose([0, 500, 1000, 1500, 2000, 3000], [1000, 2000])
     found = _curves(run, "Letter", pairs, counts, fixed=(300, 2000), seeds=run.seeds(5))
@@ -67,7 +67,7 @@ def figures_7_and_8(run: Run) -> None:
 
 
 def _claims(run: Run, by_name: dict[str, Any], fixed: tuple[int, int]) -> None:
-    """What the paper says of the curves, and what ours show."""
+    """Append a table of the paper's claims about the curves and our results."""
     table = run.table("claim", "data", quantity="what", short=None)
     for name, found in by_name.items():
         mean = {case: {key: summary(results, key).mean for key in MEASURES} for case, results in found.items()}
@@ -88,12 +88,12 @@ def _claims(run: Run, by_name: dict[str, Any], fixed: tuple[int, int]) -> None:
 def _curves(
     run: Run, name: str, pairs: list[int], counts: list[int], *, fixed: tuple[int, int], seeds: list[int]
 ) -> Any:
-    """Results by number of pairs and of constraints, and a figure of both curves."""
+    """Return the results by numbers of pairs and constraints, and append a figure of both curves."""
     cases = list(dict.fromkeys([(k, fixed[1]) for k in pairs] + [(fixed[0], count) for count in counts]))
     arguments = [{"name": name, "k": k, "count": count, "seed": s} for k, count in cases for s in seeds]
     results = run.each(one_run, arguments)
     found = {case: results[j * len(seeds) : (j + 1) * len(seeds)] for j, case in enumerate(cases)}
-    caption = f"{name}: against the number of pairs of each object (left) and of constraints (right)"
+    caption = f"{name}: results against the number of pairs of each object (left) and of constraints (right)"
     run.figure(name.lower(), _drawn(name, found, pairs, counts, fixed), caption)
     return found
 

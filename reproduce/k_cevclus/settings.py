@@ -1,4 +1,4 @@
-"""What all experiments of the paper share: its data sets (Table 1), their settings and one fit."""
+"""Data sets of the paper (Table 1), their settings and functions that all experiments share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAPER = "k-CEVCLUS (Li, Li and Denoeux, 2018)"
 
 @dataclass(frozen=True)
 class Setting:
-    """Number of clusters, quantile of the dissimilarities that is d0, weight of the constraints."""
+    """Number of clusters, quantile of the dissimilarities for d0, and weight of the constraints."""
 
     n_clusters: int
     d0_quantile: float
@@ -42,12 +42,12 @@ SMALL = ("Banana_200", "Glass", "Iris", "Ecoli")
 
 
 def objects(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Attributes, as they are in the files, and classes (Table 1 of the paper)."""
+    """Return the unscaled attributes and the classes (Table 1 of the paper)."""
     if name.startswith("Banana"):
         return make_bananas(int(name.split("_")[1]), random_state=0)
     data = stored(name.lower())
     X, y, names = data["X"].astype(float), data["y"], [str(word) for word in data["names"]]
-    if name == "Glass":  # windows or not: 163 and 51 objects
+    if name == "Glass":  # Window glass or not: 163 and 51 objects.
         return X, np.array(["windows" in words for words in names])[y].astype(int)
     if name == "Ecoli":  # 143 + 77 + 52 = 272 objects
         kept = np.isin(y, [names.index(word) for word in ("cp", "im", "pp")])
@@ -59,7 +59,7 @@ def objects(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fit(name: str, X: np.ndarray, constraints: Constraints, seed: int, **options: Any) -> EVCLUS:
-    """CEVCLUS as in the paper: empty set, single clusters and the frame; tolerance 1e-5."""
+    """Fit CEVCLUS as in the paper: empty set, single clusters and the frame; tolerance 1e-5."""
     setting = SETTINGS[name]
     defaults = {"focal_sets": "simple", "sampling": "all", "tol": 1e-5, "random_state": seed, "n_jobs": 1}
     chosen = {"d0_quantile": setting.d0_quantile, "xi": setting.xi, **defaults, **options}
@@ -67,7 +67,7 @@ def fit(name: str, X: np.ndarray, constraints: Constraints, seed: int, **options
 
 
 def measures(model: Any, y: np.ndarray, began: float) -> dict[str, float]:
-    """What the paper measures: adjusted Rand index, nonspecificity and seconds."""
+    """Return the measures of the paper: adjusted Rand index, nonspecificity and seconds."""
     seconds = perf_counter() - began
     partition = model.credal_partition_
     index = adjusted_rand_score(y, partition.labels)
@@ -75,7 +75,7 @@ def measures(model: Any, y: np.ndarray, began: float) -> dict[str, float]:
 
 
 def warm_up(*models: Any) -> None:
-    """Load compiled code before anything is timed."""
+    """Load compiled code before timing."""
     X, y = make_bananas(40, random_state=0)
     known = Constraints.from_labels(y, 5, random_state=0)
     for model in models:

@@ -15,7 +15,7 @@ from reproduce.runner import Run, Summary, Table, experiment, summary
 
 XI = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 QUANTILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-# number of constraints: for each data set, ARI and nonspecificity in hundredths, as printed
+# Number of constraints: ARI and nonspecificity in hundredths for each data set, as printed.
 TABLE_2 = {
     100: {
         "Banana_200": "38/17 48/16 59/14 70/12 69/10 70/9 73/8 69/7 70/7 73/8 75/8 69/8",
@@ -46,18 +46,18 @@ TABLE_3 = {
 }
 CONVENTIONS = ("program", "paper")
 Found = dict[tuple[str, int, str], list[dict[str, Any]]]  # runs by data set, number of constraints and convention
-# what other draws of the Banana distribution are compared at: constraints, parameter, value
+# Settings for the comparison with other samples of the Banana distribution: constraints, parameter, value.
 DRAWN_AT = ((100, "xi", 0), (200, "xi", 0.2), (100, "d0_quantile", 0.6), (100, "d0_quantile", 1.0))
 
 
 def printed(cells: str) -> list[tuple[float, float]]:
-    """ARI and nonspecificity of each cell of a column."""
+    """Parse ARI and nonspecificity of each cell of a column."""
     pairs = [cell.split("/") for cell in cells.split()]
     return [(int(index) / 100, int(nonspecificity) / 100) for index, nonspecificity in pairs]
 
 
 def column(name: str, count: int, convention: str, seed: int, parameter: str, values: list[float]) -> dict[str, Any]:
-    """One run: ARI and nonspecificity for each value of a parameter, with the same constraints; seconds of one fit."""
+    """Return ARI, nonspecificity and seconds for each value of a parameter, with the same constraints."""
     X, y = objects(name)
     warm_up(EVCLUS(2, n_jobs=1))
     known = Constraints.from_labels(y, count, random_state=seed)
@@ -70,7 +70,7 @@ def column(name: str, count: int, convention: str, seed: int, parameter: str, va
 
 
 def other_draw(draw: int, n_runs: int) -> dict[str, Any]:
-    """ARI and nonspecificity of another sample of the Banana distribution, averaged over runs."""
+    """Return mean ARI and nonspecificity over runs for another sample of the Banana distribution."""
     X, y = make_bananas(200, random_state=draw)
     rows = []
     for count, parameter, value in DRAWN_AT:
@@ -84,26 +84,26 @@ def other_draw(draw: int, n_runs: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Table 2", "the weight ξ of the constraints")
 def table_2(run: Run) -> None:
-    """All pairs (k = n - 1), single clusters and the frame, d0 the 0.9-quantile of the distances (Iris: the
-    0.6-quantile), constraints drawn anew for each run. Attributes are not scaled (standardised ones do not give the
-    rows without constraints); Glass: windows against the rest; Ecoli: cp, im, pp; Banana_200 is one sample, as in the
-    paper, from seed 0.
+    """All pairs (k = n - 1), single clusters and the frame, d0 at the 0.9 quantile of the distances (Iris: the
+    0.6 quantile), new random constraints for each run. Attributes are not scaled (standardised attributes do not
+    reproduce the rows without constraints). Glass: window glass against the other classes; Ecoli: cp, im, pp;
+    Banana_200 is one sample, as in the paper, from seed 0.
 
-    The weight of the constraints can be read in two ways. The formula of the paper divides ξ by twice the number of
-    constraints; the published program gives constraints four times that weight (`convention="program"`, our
-    default). The first table says which one the printed figures agree with; in the second, columns marked "formula"
-    follow the formula (`convention="paper"`).
+    There are two conventions for the weight of the constraints. The formula of the paper divides ξ by twice the number
+    of constraints; the published program uses four times that weight (`convention="program"`, our default). The first
+    table shows which convention agrees with the printed values. In the second table, columns marked "formula" follow
+    the formula (`convention="paper"`).
 
-    The paper averages ten runs, we thirty (formula: five): ten are uncertain by 0.02 or more, and all rows of a column
-    share their constraints, so that lucky or unlucky ones would show in all of them. "Apart": ours less the paper's, in
-    standard errors of the difference of the two means."""
+    The paper averages ten runs, we average thirty (formula: five). The mean of ten runs has an uncertainty of 0.02 or
+    more, and all rows of a column share their constraints, so a favorable random set would affect all rows. "Apart" is
+    our value minus the paper's, in standard errors of the difference of the two means."""
     _experiment(run, "xi", "ξ", XI, TABLE_2)
 
 
 @experiment(PAPER, "Table 3", "the scale d0")
 def table_3(run: Run) -> None:
-    """As Table 2, with ξ = 0.5 and d0 a quantile of the distances. Small d0 put most mass on the empty set, the
-    largest one puts it on the frame: N* is smallest in between, near 0.9 (Iris: 0.6), as in the paper."""
+    """As Table 2, with ξ = 0.5 and d0 at a quantile of the distances. A small d0 puts most mass on the empty set, the
+    largest d0 puts it on the frame. N* is smallest in between, near 0.9 (Iris: 0.6), as in the paper."""
     _experiment(run, "d0_quantile", "quantile", QUANTILES, TABLE_3)
     _other_draws(run)
 
@@ -134,7 +134,7 @@ def _of_row(runs: list[dict[str, Any]], key: str, row: int) -> Summary:
 
 
 def _agreement(run: Run, found: Found, paper: dict[int, Any]) -> None:
-    """Which reading of the weight agrees with the printed figures."""
+    """Append a table that shows which convention of the weight agrees with the printed values."""
     table = run.table("data", "weight", "N*, mean difference", quantity="ARI, mean difference", short=None, form=".3f")
     for name in SMALL:
         for how, words in zip(CONVENTIONS, ("as the program", "as the formula"), strict=True):
@@ -165,23 +165,23 @@ def _add_row(table: Table, place: tuple[int, float, str], paper: tuple[float, fl
 
 
 def _reason(symbol: str, value: float, name: str) -> str:
-    """Why a figure is short, from what was looked into."""
+    """Return the reason for a value below the paper's."""
     if name.startswith("Banana"):
-        return "the sample of the paper is not available, and samples differ as much (see below Table 3)."
+        return "the sample of the paper is not available, and samples differ by similar amounts (see below Table 3)."
     if symbol == "quantile" and value <= 0.2:
         return (
-            "nearly all mass is on the empty set, and labels rest on the little that is left. On Glass and Iris one or "
-            "five random starts instead of five medoid starts end alike."
+            "nearly all mass is on the empty set, and the labels depend on the small remaining mass. On Glass and Iris "
+            "one or five random starts give the same result as five medoid starts."
         )
-    return "chance, as far as we can tell: about two standard errors or less."
+    return "random variation, as far as we can tell: about two standard errors or less."
 
 
 def _other_draws(run: Run) -> None:
-    """How much depends on the sample of Banana_200."""
+    """Append a table of the variation between samples of Banana_200."""
     draws = run.each(other_draw, [{"draw": s, "n_runs": run.choose(10, 2)} for s in run.seeds(10, quick=2)])
     run.text(
-        "Banana_200 is a random sample. Other samples of the same distribution, each the mean of ten draws of "
-        "constraints; the range is over samples:"
+        "Banana_200 is a random sample. The table shows ranges over other samples of the same distribution; each value "
+        "is a mean over ten random sets of constraints:"
     )
     table = run.table("constraints", "parameter", "N*, paper", "N*, range of ours", quantity="ARI", short=None)
     for k, (count, parameter, value) in enumerate(DRAWN_AT):

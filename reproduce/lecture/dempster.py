@@ -16,7 +16,7 @@ FIRST = {("b",): 0.5, ("a", "b"): 0.2, ("a", "c"): 0.3}
 SECOND = {("a",): 0.1, ("a", "b"): 0.4, ("c",): 0.5}
 
 Masses = Mapping[tuple[str, ...], float]
-# name, frame, two mass functions, printed conflict, printed combination
+# Name, frame, two mass functions, printed conflict, printed combination.
 EXAMPLES: Sequence[tuple[str, str, Masses, Masses, float, Masses]] = (
     ("lidar {T, O}, camera {G, T}", ROAD, LIDAR, CAMERA, 0.0,
      {("T",): 0.72, tuple("TO"): 0.18, tuple("GT"): 0.08, tuple(ROAD): 0.02}),
@@ -29,7 +29,7 @@ EXAMPLES: Sequence[tuple[str, str, Masses, Masses, float, Masses]] = (
 
 @experiment(PAPER, "Theory", "examples of Dempster's rule")
 def dempster(run: Run) -> None:
-    """Two independent pieces of evidence each. The conflict is the mass that falls on the empty set before
+    """Each example combines two independent pieces of evidence. The conflict is the mass on the empty set before
     normalisation."""
     table = run.table("example", "", quantity="value", short=None, form=".4f")
     worst = 0.0
@@ -43,4 +43,4 @@ def dempster(run: Run) -> None:
             worst = max(worst, abs(paper - ours))
         spare = 1 - sum(list(found.values())[1:])
         worst = max(worst, abs(spare))
-    run.text(f"Largest difference, mass on other sets included: {worst:.1e}.")
+    run.text(f"Largest difference, including mass on other sets: {worst:.1e}.")

@@ -1,4 +1,4 @@
-"""Two sensors, one of which gets worse in operation."""
+"""Fusion of two sensors, one of which becomes noisy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
 NOISE = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-# x alone, x' alone, both, as printed
+# Errors for x alone, x' alone and both, as printed.
 PRINTED = {
     "Evidential NN": (0.106, 0.148, 0.061),
     "MLP": (0.113, 0.142, 0.063),
@@ -25,12 +25,12 @@ PRINTED = {
     "BAYES": (0.071, 0.121, 0.028),
 }
 DIMENSIONS = (5, 3)
-# half the distance of the two means, for the printed errors of BAYES
+# Half the distance between the two means that gives the printed errors of BAYES.
 HALF_DISTANCE = tuple(-float(norm.ppf(error)) for error in PRINTED["BAYES"][:2])
 
 
 def _objects(n: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
-    """The two sources, independent given the class."""
+    """Generate the two sources, which are independent given the class."""
     y = rng.integers(2, size=n)
     side = (2 * y - 1)[:, None]
     sources = [
@@ -40,7 +40,7 @@ def _objects(n: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.nda
 
 
 class _Bayes:
-    """The true posterior probabilities."""
+    """Classifier with the true posterior probabilities."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> _Bayes:
         self.half = HALF_DISTANCE[DIMENSIONS.index(X.shape[1])]
@@ -62,14 +62,14 @@ def _classifier(name: str, seed: int) -> Any:
 
 
 def _evidence(name: str, model: Any, X: np.ndarray) -> MassFunctions:
-    """A mass function for each object; probabilities are Bayesian ones."""
+    """Return a mass function for each object; probabilities become Bayesian mass functions."""
     if name == "Evidential NN":
         return model.predict_mass(X)
     return MassFunctions.from_pignistic(model.predict_proba(X))
 
 
 def two_sources(name: str, seed: int) -> dict[str, Any]:
-    """Errors of each source and of both combined, then of both as noise is added to the first."""
+    """Return the errors of each source and of both combined, for increasing noise on the first."""
     rng = np.random.default_rng(seed)
     training, y = _objects(60, rng)
     test, truth = _objects(2000, rng)
@@ -86,11 +86,12 @@ def two_sources(name: str, seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Data fusion", "two sensors")
 def fusion(run: Run) -> None:
-    """Two classes, 60 training objects, x with five and x' with three attributes, Gaussian, independent given the
-    class; in operation noise is added to x. The lecture does not give the distributions. Ours: unit covariances and
-    means at such distances that the errors of the Bayes rule for x and for x' are the printed ones. A classifier for
-    each source, outputs combined by Dempster's rule (for probabilities: their normalised product). 2,000 test objects;
-    evidential network and RBF with six prototypes, MLP with five hidden units, QUAD: quadratic discriminant."""
+    """Two classes, 60 training objects; x has five attributes and x' three; both are Gaussian and independent given the
+    class. Noise is added to x in the test data. The lecture does not give the distributions. Ours have unit covariances
+    and means at distances for which the Bayes rule has the printed errors for x and for x'. There is a classifier for
+    each source, and their outputs are combined by Dempster's rule (for probabilities: the normalised product). 2,000
+    test objects; evidential network and RBF with six prototypes, MLP with five hidden units, QUAD: quadratic
+    discriminant analysis."""
     seeds = run.seeds(20, 2)
     arguments = [{"name": name, "seed": seed} for name in PRINTED for seed in seeds]
     results = run.each(two_sources, arguments)
@@ -100,7 +101,7 @@ def fusion(run: Run) -> None:
     for name, printed in PRINTED.items():
         for source, paper in zip(("x alone", "x' alone", "both"), printed, strict=True):
             table.add(name, source, paper=paper, ours=summary(of[name], source))
-    run.text("Both sources, with noise on x (in the lecture a figure without numbers):")
+    run.text("Both sources, with noise on x (the lecture shows a figure without numbers):")
     table = run.table("method", "x' alone", "clean", quantity="error with noise of 8", short=None, form=".3f")
     for name in PRINTED:
         alone, clean = (f"{summary(of[name], key).mean:.3f}" for key in ("x' alone", "both"))
@@ -108,13 +109,13 @@ def fusion(run: Run) -> None:
     worst = {name: max(summary(of[name], f"noise {s}").mean for s in NOISE) for name in PRINTED}
     excess = {name: worst[name] - summary(of[name], "x' alone").mean for name in PRINTED}
     run.text(
-        "Worst error at any level of noise, less that of x' alone: "
+        "Worst error at any noise level, minus the error of x' alone: "
         + ", ".join(f"{name} {value:+.3f}" for name, value in excess.items())
-        + ". Objects disturbed by noise are far from all prototypes: the evidential network then says nothing about "
-        "them, and the decision is left to x'. So does the RBF network, which has no bias: its outputs become equal. "
-        "The others (BAYES is the rule for clean data) go on believing what x tells them."
+        + ". Noise moves objects far from all prototypes. The evidential network then assigns their mass to the frame, "
+        "so x' determines the decision. The RBF network behaves alike because it has no bias: its outputs become "
+        "equal. The other classifiers (BAYES is the rule for clean data) still give x its full weight."
     )
-    run.figure("noise", _picture(of), "Test error of both sources combined as noise is added to the first.")
+    run.figure("noise", _picture(of), "Test error of both sources combined against the noise on the first source.")
 
 
 def _picture(of: dict[str, list[dict[str, Any]]]) -> Any:

@@ -1,4 +1,4 @@
-"""The evidential K nearest neighbour rule: Ionosphere and Vehicles."""
+"""The evidential K nearest neighbour rule on Ionosphere and Vehicles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_TRAINING = {"Ionosphere": 176, "Vehicles": 564}
 
 
 def errors(name: str, k: int) -> dict[str, Any]:
-    """Test errors of the evidential rule and of voting, attributes as they are."""
+    """Return the test errors of the evidential rule and of voting, with unscaled attributes."""
     X, y = data.table(name, standardise=False)
     n = N_TRAINING[name]
     model = EKNNClassifier(k, n_jobs=1).fit(X[:n], y[:n])
@@ -48,7 +48,7 @@ def _results(run: Run, name: str) -> dict[int, dict[str, Any]]:
 
 @experiment(PAPER, "Ionosphere", "evidential K-NN")
 def ionosphere(run: Run) -> None:
-    """Objects 1 to 176 for training (so the program; the slide says 175), 177 to 351 for the test, K = 10."""
+    """Objects 1 to 176 are training data (as in the program; the slide says 175), 177 to 351 test data; K = 10."""
     results = _results(run, "Ionosphere")
     ten = results[10]
     table = run.table("K = 10", quantity="value", short=None, form=".7f")
@@ -59,8 +59,8 @@ def ionosphere(run: Run) -> None:
 
 @experiment(PAPER, "Vehicles", "evidential K-NN")
 def vehicles(run: Run) -> None:
-    """Objects 1 to 564 for training, 565 to 846 for the test. The slides show a curve without numbers; the R package
-    evclass gives the errors in the second column."""
+    """Objects 1 to 564 are training data, 565 to 846 test data. The slides show a curve without numbers; the second
+    column has the errors of the R package evclass."""
     results = _results(run, "Vehicles")
     table = run.table("K", "evclass", "voting", quantity="error", short=None, form=".3f")
     for k, r_package in ((1, "–"), (5, 0.319), (10, 0.323), (15, 0.330)):
@@ -69,7 +69,7 @@ def vehicles(run: Run) -> None:
     best = min(results, key=lambda k: results[k]["evidential"])
     gain = np.mean([r["voting"] - r["evidential"] for r in results.values()])
     run.text(
-        f"Smallest error {results[best]['evidential']:.3f} with K = {best}; voting errs {gain:+.3f} more, "
+        f"Smallest error {results[best]['evidential']:.3f} with K = {best}; the error of voting is {gain:+.3f} larger, "
         "averaged over K."
     )
     _curve(run, "Vehicles", results)
@@ -77,4 +77,4 @@ def vehicles(run: Run) -> None:
 
 @experiment(PAPER, "Face data", "evidential K-NN")
 def faces(run: Run) -> None:
-    """216 images of facial expressions, 5 discriminant features: error 0.1528. The images are not available to us."""
+    """216 images of facial expressions, 5 discriminant features: error 0.1528. The images are not available."""

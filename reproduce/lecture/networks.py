@@ -1,4 +1,4 @@
-"""The evidential neural network: Glass, Iris and Vowel."""
+"""The evidential neural network on Glass, Iris and Vowel."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
-GLASS_ROWS = ((30, 6, 4, 0), (6, 27, 1, 3), (4, 3, 1, 0))  # the fourth is not printed
-# name in the lecture: printed error, whether ours depends on a seed
+GLASS_ROWS = ((30, 6, 4, 0), (6, 27, 1, 3), (4, 3, 1, 0))  # The fourth row is not printed.
+# Name in the lecture: printed error, and whether ours depends on a seed.
 VOWEL = {
     "Multi-layer perceptron (88 units)": (0.49, True),
     "Radial basis functions (528 units)": (0.47, False),
@@ -38,7 +38,7 @@ VOWEL = {
 
 
 def glass(seed: int) -> dict[str, Any]:
-    """Seven prototypes; 89 objects for training, 96 for the test, attributes as they are."""
+    """Fit seven prototypes to 89 training objects and test on 96, with unscaled attributes."""
     stored = data.stored("glass_evclass")
     X, y = stored["X"].astype(float), stored["y"]
     model = EvidentialNeuralNetworkClassifier(7, random_state=seed, n_jobs=1).fit(X[:89], y[:89])
@@ -48,12 +48,12 @@ def glass(seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Glass", "evidential neural network")
 def glass_network(run: Run) -> None:
-    """Objects 1 to 89 for training, 90 to 185 for the test, seven prototypes. Ten starts, of which the smallest loss
-    on the training objects is kept (the lecture: one run)."""
+    """Objects 1 to 89 are training data, 90 to 185 test data; seven prototypes. The best of ten starts is selected by
+    the training loss (the lecture: one run)."""
     found = run.each(glass, [{"seed": seed} for seed in run.seeds(5)])
     table = run.table("", quantity="error", short=None, form=".3f")
     table.add("test error", paper=0.3333, ours=summary(found, "error"), seconds=summary(found, "seconds").mean)
-    rows = run.table("true class", quantity="objects decided as class 1, 2, 3, 4", short=None)
+    rows = run.table("true class", quantity="objects assigned to class 1, 2, 3, 4", short=None)
     mean = np.mean([f["confusion"] for f in found], axis=0)
     for k, ours in enumerate(mean):
         printed = ", ".join(map(str, GLASS_ROWS[k])) if k < len(GLASS_ROWS) else "not printed"
@@ -69,7 +69,7 @@ def iris_network(run: Run) -> None:
     names = [str(name) for name in iris.target_names]
     display = MassContourDisplay.from_estimator(model, X, grid_resolution=80, cluster_names=names)
     run.figure(
-        "masses", display.figure_, "Masses on the three species and on all of them: ignorance far from the data."
+        "masses", display.figure_, "Masses on the three species and on the frame, which is large far from the data."
     )
 
 
@@ -90,10 +90,10 @@ def _network_of(name: str, seed: int) -> Any:
 
 
 def vowel(name: str, seed: int) -> dict[str, Any]:
-    """Error for eight speakers of the training set and seven others in the test, attributes as they are."""
+    """Return the test error on seven other speakers after training on eight, with unscaled attributes."""
     stored = data.stored("vowel")
     X, y, training = stored["X"].astype(float), stored["y"], stored["train"].astype(bool)
-    if name.startswith("Radial"):  # a unit at each training object
+    if name.startswith("Radial"):  # One unit at each training object.
         network = KernelRidge(alpha=0.1, kernel="rbf", gamma=1 / X.shape[1]).fit(X[training], np.eye(11)[y[training]])
         predicted = network.predict(X[~training]).argmax(axis=1)
     else:
@@ -101,12 +101,12 @@ def vowel(name: str, seed: int) -> dict[str, Any]:
     return {"error": float(np.mean(predicted != y[~training]))}
 
 
-@experiment(PAPER, "Vowel", "evidential neural network beside others")
+@experiment(PAPER, "Vowel", "evidential neural network and other classifiers")
 def vowel_networks(run: Run) -> None:
-    """Eleven vowels, ten attributes, 528 training objects (the slide says 568), 462 test objects by other speakers.
-    All but the evidential networks are scikit-learn's (MLP on standardised attributes; radial basis functions: kernel
-    ridge regression of the indicators, γ = 1 / 10, α = 0.1). The lecture also prints Gaussian node network 0.45,
-    BRUTO 0.44 and MARS 0.42, which we do not have."""
+    """Eleven vowels, ten attributes, 528 training objects (the slide says 568), 462 test objects by other speakers. All
+    classifiers except the evidential networks are from scikit-learn (MLP on standardised attributes; radial basis
+    functions: kernel ridge regression of the class indicators, γ = 1 / 10, α = 0.1). The lecture also prints Gaussian
+    node network 0.45, BRUTO 0.44 and MARS 0.42, which are not available here."""
     chosen = [name for name in VOWEL if not run.quick or not name.endswith(("44 prototypes", "55 prototypes"))]
     arguments = [{"name": name, "seed": seed} for name in chosen for seed in (run.seeds(5) if VOWEL[name][1] else [0])]
     results = run.each(vowel, arguments)
@@ -115,6 +115,6 @@ def vowel_networks(run: Run) -> None:
         found = [r for a, r in zip(arguments, results, strict=True) if a["name"] == name]
         table.add(name, paper=VOWEL[name][0], ours=summary(found, "error"), seconds=summary(found, "seconds").mean)
     run.text(
-        "Smaller is better. Our evidential networks start from k-means within each class and are the best of five "
-        "runs of L-BFGS by training loss; how the printed ones were started and how long they learnt is not said."
+        "Smaller is better. Our evidential networks start from k-means within each class, and the best of five "
+        "runs of L-BFGS is selected by training loss. The lecture does not state initialization and training time."
     )

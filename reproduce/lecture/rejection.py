@@ -1,4 +1,4 @@
-"""Refusing to decide where evidence is weak: error against the rate of rejection."""
+"""Rejection of uncertain objects: error against the rejection rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _classifier(name: str) -> Any:
 
 
 def rejected(dataset: str, name: str) -> dict[str, Any]:
-    """The curve of one classifier, standardised attributes."""
+    """Return the rejection curve of one classifier on standardised attributes."""
     X, y = data.table(dataset)
     n = N_TRAINING[dataset]
     model = _classifier(name).fit(X[:n], y[:n])
@@ -46,8 +46,8 @@ def rejected(dataset: str, name: str) -> dict[str, Any]:
 
 @experiment(PAPER, "Decisions", "error against the rate of rejection")
 def rejection(run: Run) -> None:
-    """Objects whose expected loss (pignistic) is largest are left undecided first. The lecture has no numbers for
-    this; standardised attributes, training and test sets as above."""
+    """Objects with the largest expected loss (pignistic) are rejected first. The lecture has no numbers for this
+    experiment; standardised attributes, training and test sets as above."""
     arguments = [{"dataset": dataset, "name": name} for dataset in N_TRAINING for name in METHODS]
     results = run.each(rejected, arguments, alone=True)
     shares = [f"{rate:.0%} rejected" for rate in RATES[1:]]
@@ -60,5 +60,5 @@ def rejection(run: Run) -> None:
         table.add(a["dataset"], a["name"], *(f"{e:.3f}" for e in errors[1:]), ours=errors[0], seconds=r["seconds"])
     for dataset, drawn in curves.items():
         display = RejectionCurveDisplay(curves=drawn).plot(title=dataset)
-        caption = f"{dataset}: share of wrong decisions among the decided, as more objects are left undecided."
+        caption = f"{dataset}: error rate of the accepted objects against the proportion of rejected objects."
         run.figure(dataset.lower(), display.figure_, caption)

@@ -20,7 +20,7 @@ OF_DISSIMILARITIES = ("EVCLUS", "NN-EVCLUS", "sECMdd", "wECMdd", "MECM", "RECM",
 
 
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """Reading, method and the arguments of its fits, but for those shared with Table 3."""
+    """Return data version, method and arguments of each group of fits, except fits shared with Table 3."""
     readings = run.choose(list(attribute_data.READINGS), ["Iris, raw", "Glass, ten attributes"])
     chosen = []
     for reading in [*readings, "Protein"]:
@@ -30,14 +30,14 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
             if run.quick and method == "NN-EVCLUS":
                 continue
             several = 2 if data in LARGEST else 3
-            seeds = run.seeds(3)[: 1 if method == "BPEC" else several]  # BPEC has nothing random
+            seeds = run.seeds(3)[: 1 if method == "BPEC" else several]  # BPEC is deterministic.
             arguments = [{"data": data, "method": method, "seed": s, "standardise": standardise} for s in seeds]
             chosen.append((reading, method, arguments))
     return chosen
 
 
 def shared_with_table_3(run: Run) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Results of Table 3 that hold here as well."""
+    """Return the results of Table 3 that are also used here."""
     chosen = [(reading, method, group) for reading, method, group in attribute_data.cells(run) if method in SHARED]
     flat = iter(run.each(clustering, [arguments for _, _, group in chosen for arguments in group]))
     return {(reading, method): [next(flat) for _ in group] for reading, method, group in chosen}
@@ -45,18 +45,20 @@ def shared_with_table_3(run: Run) -> dict[tuple[str, str], list[dict[str, Any]]]
 
 @experiment(PAPER, "Figures 23 to 26, extended", "all methods of the library")
 def all_methods(run: Run) -> None:
-    """Every method of the library that can cluster a table of numbers without being told more, with its defaults, on
-    the data of Table 3, and those that take dissimilarities on Protein (for NN-EVCLUS with three principal components
-    of its rows as attributes, as in the paper). They are given the number of classes, but for EK-NNclus, which finds
-    its own. RECM squares the Euclidean distances that it computes, which makes it ECM with β = 1.5 in place of 2 and
-    another δ; Protein's dissimilarities it takes as they are. sECMdd is the class ECMdd.
+    """Every method of the library that can cluster a numeric table without further information, with its defaults, on
+    the data of Table 3. Methods that accept dissimilarities are also applied to Protein (for NN-EVCLUS with three
+    principal components of the rows as attributes, as in the paper). All methods receive the number of classes,
+    except EK-NNclus, which estimates the number of clusters. RECM squares the Euclidean distances that it computes,
+    which makes it ECM with β = 1.5 instead of 2 and another δ; it uses the dissimilarities of Protein without
+    squaring. sECMdd is the class ECMdd.
 
-    Not there: CECM (without constraints it is ECM), SECM (needs an image), CatECM (needs categories), BeliefPeaks
-    (gives labels, no masses). Two departures from the defaults, for time: MECM looks for medoids among 500
-    candidates for each cluster on Letters4p1, S2, S4 and D31 (the library's own choice from 5001 objects on; with
-    seed 0 it gives the figures of all candidates to three digits, in a third of the time or less), and BootClus
-    has 100 samples, not 500, beyond 1000 objects and for Leaves5p1. Means over three seeds (two for those four);
-    BPEC, without chance, once. On attributes BootClus is the fit of Table 3, with its seeds.
+    Not included: CECM (without constraints it is ECM), SECM (needs an image), CatECM (needs categorical data),
+    BeliefPeaks (returns labels without masses). Two settings differ from the defaults to save time. MECM searches for
+    medoids among 500 candidates for each cluster on Letters4p1, S2, S4 and D31 (the default of the library from 5001
+    objects on; with seed 0 the results agree with those of all candidates to three digits, in a third of the time or
+    less). BootClus uses 100 bootstrap samples instead of 500 for more than 1000 objects and for Leaves5p1. Values are
+    means over three seeds (two for those four data sets); BPEC is deterministic and runs once. On attributes, BootClus
+    is the fit of Table 3 with the same seeds.
     """
     chosen = cells(run)
     flat = iter(run.each(defaults, [arguments for _, _, group in chosen for arguments in group]))
@@ -66,13 +68,13 @@ def all_methods(run: Run) -> None:
     planes = {r: {m: found[r, m] for m in METHODS if (r, m) in found} for r in readings}
     run.text(_figures_of(planes))
     run.text(_numbers_found(planes))
-    run.text("Dominance, of means over seeds and normalised masses as under Table 3:")
+    run.text("Dominance, computed from means over seeds and normalised masses as below Table 3:")
     table_of_dominance(run, planes)
     run.text(_overview(planes))
     run.text(READING)
     run.text(
-        "What the paper says of Figures 23 to 26, with these partitions, where its methods are here: first among the "
-        "methods that the paper compares, then among all."
+        "The paper's claims about Figures 23 to 26, checked with these partitions as far as its methods are included: "
+        "first among the methods that the paper compares, then among all."
     )
     of_the_paper = {r: {m: of[m] for m in of if m in _compared(r)} for r, of in planes.items()}
     first, second = (dominance(attribute_data.nearest(some)) for some in (of_the_paper, planes))
@@ -80,20 +82,21 @@ def all_methods(run: Run) -> None:
     run.figure(
         "planes",
         draw_planes(planes),
-        "Figures 23 to 26 for all methods. Up and to the left is better; filled marks are dominated by none.",
+        "Figures 23 to 26 for all methods. Up and to the left is better; filled markers are not dominated by any "
+        "method.",
     )
 
 
-READING = """A partition without any doubt has nonspecificity 0, and its consistency is the Rand index: only a more
-consistent one without doubt can dominate it. EK-NNclus comes near to that, because Dempster's rule over many
-neighbours leaves hardly any doubt; and where it finds more clusters than there are classes, the Rand index, unlike
-the adjusted one, forgives that. Hence the last column. Specific need not be right:
-with two of three seeds EGMM divides the patients of Heart by a binary attribute (40 of 270), without doubt and with
-an ARI of 0."""
+READING = """A certain partition has nonspecificity 0, and its consistency is the Rand index; only a more consistent
+certain partition can dominate it. EK-NNclus is close to this case, because Dempster's rule over many neighbours gives
+almost certain masses. Where EK-NNclus finds more clusters than there are classes, the adjusted Rand index penalizes
+this, but the Rand index hardly does. The last column therefore excludes EK-NNclus. A specific partition need not be
+correct: with two of three seeds EGMM divides the patients of Heart by a binary attribute (40 of 270), with certainty
+and with an ARI of 0."""
 
 
 def _compared(reading: str) -> list[str]:
-    """The methods behind the paper's figure of these data."""
+    """Return the methods in the paper's figure of these data."""
     return list(dissimilarity_data.PRINTED) if reading == "Protein" else attribute_data.METHODS
 
 
@@ -110,24 +113,27 @@ FORMS = {"ari": ".2f", "consistency": ".3f", "nonspecificity": ".3f"}
 
 
 def _numbers_found(planes: dict[str, Results]) -> str:
-    """EK-NNclus alone decides how many clusters there are; the others show what they were given."""
+    """Describe the numbers of clusters that EK-NNclus estimated, next to the true numbers."""
     words = []
     for data, methods in planes.items():
         given = methods["sECMdd"][0]["clusters"]
         numbers = [str(result["clusters"]) for result in methods["EK-NNclus"]]
         words.append(f"{data} {', '.join(dict.fromkeys(numbers))} (of {given})")
-    return f"Clusters found by EK-NNclus, with each seed if they differ (of so many classes): {'; '.join(words)}."
+    return (
+        "Numbers of clusters that EK-NNclus finds (number of classes in parentheses; one value per seed if they "
+        f"differ): {'; '.join(words)}."
+    )
 
 
 def _overview(planes: dict[str, Results]) -> str:
-    """Over all data: how often dominated by none, how many others dominated, by how many."""
+    """Return a table with counts of dominance over all data."""
     above = dominance(planes)
-    twice = " (Iris, Glass and DryBean count twice)" if {"Iris", "Glass"} <= set(planes) else ""
+    twice = " (Iris, Glass and DryBean are included in two versions)" if {"Iris", "Glass"} <= set(planes) else ""
     lines = [
-        f"Over {len(planes)} readings of the data{twice}:",
+        f"Over {len(planes)} versions of the data{twice}:",
         "",
-        "| method | data | dominated by none | methods it dominates, on average | methods that dominate it, on average "
-        "| dominated by none but EK-NNclus |",
+        "| method | data sets | not dominated | mean number of methods it dominates | mean number of methods that "
+        "dominate it | not dominated, except by EK-NNclus |",
         "| --- " * 6 + "|",
     ]
     for name in METHODS:

@@ -1,4 +1,4 @@
-"""The fits behind Figures 23 to 26, extended: methods of the library as they come."""
+"""Fits for Figures 23 to 26, extended: methods of the library with their defaults."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ CLASSES: dict[str, Any] = {
 
 
 def defaults(data: str, method: str, seed: int, standardise: bool = True) -> dict[str, Any]:
-    """One fit with the defaults of the library, of attributes or (Protein) of dissimilarities."""
+    """Fit once with the defaults of the library, on attributes or (Protein) on dissimilarities."""
     X, y = data_of(data, standardise=standardise)
     settings: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
-    if method != "EK-NNclus":  # which finds the number of clusters
+    if method != "EK-NNclus":  # EK-NNclus estimates the number of clusters.
         settings["n_clusters"] = int(y.max()) + 1
-    if method == "MECM" and data in LARGEST:  # what the library does from 5001 objects on
+    if method == "MECM" and data in LARGEST:  # The default of the library from 5001 objects on.
         settings["n_candidates"] = 500
     inputs: dict[str, Any] = {"X": X}
     began = time.process_time()
-    if data == "Protein" and method == "NN-EVCLUS":  # the network needs attributes: those of the paper
+    if data == "Protein" and method == "NN-EVCLUS":  # The network needs attributes; these are the paper's.
         inputs = {"X": DissimilarityPCA(3).fit_transform(X), "dissimilarities": X}
     elif data == "Protein":
         settings["metric"] = "precomputed"

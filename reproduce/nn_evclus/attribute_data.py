@@ -26,7 +26,7 @@ METHODS = [
     "BPEC",
     "BootClus",
 ]
-OURS = {  # a second reading, or the settings of the library
+OURS = {  # a second version, or the settings of the library
     "EVCLUS": "EVCLUS (ours)",
     "NN-EVCLUS": "NN-EVCLUS (ours)",
     "NN-EVCLUS-bp": "NN-EVCLUS-bp (formula)",
@@ -49,7 +49,7 @@ TABLE_3: dict[str, list[float | None]] = {
     "DryBean": [0.62, 0.63, 0.75, 0.73, 0.66, 0.51, 0.60, 0.47, 0.28, 0.67, 0.67],
     "Leaves5p1": [0.60, 0.64, None, 0.42, None, 0.25, None, 0.20, 0.25, None, 0.62],
 }
-# two readings of three of them: name on the page -> name of the data, standardised or not
+# Two versions of three data sets: name on the page -> name of the data, standardised or not.
 READINGS = {
     **{name: (name, True) for name in TABLE_3},
     "Iris, raw": ("Iris", False),
@@ -60,7 +60,7 @@ SLOW = ("EVCLUS", "NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS (ours)")
 
 
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """Reading, method, and the arguments of its fits: few seeds where a fit is slow, one where nothing is random."""
+    """Return version, method and arguments of each group of fits, with fewer seeds for slow methods."""
     readings = run.choose(list(READINGS), ["Iris, raw", "Glass, ten attributes"])
     methods = [name for method in METHODS for name in (method, OURS.get(method)) if name]
     chosen = []
@@ -72,9 +72,9 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
             if method == "NN-EVCLUS-bp (formula)" and data in (*LARGE, "Leaves5p1"):
                 continue
             if method == "wECMdd" and data == "D31":
-                continue  # a minute each; the paper has none either
+                continue  # A fit takes a minute, and the paper has no value either.
             if data == "DryBean scaled first" and (method == "BootClus" or method.startswith("NN")):
-                continue  # what it is there for are the prototypes
+                continue  # These rows are only for the methods with prototypes.
             seeds = run.seeds(5)
             if method in ("ECM-bp", "CCM-bp", "BPEC", "BPEC (Euclidean)") or (
                 method == "NN-EVCLUS" and data in LARGEST
@@ -95,23 +95,24 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
 
 @experiment(PAPER, "Table 3 and Figures 23 to 25", "attribute data")
 def table_3(run: Run) -> None:
-    """Attributes standardised (the paper does not say; for Iris the raw ones are shown too, for Glass the row number
-    as a tenth attribute, for DryBean a scale taken from all beans and not only those drawn). Settings of the paper:
-    EVCLUS and NN-EVCLUS with single clusters, frame, empty set and, up to four clusters, pairs; d0 at the 0.9
-    quantile up to four clusters, else 0.5, 0.2 or 0.1 (not stated which: we took the one whose ARI comes nearest to
-    its EVCLUS, so that these rows were chosen with the classes in view); random starts; 1.5 hidden units for each
-    focal set, the published whole-batch solver up to 1000 objects, mini-batches beyond (Adam, where the paper has
-    RMSprop); "-bp": belief peaks as first centres or as labelled objects, ν = 0.5 in the published program, which
-    divides the term of the labels by the number of clusters ("formula": the printed one, which does not);
-    Leaves5p1: labels are the most plausible objects of EVCLUS. ECM: pairs of neighbouring clusters in a second
-    step; δ = 5; CCM γ = 1, β = 2, sets of at most two clusters (T_c = 2: without the frame, which the paper also
-    names; with it CCM has 0.38 on Wine); sECMdd α = β = 2, η = γ = 1; wECMdd α = β = ψ = 2, ξ = 5; BootClus 500
-    samples (100 beyond 1000 objects and for Leaves5p1), level 0.9.
+    """Attributes are standardised; the paper does not state its scaling. Additional rows show Iris with raw attributes,
+    Glass with the row number as tenth attribute, and DryBean scaled with the statistics of all beans instead of the
+    sampled ones. Settings of the paper: EVCLUS and NN-EVCLUS use single clusters, the frame, the empty set and, for up
+    to four clusters, pairs. d0 is the 0.9 quantile for up to four clusters, otherwise 0.5, 0.2 or 0.1. The paper does
+    not state which; we took the quantile whose ARI is closest to the paper's EVCLUS, so the classes influenced the
+    choice in these rows. Starts are random. Networks have 1.5 hidden units for each focal set; they are trained with
+    the published full-batch solver for up to 1000 objects and with mini-batches beyond (Adam; the paper uses RMSprop).
+    "-bp": belief peaks are the initial centres or the labelled objects, ν = 0.5 as in the published program, which
+    divides the term of the labels by the number of clusters ("formula": the printed formula, which does not).
+    Leaves5p1: the labelled objects are the most plausible objects of EVCLUS. ECM: pairs of neighbouring clusters in a
+    second step; δ = 5. CCM: γ = 1, β = 2, sets of at most two clusters (T_c = 2 excludes the frame, although the paper
+    also mentions it; with the frame CCM has 0.38 on Wine). sECMdd: α = β = 2, η = γ = 1. wECMdd: α = β = ψ = 2, ξ = 5.
+    BootClus: 500 bootstrap samples (100 for more than 1000 objects and for Leaves5p1), level 0.9.
 
-    The best of five starts (of one: NN-EVCLUS-bp beyond 1000 objects) in each of five seeds; three seeds for
-    NN-EVCLUS-bp, two for networks and EVCLUS beyond 1000 objects and for BootClus, one for BootClus and wECMdd
-    beyond and for NN-EVCLUS beyond 3000 (a minute for five networks); methods without chance once. "Ours":
-    defaults of the library, a single network."""
+    Each value is the best of five starts (NN-EVCLUS-bp with more than 1000 objects: one start) for each of five seeds.
+    There are three seeds for NN-EVCLUS-bp, two for BootClus and, with more than 1000 objects, for networks and EVCLUS;
+    one for BootClus and wECMdd with more than 1000 objects and for NN-EVCLUS with more than 3000 (five networks take
+    a minute). Deterministic methods run once. "Ours": defaults of the library, a single network."""
     chosen = cells(run)
     flat = run.each(clustering, [arguments for _, _, group in chosen for arguments in group])
     planes: dict[str, Results] = {}
@@ -145,11 +146,11 @@ def _add(table: Table, reading: str, method: str, results: list[dict[str, Any]])
 
 
 def _overview(planes: dict[str, Results]) -> str:
-    """How each method does beside the paper's figures, over the readings that come nearest to its data."""
+    """Return a table of the differences from the paper, over the data versions closest to the paper's."""
     kept = [name for name in nearest(planes) if name not in ("Mice", "Letters4p1", "Leaves5p1")]
     lines = [
-        "Beside the paper (Iris raw, Glass with ten attributes; without Mice, Letters4p1 and Leaves5p1, of which the "
-        "paper's selection is not known):",
+        "Comparison with the paper (Iris raw, Glass with ten attributes; without Mice, Letters4p1 and Leaves5p1, "
+        "because the paper's selection of attributes, letters or species is not known):",
         "",
         "| method | compared | at most 0.03 below | mean difference |",
         "| --- | --- | --- | --- |",
@@ -164,19 +165,22 @@ def _overview(planes: dict[str, Results]) -> str:
 
 
 def nearest(planes: dict[str, Results]) -> dict[str, Results]:
-    """One reading of each data: Iris raw and Glass with ten attributes, which are nearer to the paper, and DryBean
-    scaled after the draw, which is simpler."""
+    """Select one version of each data set.
+
+    Iris raw and Glass with ten attributes are closer to the paper; DryBean scaled after sampling is simpler.
+    """
     others = ("Iris", "Glass", "DryBean, scaled before the draw")
     return {name: methods for name, methods in planes.items() if name not in others}
 
 
 def _figures(run: Run, planes: dict[str, Results]) -> None:
     run.text(
-        "A partition dominates another if it is more consistent with the classes and less nonspecific. Masses are "
-        "normalised first (Dempster). The paper does not say so, but without it, where mass on the empty set is "
-        "both conflict and nonspecificity, less of what the paper states about Heart and Protein comes out: that is "
-        "why we chose it. What it states, checked on the settings of the paper (means over seeds; Iris raw, Glass "
-        'with ten attributes; the paper prints "EMMdd" for sECMdd and "EVCLUS-bp" for what can only be '
+        "A partition dominates another one if it is more consistent with the classes and less nonspecific. Masses are "
+        "first normalised with Dempster's rule. The paper does not state this. Without it, mass on the empty set is "
+        "both conflict and nonspecificity, and fewer of the paper's claims about Heart and Protein hold; for this "
+        "reason we normalise. The paper's claims, checked with the settings of the paper (means over seeds; Iris raw, "
+        "Glass "
+        'with ten attributes; the paper prints "EMMdd" for sECMdd and "EVCLUS-bp", which can only mean '
         "NN-EVCLUS-bp):"
     )
     paper = nearest({data: {m: of[m] for m in METHODS if m in of} for data, of in planes.items()})
@@ -184,7 +188,7 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
         run, {"here": dominance(paper), "without normalising, holds in": dominance(paper, normalised=False)}
     )
     run.text(
-        "Dominance among all rows of the table above (all methods of the library: Figures 23 to 26, extended, below):"
+        "Dominance among all rows of the table above (for all methods of the library see Figures 23 to 26, extended):"
     )
     table_of_dominance(run, planes)
     networks = ("NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS (ours)")
@@ -195,7 +199,7 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
     run.figure(
         "planes",
         draw_planes(planes),
-        "Figures 23 to 25. Up and to the left is better; methods with filled marks are dominated by none.",
+        "Figures 23 to 25. Up and to the left is better; methods with filled markers are not dominated by any method.",
     )
 
 
@@ -209,11 +213,11 @@ TABLE_4 = {
 
 @experiment(PAPER, "Table 4", "seconds on S4 and D31")
 def table_4(run: Run) -> None:
-    """CPU seconds of one start on one thread. EVCLUS: 500 partners for each object; NN-EVCLUS: 30 hidden units,
-    random start, 30 mini-batches (Adam with step 0.001, 100 epochs; the paper RMSprop with the same step); ECM in
-    two steps; CCM with all pairs. The paper's are those of programs in R on a laptop of 2019: an order of
-    magnitude, no more. "Ours": defaults of the library (EVCLUS: 5 starts on landmarks; NN-EVCLUS: one training
-    that starts there)."""
+    """CPU seconds of one start on one thread. EVCLUS: 500 partners for each object. NN-EVCLUS: 30 hidden units,
+    random start, 30 mini-batches (Adam with step 0.001, 100 epochs; the paper uses RMSprop with the same step). ECM:
+    two steps. CCM: all pairs. The paper's times are for R programs on a laptop of 2019, so only orders of magnitude
+    can be compared. "Ours": defaults of the library (EVCLUS: 5 starts on landmarks; NN-EVCLUS: one training that
+    starts from the EVCLUS solution)."""
     seeds = run.seeds(3)
     rows = [
         (data, method)

@@ -1,4 +1,4 @@
-"""The fits behind Tables 3 and 4, apart from what is said about them: words may change without a new computation."""
+"""Fits for Tables 3 and 4, separate from the texts, so that changed texts do not invalidate saved results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dempster.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, Boot
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.planes import place
 
-# Which of its three quantiles the paper took for which data it does not say: those that come nearest to its EVCLUS.
+# The paper does not state which of its three quantiles it used; these give results closest to its EVCLUS.
 QUANTILES = {
     "Letters4p1": 0.1, "Glass": 0.5, "Glass with row number": 0.5, "Segment": 0.1, "S2": 0.2, "S4": 0.2, "D31": 0.1,
     "DryBean": 0.5, "DryBean scaled first": 0.5, "Leaves5p1": 0.2,
@@ -24,7 +24,7 @@ LARGEST = ("Letters4p1", "S2", "S4", "D31")  # 3100 to 5000
 
 
 def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
-    """A method with the settings of the paper or, if its name ends in "(ours)", with our own."""
+    """Return a method with the settings of the paper or, if its name ends in "(ours)", with our settings."""
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     five = {**common, "n_init": 5}
     quantile = QUANTILES.get(data, 0.9)
@@ -41,20 +41,20 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
             d0_quantile=quantile,
             network=round(1.5 * len(family)),
             init="random" if method == "NN-EVCLUS" else "belief-peaks",
-            nu=1 / (1 + c) if method == "NN-EVCLUS-bp" else 0.5,  # the program divides the term of the labels by c
+            nu=1 / (1 + c) if method == "NN-EVCLUS-bp" else 0.5,  # The program divides the term of the labels by c.
             training=Training("mini-batch" if data in LARGE else "adaptive-steps"),
             **(common if method == "NN-EVCLUS-bp" and data in LARGE else five),
         )
     if method == "NN-EVCLUS (ours)":
         return NNEVCLUS(c, focal_sets=sets_of(c), **common)
-    # empty set, single clusters and pairs; with more than three clusters, pairs of mutual neighbours in a second step
+    # Empty set, single clusters and pairs; with more than three clusters, pairs of mutual neighbours in a second step.
     two_steps = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"
     start = BeliefPeaks(c).fit(X).cluster_centers_ if method in ("ECM-bp", "CCM-bp") else "k-means++"
     if method in ("ECM", "ECM-bp"):
         return ECM(c, focal_sets=two_steps, beta=2, delta=5, init=start, **five)
     if method in ("CCM", "CCM-bp"):
-        # the frame left out but for two clusters (T_c = 2: at most two clusters in a set); prototypes that coincide in
-        # the end do so slowly, as on Wine
+        # The frame is only allowed for two clusters (T_c = 2: at most two clusters in a set). The small tolerance is
+        # needed because prototypes that coincide in the end converge slowly, as on Wine.
         family, tol = FocalSets.pairs(c, omega=c == 2), 1e-6 if data in LARGE else 1e-8
         return CCM(c, focal_sets=family, delta=5, gamma=1, beta=2, tol=tol, max_iter=3000, init=start, **five)
     if method in ("BPEC", "BPEC (Euclidean)"):
@@ -63,7 +63,7 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     if method == "sECMdd":
         return ECMdd(c, focal_sets="pairs", alpha=2, beta=2, eta=1, gamma=1, **five)
     if method == "wECMdd":
-        candidates = 500 if data in ("S2", "S4", "D31") else "auto"  # all would take a minute and more
+        candidates = 500 if data in ("S2", "S4", "D31") else "auto"  # All candidates would take more than a minute.
         return WECMdd(c, focal_sets="pairs", alpha=2, beta=2, psi=2, concentration=5, n_candidates=candidates, **five)
     slow = data in (*LARGE, "Leaves5p1")
     mutual = "pairs" if c <= 4 else "selected"
@@ -71,18 +71,17 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
 
 
 def sets_of(c: int) -> str:
-    """All pairs of few clusters, single clusters and the frame of many."""
+    """Return the focal sets: pairs for few clusters, otherwise single clusters and the frame."""
     return "pairs" if c <= 4 else "simple"
 
 
 def our_evclus(c: int, **common: Any) -> EVCLUS:
-    """EVCLUS with a scale that follows from the number of clusters."""
+    """Return EVCLUS with a scale that depends on the number of clusters."""
     return EVCLUS(c, focal_sets=sets_of(c), d0_quantile=0.8 if c <= 4 else 2.5 / c, **common)
 
 
 def most_plausible(X: np.ndarray, c: int, quantile: float, seed: int) -> np.ndarray:
-    """The most plausible object of each cluster of EVCLUS as its only labelled one, as the paper does for
-    Leaves5p1."""
+    """Label the most plausible object of each EVCLUS cluster, as the paper does for Leaves5p1."""
     model = EVCLUS(c, focal_sets=sets_of(c), d0_quantile=quantile, random_state=seed, n_jobs=1)
     contour = model.fit(X).credal_partition_.contour
     labels = np.full(len(X), -1)
@@ -91,7 +90,7 @@ def most_plausible(X: np.ndarray, c: int, quantile: float, seed: int) -> np.ndar
 
 
 def clustering(data: str, method: str, seed: int, standardise: bool = True) -> dict[str, Any]:
-    """One fit: agreement with the classes, position in the plane of consistency and nonspecificity, CPU seconds."""
+    """Fit once and return agreement with the classes, consistency, nonspecificity and CPU seconds."""
     X, y = data_of(data, standardise=standardise)
     c = int(y.max()) + 1
     began = time.process_time()
@@ -107,7 +106,7 @@ def clustering(data: str, method: str, seed: int, standardise: bool = True) -> d
 
 
 def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
-    """CPU seconds of one start with the settings behind Table 4, or of a fit with our own."""
+    """Return CPU seconds of one start with the settings of Table 4, or of a fit with our settings."""
     X, y = data_of(data)
     c = int(y.max()) + 1
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
@@ -134,6 +133,6 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
 
 
 def _warm_up(model: Any, X: np.ndarray, n_objects: int) -> None:
-    """Compiled functions are loaded when first used: not to be counted."""
+    """Fit a few objects first, so that loading of compiled functions is not timed."""
     few = np.random.default_rng(0).choice(len(X), min(len(X), n_objects), replace=False)
     clone(model).set_params(max_iter=20).fit(X[few])

@@ -1,4 +1,4 @@
-"""Examples 1 and 2: what a credal partition is."""
+"""Examples 1 and 2: degrees of conflict and a credal partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dempster.datasets import load_butterfly
 from reproduce.runner import Run, experiment
 
 PAPER = "NN-EVCLUS (Denoeux, 2021)"
-# object: masses on the empty set, cluster 1, cluster 2 and both, as printed
+# Masses of each object on the empty set, cluster 1, cluster 2 and both clusters, as printed.
 TABLE_1 = {
     1: (0.11, 0, 0.89, 0), 2: (0.082, 0, 0.75, 0.17), 3: (0, 0, 0.83, 0.17), 4: (0.082, 0, 0.75, 0.17),
     5: (0, 0.077, 0.56, 0.36), 6: (0, 0.29, 0.30, 0.42), 7: (0, 0.55, 0.079, 0.37), 8: (0.082, 0.73, 0, 0.18),
@@ -29,8 +29,8 @@ SENSOR: dict[str, dict[Any, float]] = {
 
 @experiment(PAPER, "Example 1", "conflict and the plausibility of being in the same class")
 def example_1(run: Run) -> None:
-    """What a sensor says about the classes of three objects; one minus the degree of conflict of two of them is the
-    plausibility that the objects are in the same class."""
+    """A sensor gives mass functions on the classes of three objects. One minus the degree of conflict of two mass
+    functions is the plausibility that the two objects are in the same class."""
     first, second, third = (MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"]) for masses in SENSOR.values())
     table = run.table("objects", "quantity", quantity="value", short=None, form=".4f")
     for names, other, paper in (("1 and 2", second, 0.18), ("1 and 3", third, 0.78)):
@@ -40,7 +40,7 @@ def example_1(run: Run) -> None:
 
 
 def butterfly(d0: float) -> dict[str, Any]:
-    """Masses of the twelve objects, the cluster of object 1 numbered second as in the paper."""
+    """Return the masses of the twelve objects, with the cluster of object 1 as second cluster as in the paper."""
     model = EVCLUS(2, focal_sets="full", d0=d0, random_state=0).fit(load_butterfly().data)
     masses = model.credal_partition_.masses
     columns = [0, 1, 2, 3] if masses[0, 2] > masses[0, 1] else [0, 2, 1, 3]
@@ -49,8 +49,8 @@ def butterfly(d0: float) -> dict[str, Any]:
 
 @experiment(PAPER, "Table 1", "the butterfly by EVCLUS")
 def table_1(run: Run) -> None:
-    """Two clusters, all subsets. The paper does not give d0; 11 reproduces its masses. (The caption of its Figure 1
-    says ECM; text and numbers are EVCLUS's.)"""
+    """Two clusters, all subsets. The paper does not give d0; with d0 = 11 its masses are reproduced. (The caption of
+    its Figure 1 names ECM, but the text and the numbers belong to EVCLUS.)"""
     (result,) = run.each(butterfly, [{"d0": 11.0}])
     table = run.table("object", "set", quantity="mass", short=None, form=".3f")
     worst = 0.0

@@ -1,4 +1,4 @@
-"""Example 5: a disc inside a ring, with pairs or labels and an adapted metric."""
+"""Example 5: a disc inside a ring, clustered with pairs or labels and a learned metric."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAMMA = 0.3  # inverse width of the Gaussian kernel
 
 
 def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
-    """NN-EVCLUS on the original features and the distances of the adapted metric; then new objects."""
+    """Fit NN-EVCLUS to the original features with distances of the learned metric, then predict new objects."""
     X, y = make_circles(500, random_state=seed)
     new, classes = make_circles(500, random_state=1000 + seed)
     known: dict[str, Any] = {}
@@ -58,16 +58,16 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
 
 
 def _feature(metric: Any, X: np.ndarray, known: dict[str, Any]) -> np.ndarray:
-    """The discriminant feature of every object."""
+    """Return the discriminant feature of every object."""
     return metric.fit(X, **known).transform(X)[:, 0]
 
 
 @experiment(PAPER, "Example 5", "a disc inside a ring")
 def example_5(run: Run) -> None:
-    """500 vectors, two fifths in the disc; 50 random pairs and KPCCA, or 50 random labels and KFDA (Gaussian kernel,
-    σ = 0.3, one feature); NN-EVCLUS with 30 hidden units, λ = 0.01, d0 at the 0.9 quantile. The paper reports perfect
-    separation for one draw; we draw data and pairs anew for each seed. "Separable": area under the ROC curve of the
-    feature (1: a threshold separates the clusters). "New": 500 further vectors."""
+    """500 vectors, two fifths of them in the disc; 50 random pairs with KPCCA, or 50 random labels with KFDA (Gaussian
+    kernel, σ = 0.3, one feature). NN-EVCLUS has 30 hidden units, λ = 0.01, and d0 at the 0.9 quantile. The paper
+    reports perfect separation for one sample; we draw new data and pairs for each seed. "Separable" is the area under
+    the ROC curve of the feature (1: a threshold separates the clusters). "New" means 500 further vectors."""
     seeds = run.seeds(5)
     rows = [("nothing", 0.1, None), ("pairs", 0.1, 1.0), ("pairs", 0.0, None), ("labels", 0.1, 1.0)]
     rows = run.choose(rows, [rows[1], rows[3]])
@@ -85,9 +85,9 @@ def example_5(run: Run) -> None:
             paper=paper,
             ours=summary(results, "ari"),
             seconds=summary(results, "seconds").mean,
-            why=f"{perfect} of {len(results)} draws are separated perfectly; the mean is over draws of data and pairs, "
-            "the paper shows one draw.",
+            why=f"{perfect} of {len(results)} samples are separated perfectly; the value is a mean over samples of "
+            "data and pairs, while the paper shows one sample.",
         )
         if knowledge == "pairs" and xi:
             links = [result["must-links"] for result in results]
-            run.text(f"The 50 pairs hold {min(links)} to {max(links)} must-links (22 in the paper).")
+            run.text(f"The 50 pairs contain {min(links)} to {max(links)} must-links (22 in the paper).")

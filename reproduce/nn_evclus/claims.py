@@ -1,4 +1,4 @@
-"""What the paper reads off Figures 23 to 26, beside what comes out here."""
+"""Claims of the paper about Figures 23 to 26, checked against our results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reproduce.runner import Run
 
 BOOTCLUS_AHEAD = ("Wine", "Ecoli", "Seeds", "Leaves5p1")
 NOT_DOMINATED_ON_HEART = ("BootClus", "EVCLUS", "NN-EVCLUS", "NN-EVCLUS-bp", "CCM-bp")
-# data, those that dominate, those that are dominated
+# Data, dominating methods, dominated methods.
 DOMINATES = [
     ("Letters4p1", ["NN-EVCLUS"], ["BootClus"]),
     ("Heart", ["BootClus", "EVCLUS"], ["sECMdd"]),  # printed: EMMdd
@@ -19,8 +19,10 @@ DOMINATES = [
 
 
 def table_of_claims(run: Run, columns: dict[str, Dominance]) -> None:
-    """A row for each statement, where its data and methods are there: in the first column whether it holds, or what is
-    found instead; in the others in how many cases it holds."""
+    """Append a table with a row for each claim whose data and methods are available.
+
+    The first column states whether the claim holds, or the exceptions; the others the number of cases where it holds.
+    """
     rows = []
     for statements in zip(*(_statements(above) for above in columns.values()), strict=True):
         claim, total, exceptions = statements[0]
@@ -36,7 +38,7 @@ def _verdict(total: int, exceptions: list[str]) -> str:
 
 
 def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
-    """What the paper says, in how many cases, and in which it is not so."""
+    """Yield each claim of the paper, its number of cases and the exceptions."""
     for name in ("NN-EVCLUS", "NN-EVCLUS-bp"):
         there = {data: others[name] for data, others in above.items() if name in others}
         ahead = {data: others for data, others in there.items() if data in BOOTCLUS_AHEAD}

@@ -1,4 +1,4 @@
-"""Section 4.3: pairs of objects known to be together or apart."""
+"""Section 4.3: clustering with must-link and cannot-link constraints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ METHODS = ["CEVCLUS", "NN-EVCLUS", "CECM"]
 
 
 def fits(run: Run) -> list[dict[str, Any]]:
-    """The curves with ten draws each; the other reading of Glass and the other convention with fewer."""
+    """Return the arguments of all fits: ten samples for the curves, fewer for the other variants."""
     draws = run.seeds(10)
     numbers = run.choose(NUMBERS, [100])
     grid = [
@@ -41,13 +41,13 @@ def fits(run: Run) -> list[dict[str, Any]]:
 
 @experiment(PAPER, "Figures 27 and 28 and Table 8", "clustering with constraints")
 def figures_27_and_28(run: Run) -> None:
-    """Random pairs of objects whose classes are told; CEVCLUS, NN-EVCLUS and CECM on the standardised attributes
-    and with PCCA (5 features for Glass, 3 for Iris), ξ = 0.5, d0 at the 0.9 quantile, ten draws of the pairs. The
-    weight of the constraints has two conventions: "program" (the published program, four times the published
-    formula: NN-EVCLUS with ξ = 2 in the formula) and "paper". The paper gives its means in figures only, without
-    numbers. It counts ten attributes for Glass where the data have nine: the tenth is probably the row number, in
-    a file sorted by class. Both
-    readings are shown; which claims of the paper hold is counted below."""
+    """The constraints are random pairs of objects, derived from their classes. CEVCLUS, NN-EVCLUS and CECM are fitted
+    to the standardised attributes and with PCCA (5 features for Glass, 3 for Iris), ξ = 0.5, d0 at the 0.9 quantile,
+    ten random sets of pairs. There are two conventions for the weight of the constraints: "program" (the published
+    program, four times the published formula: NN-EVCLUS with ξ = 2 in the formula) and "paper". The paper shows its
+    means only in figures, without numbers. It counts ten attributes for Glass, but the data have nine: the tenth is
+    probably the row number of a file that is sorted by class. Both versions are shown. A table below counts how many
+    of the paper's claims hold."""
     arguments = fits(run)
     results = run.each(constrained, arguments)
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -65,7 +65,7 @@ def figures_27_and_28(run: Run) -> None:
 
 
 def _claims(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
-    """The orderings that the paper states."""
+    """Append a table of the claims of the paper."""
     lines = ["| claim of the paper | data | holds at |", "| --- | --- | --- |"]
     for data in dict.fromkeys(key[0] for key in curves):
         numbers = sorted({key[1] for key in curves if key[0] == data})
@@ -119,6 +119,6 @@ def _draw(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
     run.figure(
         "curves",
         figure,
-        "Mean ARI and one standard deviation over draws of the constraints. PCCA (solid lines) against plain "
-        "attributes (dashed), for the two readings of Glass and for Iris.",
+        "Mean ARI and one standard deviation over random sets of constraints, with PCCA (solid lines) and with the "
+        "plain attributes (dashed lines), for the two versions of Glass and for Iris.",
     )

@@ -1,4 +1,4 @@
-"""The fits behind Figures 27 and 28 and Table 8."""
+"""Fits for Figures 27 and 28 and Table 8."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATA = {"Glass": 5, "Glass with row number": 5, "Iris": 3}  # features of PCCA
 def constrained(
     data: str, method: str, adapted: bool, number: int, seed: int, convention: str = "program", standardise: bool = True
 ) -> dict[str, Any]:
-    """One fit with constraints drawn at random, with or without an adapted metric."""
+    """Fit once with random constraints, with or without a learned metric."""
     X, y = data_of(data, standardise=standardise)
     c = int(y.max()) + 1
     pairs = Constraints.from_labels(y, number, random_state=seed)
@@ -27,7 +27,7 @@ def constrained(
     metric = PCCA(DATA[data], random_state=seed)
     features = metric.fit(X, constraints=pairs).transform(X) if adapted and method != "NN-EVCLUS" else X
     few = "pairs" if c <= 4 else "simple"
-    if method == "NN-EVCLUS":  # the attributes are what it sees, the features give the distances
+    if method == "NN-EVCLUS":  # The inputs are the attributes; the features define the distances.
         model = NNEVCLUS(
             c,
             focal_sets=few,

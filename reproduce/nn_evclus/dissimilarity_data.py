@@ -1,4 +1,4 @@
-"""Section 4.2: dissimilarity data. Of the four sets of the paper only Protein is here."""
+"""Section 4.2: dissimilarity data. Of the four data sets of the paper only Protein is available."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.nn_evclus.planes import draw_planes, place, table_of_dominance
 from reproduce.runner import Run, experiment, summary
 
-# method: ARI of Table 6, CPU seconds of Table 7
+# ARI of Table 6 and CPU seconds of Table 7 for each method.
 PRINTED = {
     "EVCLUS": (0.989, 2.48),
     "NN-EVCLUS": (0.989, 36.26),
@@ -26,7 +26,7 @@ PRINTED = {
 
 
 def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
-    """The parameters of Table 5, or the library's own; d0 is the largest dissimilarity in both."""
+    """Return a method with the parameters of Table 5 or with defaults; d0 is always the largest dissimilarity."""
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     paper = settings.startswith("paper")
     own: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
 
 
 def protein(method: str, settings: str, seed: int) -> dict[str, Any]:
-    """One fit; the network sees three principal components of the rows of the matrix."""
+    """Fit once; the inputs of the network are three principal components of the rows of the matrix."""
     D, y = data_of("Protein")
     model = estimator(method, settings, float(D.max()), seed)
     began = time.process_time()
@@ -67,12 +67,12 @@ def protein(method: str, settings: str, seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "Tables 5 to 7 and Figure 26", "dissimilarity data")
 def tables_5_to_7(run: Run) -> None:
-    """Protein: 213 objects, four classes. Settings of Table 5: d0 and δ the largest dissimilarity; the network
-    sees three principal components of the rows and has 20 hidden units; RECM α = 1, β = 1.5, δ² the largest
-    dissimilarity; medoid methods with pairs. Best of five starts. The paper does not say whether RECM received the
-    dissimilarities or their squares: both. "Ours": the defaults of the library but for focal sets and d0. The
-    three other sets of the paper (ChickenPieces, Zongker, Gestures) are not in our data, so that their rows, and
-    the prediction experiment on Zongker, are missing."""
+    """Protein: 213 objects, four classes. Settings of Table 5: d0 and δ are the largest dissimilarity; the network
+    has three principal components of the rows as inputs and 20 hidden units; RECM has α = 1, β = 1.5 and δ² equal to
+    the largest dissimilarity; medoid methods use pairs. Each value is the best of five starts. The paper does not
+    state whether RECM received the dissimilarities or their squares; both are shown. "Ours": the defaults of the
+    library except for focal sets and d0. The three other data sets of the paper (ChickenPieces, Zongker, Gestures) are
+    not available, so their rows and the prediction experiment on Zongker are missing."""
     seeds = run.seeds(5)
     variants = {"RECM": ("paper", "paper, squared", "ours", "ours, squared")}
     rows = [(method, settings) for method in PRINTED for settings in variants.get(method, ("paper", "ours"))]
@@ -86,8 +86,9 @@ def tables_5_to_7(run: Run) -> None:
     for (method, settings), results in groups.items():
         seconds.add(method, settings, paper=PRINTED[method][1], ours=summary(results, "seconds"))
     run.text(
-        "The paper finds EVCLUS and NN-EVCLUS strictly dominating sECMdd and wECMdd. Here (means over seeds, masses "
-        "normalised as under Table 3; without that it does not hold: sECMdd dominates EVCLUS):"
+        "The paper finds that EVCLUS and NN-EVCLUS strictly dominate sECMdd and wECMdd. Dominance here (means over "
+        "seeds, masses normalised as below Table 3; without normalisation the claim does not hold: sECMdd dominates "
+        "EVCLUS):"
     )
     planes = {f"Protein, {kind}": {m: groups[m, w] for m, w in rows if w == kind} for kind in ("paper", "ours")}
     table_of_dominance(run, planes)
@@ -95,9 +96,9 @@ def tables_5_to_7(run: Run) -> None:
 
 
 WHY = {
-    "NN-EVCLUS": "trainings from random weights with the published solver put a few more objects in the wrong cluster; "
-    "networks that start where EVCLUS ends (ours) come nearer.",
-    "RECM": "the best of five starts, by the objective, is this partition, whether dissimilarities are squared or not. "
-    "The dissimilarities are not Euclidean, and how the paper's program treats the negative squared distances that "
-    "follow is not stated.",
+    "NN-EVCLUS": "with random initial weights and the published solver, a few more objects are in the wrong cluster; "
+    "networks that start from the EVCLUS solution (ours) are closer to the paper.",
+    "RECM": "this partition has the best objective of five starts, with and without squared dissimilarities. The "
+    "dissimilarities are not Euclidean, so some squared distances are negative, and the paper does not state how its "
+    "program treats them.",
 }

@@ -1,4 +1,4 @@
-"""Examples 3 and 4: a network beside EVCLUS on the fourclass data, and on draws it has never seen."""
+"""Examples 3 and 4: NN-EVCLUS and EVCLUS on the fourclass data, and predictions for new vectors."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LAMBDAS = [0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
 
 
 def fourclass() -> tuple[np.ndarray, np.ndarray]:
-    """The 400 vectors of the paper."""
+    """Return the 400 vectors of the paper and their classes."""
     return data_of("fourclass", standardise=False)
 
 
 def loss_of(partition: CredalPartition, X: np.ndarray, d0: float) -> float:
-    """Mean over all pairs of the squared difference of conflict and transformed distance."""
+    """Return the mean squared difference of conflict and transformed distance over all pairs."""
     masses = partition.masses
     kappa = masses @ partition.focal_sets.conflict @ masses.T
     pairs = np.triu_indices(len(X), 1)
@@ -36,14 +36,14 @@ def loss_of(partition: CredalPartition, X: np.ndarray, d0: float) -> float:
 
 
 def fit(method: str, **keywords: Any) -> dict[str, Any]:
-    """A cell for both methods, with its CPU seconds."""
+    """Fit one of the two methods and return its results and CPU seconds."""
     began = time.process_time()
     result = evclus(**keywords) if method == "EVCLUS" else network(**keywords)
     return {**result, "seconds": time.process_time() - began}
 
 
 def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
-    """EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
+    """Fit EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
     X, y = fourclass()
     paper: dict[str, Any] = (
         {"sampling": "random", "n_partners": 100, "init": "random", "n_init": starts} if settings == "paper" else {}
@@ -59,7 +59,7 @@ def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
 def network(
     settings: str, seed: int, units: int = 20, weight: float = 0.0, starts: int = 5, svm: bool = True
 ) -> dict[str, Any]:
-    """NN-EVCLUS with the settings of Example 4, or started where EVCLUS ends; then a thousand new vectors."""
+    """Fit NN-EVCLUS as in Example 4, or from the EVCLUS solution, and predict a thousand new vectors."""
     X, y = fourclass()
     new, classes = make_fourclass(1000, random_state=1)
     own: dict[str, dict[str, Any]] = {
@@ -95,17 +95,18 @@ def network(
 
 
 def peaks() -> BeliefPeaks:
-    """The delta-Bel graph of Figure 7: K = 50 neighbours, q = 0.9, the number of clusters left open."""
+    """Fit the belief peaks of Figure 7 with K = 50 neighbours, q = 0.9 and an unknown number of clusters."""
     return BeliefPeaks(n_neighbors=50, q=0.9, n_jobs=1).fit(fourclass()[0])
 
 
-@experiment(PAPER, "Examples 3 and 4", "fourclass: loss, and vectors the network has not seen")
+@experiment(PAPER, "Examples 3 and 4", "fourclass: loss on the training data and on new vectors")
 def examples_3_and_4(run: Run) -> None:
-    """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances. "paper": 100 random
+    """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances. "Paper": 100 random
     partners for each object, random starts, the best of five; the network has 20 hidden units, no penalty on
-    weights, and the one-class SVM (nu = 0.2, sigma = 0.2). "ours": all pairs; EVCLUS begins with medoids, and the
-    network where EVCLUS ends. Losses are means over all pairs, so that they can be compared, while the paper's are
-    over the pairs it fits, which are fitted a little better than the rest; smaller is better."""
+    weights, and the one-class SVM (nu = 0.2, sigma = 0.2). "Ours": all pairs; EVCLUS starts from medoids, and the
+    network from the EVCLUS solution. Our losses are means over all pairs, so that they can be compared with each
+    other; the paper's losses are means over the fitted pairs, which are fitted slightly better than the others.
+    Smaller is better."""
     seeds, starts = run.seeds(5), run.choose(5, 1)
     rows = [(method, settings) for method in PRINTED for settings in ("paper", "ours")]
     flat = run.each(fit, [{"method": m, "settings": w, "seed": s, "starts": starts} for m, w in rows for s in seeds])
@@ -154,17 +155,19 @@ def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
     run.figure(
         "partitions",
         figure,
-        "Figures 7, 10 and 11. Four objects stand out in the graph of belief and δ; the network finds four clusters, "
-        "leaves vectors between them undecided and calls distant ones outliers, among new vectors too.",
+        "Figures 7, 10 and 11. Four objects stand out in the graph of belief and δ. The network finds four clusters; "
+        "it assigns vectors between them to sets of clusters and distant vectors to the outliers, also for new "
+        "vectors.",
     )
 
 
 @experiment(PAPER, "Figure 14", "fourclass: loss against hidden units and penalty")
 def figure_14(run: Run) -> None:
-    """The network of Example 4, without the SVM, on the training data and on a thousand new vectors: (a) against
-    the number of hidden units without penalty, (b) against the weight λ of the squared network weights with 50
-    units. Mean over seeds of trainings from one random start each, by L-BFGS on all pairs until the loss stays.
-    The paper finds that the test loss stops falling at about 45 units, and is smallest at λ = 1e-5."""
+    """Loss of the network of Example 4, without the SVM, on the training data and on a thousand new vectors: (a) for
+    different numbers of hidden units without penalty, (b) for different weights λ of the squared network weights with
+    50 units. Each value is a mean over seeds; each training has one random start and uses L-BFGS on all pairs until
+    the loss no longer decreases. The paper finds that the test loss stops decreasing at about 45 units and is smallest
+    at λ = 1e-5."""
     import matplotlib.pyplot as plt
 
     seeds, units, lambdas = run.seeds(3, 1), run.choose(UNITS, [5, 45]), run.choose(LAMBDAS, [1e-3])
@@ -190,4 +193,4 @@ def figure_14(run: Run) -> None:
         ax.legend()
         best = values[int(np.argmin([s.mean for s in lines["test loss"]]))]
         run.text(f"Smallest test loss: {name} {best:g}.")
-    run.figure("curves", figure, "Training and test loss, means over seeds; what the paper finds is stated above.")
+    run.figure("curves", figure, "Training and test loss, means over seeds.")

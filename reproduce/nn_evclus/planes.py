@@ -1,4 +1,4 @@
-"""Consistency and nonspecificity: which method dominates which."""
+"""Consistency, nonspecificity and dominance of methods."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dempster import CredalPartition
 from dempster.partition import consistency_index, pairwise_nonspecificity
 from reproduce.runner import Run, summary
 
-Results = dict[str, list[dict[str, Any]]]  # of every method, one for each seed
-Dominance = dict[str, dict[str, list[str]]]  # data, method: those that dominate it
+Results = dict[str, list[dict[str, Any]]]  # results of every method, one for each seed
+Dominance = dict[str, dict[str, list[str]]]  # data, method: methods that dominate it
 MARKS = "osD^v<>PX*ph8d"
 
 
 def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
-    """Consistency with the classes and nonspecificity, of the normalised partition and of the partition as it is."""
+    """Return consistency and nonspecificity of the partition, normalised and not normalised."""
     normal = partition.normalize("dempster")
     return {
         "consistency": float(consistency_index(normal, y)),
@@ -27,13 +27,13 @@ def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
 
 
 def position(results: list[dict[str, Any]], *, normalised: bool = True) -> tuple[float, float]:
-    """Mean nonspecificity and consistency over seeds."""
+    """Return mean nonspecificity and mean consistency over seeds."""
     form = "" if normalised else " as it is"
     return summary(results, "nonspecificity" + form).mean, summary(results, "consistency" + form).mean
 
 
 def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list[str]]:
-    """For every method, those that are at least as consistent and as specific, and better in one of them.
+    """Return for every method the methods that dominate it.
 
     As `dempster.partition.dominates` with ``strict=True``, on means over seeds.
     """
@@ -47,12 +47,12 @@ def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list
 
 
 def dominance(planes: dict[str, Results], *, normalised: bool = True) -> Dominance:
-    """Who dominates whom, on all data."""
+    """Return the dominating methods of every method on all data."""
     return {data: dominated_by(methods, normalised=normalised) for data, methods in planes.items()}
 
 
 def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
-    """A row for each dataset: the methods that none dominates, and which dominate the others."""
+    """Append a table of the methods that are not dominated and of those that are, for each data set."""
     lines = ["| data | dominated by no other | dominated (by) |", "| --- | --- | --- |"]
     for data, methods in planes.items():
         above = dominated_by(methods)
@@ -63,7 +63,7 @@ def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
 
 
 def draw_planes(planes: dict[str, Results]) -> Any:
-    """A panel for each dataset; filled marks are dominated by none."""
+    """Draw a panel for each data set; filled markers are methods that are not dominated."""
     import matplotlib.pyplot as plt
 
     n_columns = min(4, len(planes))
@@ -85,6 +85,6 @@ def draw_planes(planes: dict[str, Results]) -> Any:
     handles = [
         plt.Line2D([], [], ls="", marker=mark, color=colour, ms=8, label=name) for name, (mark, colour) in style.items()
     ]
-    figure.tight_layout(rect=(0.015, 0, 1, 1))  # room for the label on the left
+    figure.tight_layout(rect=(0.015, 0, 1, 1))  # Leave space for the label on the left.
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names)))
     return figure

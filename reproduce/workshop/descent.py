@@ -1,4 +1,4 @@
-"""EVCLUS one object after the other (IRQP), against the gradient."""
+"""EVCLUS by exact minimisation for one object after the other (IRQP), and by the gradient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUANTILES = {"Protein": 1.0, "Fourclass": 0.9}
 
 
 def data(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Dissimilarities and classes: the proteins, or 200 points in four classes."""
+    """Return dissimilarities and classes of the proteins or of 200 points in four classes."""
     if name == "Protein":
         return stored("protein")["D"].astype(float), stored("protein")["y"]
     X, y = make_fourclass(200, random_state=0)
@@ -30,11 +30,11 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def one_run(name: str, method: str, seed: int) -> dict[str, Any]:
-    """From random masses to convergence: stress, errors and seconds."""
+    """Run from random masses to convergence; return stress, errors and seconds."""
     D, y = data(name)
     shared: dict[str, Any] = {"metric": "precomputed", "d0_quantile": QUANTILES[name], "n_jobs": 1}
     fitted = EVCLUS(4, focal_sets="simple", init="random", n_init=1, random_state=seed, **shared)
-    fitted.set_params(max_iter=2).fit(D)  # loads compiled code, and finds d0
+    fitted.set_params(max_iter=2).fit(D)  # Loads compiled code and computes d0.
     if method == "gradient":
         start = np.random.default_rng(seed).random((len(D), 6))
         problem = GradientEVCLUS(FocalSets.simple(4), scaled(D, fitted.d0_))
@@ -62,8 +62,9 @@ def one_run(name: str, method: str, seed: int) -> dict[str, Any]:
 def descent(run: Run) -> None:
     """EVCLUS with single clusters and the frame, 20 random starts. "Exact": each mass function in turn is set to its
     optimum given the others (IRQP on the slides, `EVCLUS` here, to a tolerance of 1e-7); "gradient": L-BFGS on the same
-    stress. The slides say: two errors on the proteins, IRQP much faster, with equal or lower stress. Our starts end
-    with one or two errors at the same stress to three digits; an ARI of 0.989, as in other papers, is one error."""
+    stress. Claims of the slides: two errors on the proteins; IRQP is much faster and has equal or lower stress. Our
+    runs end with one or two errors and agree in stress to three digits; an ARI of 0.989, as in other papers, means one
+    error."""
     seeds = run.seeds(20, quick=4)
     cases = [(name, method) for name in QUANTILES for method in METHODS]
     results = run.each(one_run, [{"name": name, "method": method, "seed": s} for name, method in cases for s in seeds])
@@ -78,9 +79,9 @@ def descent(run: Run) -> None:
     run.figure(
         "stress",
         _drawn(found),
-        "Lowest stress so far against seconds (exact descent: spread evenly over its sweeps); mind the scales of time",
+        "Lowest stress so far against seconds (for the exact descent, sweeps are evenly spaced); the time axes differ",
     )
-    run.text("Zongker, the other example of the slides, is not among our data.")
+    run.text("Zongker, the other example of the slides, is not available.")
 
 
 def _drawn(found: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The number of clusters: nonspecificity with ECM, and EK-NNclus, which finds it."""
+"""The number of clusters: nonspecificity of ECM, and estimation by EK-NNclus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLUSTERS = {"Fourclass": 4, "S2": 15}
 
 
 def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
-    """Nonspecificity of ECM on Fourclass for each number of clusters."""
+    """Return the nonspecificity of ECM on Fourclass for each number of clusters."""
     X, _ = load("Fourclass", standardise=False)
     estimator = ECM(focal_sets=family, alpha=alpha, beta=2.0, delta=delta, random_state=0, n_jobs=1)
     found = n_clusters_curve(estimator, X, CANDIDATES)
@@ -28,10 +28,10 @@ def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
 
 @experiment(PAPER, "Four classes", "N* by ECM is smallest for four clusters")
 def number_of_clusters(run: Run) -> None:
-    """N* of ECM against the number of clusters, with one kind of focal sets for all. The slides do not give the
-    parameters. With all sets, a penalty of large ones (α = 2) and outliers at a moderate distance, four is the
-    smallest, as on the slides; that is not so for every choice: a far empty set favours two clusters, and pairs alone
-    make the curve flat from four clusters on."""
+    """N* of ECM against the number of clusters, with the same type of focal sets throughout. The slides do not give the
+    parameters. With all sets, a penalty on large sets (α = 2) and a moderate distance δ to the empty set, N* is
+    smallest for four clusters, as on the slides. Other settings give other results: a large δ favors two clusters, and
+    with pairs the curve is flat from four clusters on."""
     cases = [
         (family, alpha, delta) for family in ("full", "pairs") for alpha in (1, 2) for delta in (3.0, sqrt(20), 10.0)
     ]
@@ -49,7 +49,7 @@ def number_of_clusters(run: Run) -> None:
 
 
 def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any]:
-    """EK-NNclus with a multiple of the root of n neighbours."""
+    """Fit EK-NNclus with a multiple of the square root of n neighbours."""
     X, y = load(name)
     model = EKNNClus(n_neighbors=int(per_root * sqrt(len(X))), q=q, random_state=seed, n_jobs=1).fit(X)
     return {"clusters": int(model.n_clusters_), "ari": adjusted_rand_score(y, model.labels_)}
@@ -57,8 +57,8 @@ def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any
 
 @experiment(PAPER, "EK-NNclus", "the number of clusters is found")
 def eknnclus(run: Run) -> None:
-    """Two to three times √n neighbours and q ≥ 0.5, as the slides advise. The result depends on both: q = 0.9
-    gives 15 clusters on S2, and 4 on Fourclass with the larger number of neighbours; q = 0.5 gives more."""
+    """Two to three times √n neighbours and q ≥ 0.5, as the slides recommend. The result depends on both: q = 0.9 gives
+    15 clusters on S2, and 4 on Fourclass with the larger number of neighbours; q = 0.5 gives more."""
     seeds = run.seeds(5)
     table = run.table("data", "neighbours / √n", "q", "ARI", quantity="clusters", short=None, form=".1f")
     cases = [(name, per_root, q) for name in CLUSTERS for q in (0.9, 0.5) for per_root in (2, 3)]

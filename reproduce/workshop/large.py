@@ -1,4 +1,4 @@
-"""S2: fifteen clusters, and which pairs of them deserve to be focal sets."""
+"""S2: fifteen clusters, and the selection of pairs of clusters as focal sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reproduce.workshop import PAPER
 
 
 def s2(q: int, seed: int) -> dict[str, Any]:
-    """k-EVCLUS with the pairs of mutual q nearest clusters added in a second step (q = 0: single clusters only)."""
+    """Fit k-EVCLUS, adding pairs of mutual q nearest clusters in a second step (q = 0: single clusters only)."""
     X, y = load("S2")
     family: dict[str, Any] = {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
     model = EVCLUS(15, d0_quantile=2.5 / 15, sampling="random", n_partners=100, random_state=seed, n_jobs=1, **family)
@@ -38,10 +38,10 @@ def s2(q: int, seed: int) -> dict[str, Any]:
 
 @experiment(PAPER, "S2", "5,000 objects, 15 clusters, pairs of neighbouring clusters")
 def selected_pairs(run: Run) -> None:
-    """k-EVCLUS with k = 100 on standardised S2, d0 by our default (the 0.17-quantile for 15 clusters): first single
-    clusters and the frame, then in a second step also the pairs of clusters that are among each other's q nearest.
-    The slides show pictures only; other papers report an ARI of 0.88 for EVCLUS on these data. Starts from medoids
-    find all fifteen clusters, where random ones merge some."""
+    """k-EVCLUS with k = 100 on standardised S2, d0 as in our defaults (the 0.17 quantile for 15 clusters). The first
+    step uses single clusters and the frame; the second step adds pairs of clusters that are mutual q nearest
+    neighbours. The slides show only pictures; other papers report an ARI of 0.88 for EVCLUS on these data. Starts from
+    medoids find all fifteen clusters, while random starts merge some of them."""
     seeds = run.seeds(5)
     cells = [{"q": q, "seed": seed} for q in (0, 1, 2) for seed in seeds]
     results = run.each(s2, cells)
@@ -54,7 +54,8 @@ def selected_pairs(run: Run) -> None:
         ]
         table.add(q or "none", *words, ours=summary(runs, "ari"), seconds=summary(runs, "time").mean)
     caption = (
-        "Fifteen clusters; with pairs, some objects between neighbours belong to either (circles); crosses: outliers"
+        "Fifteen clusters; with pairs, some objects between neighbours are assigned to both (circles); crosses: "
+        "outliers"
     )
     run.figure("credal", _drawn(found), caption)
 

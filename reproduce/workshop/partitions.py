@@ -1,4 +1,4 @@
-"""What a credal partition is: pairs of objects, and the butterfly."""
+"""Credal partitions: the relational representation and the butterfly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dempster.plot import CredalPartitionDisplay, ShepardDisplay
 from reproduce.runner import Run, experiment
 from reproduce.workshop import PAPER
 
-# masses on the empty set, cluster 1, cluster 2 and both of three objects, and what they say of pairs, as printed
+# Masses of three objects on the empty set, cluster 1, cluster 2 and both, and masses of the pairs, as printed.
 OBJECTS = [[0.3, 0.6, 0.1, 0.0], [0.0, 0.7, 0.1, 0.2], [0.0, 0.1, 0.6, 0.3]]
 PAIRS = {(0, 1): (0.30, 0.43, 0.13, 0.14), (0, 2): (0.30, 0.12, 0.37, 0.21), (1, 2): (0.00, 0.13, 0.43, 0.44)}
 BUTTERFLY = {3: (0, 1, 0, 0), 5: (0, 0.5, 0, 0.5), 6: (0, 0, 0, 1), 12: (0.9, 0, 0.1, 0)}
@@ -21,7 +21,7 @@ BUTTERFLY = {3: (0, 1, 0, 0), 5: (0, 0.5, 0, 0.5), 6: (0, 0, 0, 1), 12: (0.9, 0,
 
 @experiment(PAPER, "Relational representation", "three objects")
 def relational(run: Run) -> None:
-    """From mass functions of three objects to mass functions of pairs: do the two belong together?"""
+    """Mass functions of pairs of objects (same or different cluster), computed from mass functions of three objects."""
     partition = CredalPartition(np.array(OBJECTS), FocalSets.full(2))
     masses = partition.relational(list(PAIRS)).masses.tolist()
     table = run.table("pair", "set", quantity="mass", short=None)
@@ -33,8 +33,9 @@ def relational(run: Run) -> None:
 @experiment(PAPER, "Butterfly", "EVCLUS and ECM")
 def butterfly(run: Run) -> None:
     """Eleven objects in the shape of a butterfly and an outlier, two clusters, all sets; EVCLUS with d0 = 11, ECM with
-    δ = 5. The printed masses illustrate the idea; which method gave them is not said, so the table compares the
-    pattern: 3 certain, 5 leaning, 6 between the wings, 12 nowhere."""
+    δ = 5. The printed masses are an illustration, and the slides do not name the method. The table therefore compares
+    the pattern: object 3 is certain, object 5 leans to one cluster, object 6 is between the wings, and object 12 is an
+    outlier."""
     X = load_butterfly().data
     models = {
         "EVCLUS": EVCLUS(2, focal_sets="full", d0=11.0, random_state=0, n_jobs=1).fit(X),
@@ -46,11 +47,11 @@ def butterfly(run: Run) -> None:
         for k, (words, paper) in enumerate(zip(("∅", "{1}", "{2}", "{1, 2}"), printed, strict=True)):
             ours = {name: float(of[number - 1, k]) for name, of in masses.items()}
             table.add(number, words, f"{ours['ECM']:.2f}", paper=float(paper), ours=ours["EVCLUS"])
-    run.figure("evclus", _drawn(models, X), "The sixth object is between the wings, the twelfth an outlier, for both")
+    run.figure("evclus", _drawn(models, X), "In both results object 6 is between the wings and object 12 is an outlier")
 
 
 def _numbered(masses: np.ndarray) -> np.ndarray:
-    """The cluster of object 3 is numbered first, as on the slides."""
+    """Number the cluster of object 3 first, as on the slides."""
     return masses if masses[2, 1] > masses[2, 2] else masses[:, [0, 2, 1, 3]]
 
 

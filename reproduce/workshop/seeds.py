@@ -20,11 +20,11 @@ COMBINED = ("k-means", "complete linkage", "fuzzy c-means", "fuzzy medoids")
 
 
 def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
-    """The methods of the slides; fuzzy c-means is ECM on single clusters alone, and likewise for medoids."""
+    """Fit the methods of the slides; fuzzy c-means and fuzzy medoids are ECM and ECMdd with single clusters."""
     singles = FocalSets.simple(3, empty=False, omega=False)
     shared: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
     means = KMeans(3, n_init=10, random_state=0).fit(X)
-    delta = float(np.sqrt(10 * means.inertia_ / len(X)))  # squared, ten times the mean squared distance to a mean
+    delta = float(np.sqrt(10 * means.inertia_ / len(X)))  # Ten times the mean squared distance to a mean, as square.
     models: dict[str, Any] = {
         "ECM": ECM(3, focal_sets=FocalSets.pairs(3, omega=False), beta=2.0, delta=delta, **shared),
         "EVCLUS simple": EVCLUS(3, focal_sets="simple", d0_quantile=0.8, **shared),
@@ -46,7 +46,7 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
 
 
 def compare() -> dict[str, Any]:
-    """The map, and the combination of two hard and two fuzzy partitions by Dubois and Prade's rule."""
+    """Compute the map and combine two hard and two fuzzy partitions by Dubois and Prade's rule."""
     X, y = load("Seeds")
     found = partitions(X)
     combined = combine_partitions([found[name] for name in COMBINED], "dubois_prade", random_state=0)
@@ -69,16 +69,16 @@ def compare() -> dict[str, Any]:
 @experiment(PAPER, "Seeds", "a map of partitions and a combination")
 def seeds(run: Run) -> None:
     """Standardised attributes. Distances on the map are one minus the credal Rand index, which compares partitions of
-    any kind; the slides give the map and the combination as pictures only. (Their two programs for rough k-means have
-    no counterpart here: rough partitions are those derived from the evidential ones.) Two hard and two fuzzy
-    partitions are combined by Dubois and Prade's rule: where they contradict each other, the result is ambiguous."""
+    any type; the slides show the map and the combination only as pictures. (Their two programs for rough k-means have
+    no counterpart here; rough partitions are derived from the evidential ones.) Two hard and two fuzzy partitions are
+    combined by Dubois and Prade's rule; objects on which they contradict each other become ambiguous."""
     (result,) = run.each(compare, [{}])
     drawn = PartitionMap(
         np.array(result["coordinates"]), np.array(result["dissimilarity"]), result["stress"], result["names"]
     )
     caption = (
-        "The kind of a partition matters more than the method: hard ones lie on the left, fuzzy ones below, evidential "
-        "ones on the right"
+        "The type of a partition matters more than the method: hard partitions are on the left, fuzzy ones at the "
+        "bottom, evidential ones on the right"
     )
     run.figure("map", PartitionMapDisplay.from_map(drawn).figure_, caption)
     run.figure("combination", _drawn(result), "Objects on which the partitions disagree become ambiguous (right)")
