@@ -112,7 +112,7 @@ def test_a_small_experiment_runs(tmp_path, monkeypatch):
 
 def test_the_committed_page_hides_nothing():
     page = (runner.HOME / "RESULTS.md").read_text()
-    assert "falls short, not explained" not in page
+    assert "below the paper, not explained" not in page
     assert "**Failed:**" not in page
     anchors = {e.anchor for e in experiments()}
     assert set(re.findall(r"\]\(#([^)]+)\)", page)) == anchors

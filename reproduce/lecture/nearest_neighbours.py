@@ -69,8 +69,8 @@ def vehicles(run: Run) -> None:
     best = min(results, key=lambda k: results[k]["evidential"])
     gain = np.mean([r["voting"] - r["evidential"] for r in results.values()])
     run.text(
-        f"Smallest error {results[best]['evidential']:.3f} with K = {best}; the error of voting is {gain:+.3f} larger, "
-        "averaged over K."
+        f"Smallest error {results[best]['evidential']:.3f} with K = {best}; the error of voting minus that of the "
+        f"evidential rule is {gain:+.3f} on average over K."
     )
     _curve(run, "Vehicles", results)
 

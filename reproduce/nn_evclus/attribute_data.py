@@ -176,8 +176,8 @@ def nearest(planes: dict[str, Results]) -> dict[str, Results]:
 def _figures(run: Run, planes: dict[str, Results]) -> None:
     run.text(
         "A partition dominates another one if it is more consistent with the classes and less nonspecific. Masses are "
-        "first normalised with Dempster's rule. The paper does not state this. Without it, mass on the empty set is "
-        "both conflict and nonspecificity, and fewer of the paper's claims about Heart and Protein hold; for this "
+        "first normalised (Dempster's normalisation). The paper does not state this. Without it, mass on the empty set "
+        "is both conflict and nonspecificity, and fewer of the paper's claims about Heart and Protein hold; for this "
         "reason we normalise. The paper's claims, checked with the settings of the paper (means over seeds; Iris raw, "
         "Glass "
         'with ten attributes; the paper prints "EMMdd" for sECMdd and "EVCLUS-bp", which can only mean '

@@ -51,7 +51,7 @@ SIXTEEN = (
 LABELS = "variation between trainings, as on Wine and Heart; not examined for these data."
 LABELS_WINE = (
     "variation between trainings. Single trainings have 0.79 to 0.93 (K of 10 to 40 neighbours for the peaks, both "
-    "weights of the labels), and the training with the smallest loss is not the best one. When trained to a smaller "
+    "weights of the labels), and the training with the smallest loss is not always the best. When trained to a smaller "
     "loss (L-BFGS), the best of five has 0.88 to 0.93. K has little influence."
 )
 LABELS_HEART = (
