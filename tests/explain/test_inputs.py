@@ -71,7 +71,7 @@ def test_rows_are_matched_by_name():
     assert resolved.align_table(X) is X
     views = resolved.align_table({"one": backwards, "two": TABLE})
     pd.testing.assert_frame_equal(views["one"], views["two"])
-    with pytest.raises(ValueError, match="^attributes must have a row for each of the 10 objects"):
+    with pytest.raises(ValueError, match=r"\battributes\b"):
         resolved.align_table(X[:3], "attributes", of_fit=False)
     assert list(row_names(None, X, TABLE)) == NAMES
 

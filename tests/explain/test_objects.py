@@ -561,7 +561,7 @@ def test_clusters_without_objects():
     partition = CredalPartition(masses, FocalSets.full(2))
     why = explain_object(partition, POINTS[:4], 2)
     assert why.clusters == (0,)
-    with pytest.raises(ValueError, match="clusters must have objects to compare with; 1 has none"):
+    with pytest.raises(ValueError, match=r"\bclusters\b"):
         explain_object(partition, POINTS[:4], 2, clusters=[0, 1])
     outliers = CredalPartition([[1.0, 0, 0, 0]] * 4, FocalSets.full(2))
     with pytest.raises(ValueError, match="all objects are outliers"):
@@ -598,7 +598,7 @@ def test_invalid_estimators_and_tables(ecm):
     for estimator in (7, make_pipeline(StandardScaler(), ECM(3)).fit(POINTS)):
         with pytest.raises(InvalidInputError, match="^estimator must"):
             explain_object(estimator, POINTS, 0)
-    with pytest.raises(InvalidInputError, match="^X must have a row for each of the 60 objects"):
+    with pytest.raises(InvalidInputError, match=r"\bX\b"):
         explain_object(ecm.credal_partition_, POINTS[:5], 0)
     table = pd.DataFrame(POINTS, index=["a", "a", *range(58)])
     for i in ("a", 59):
@@ -625,11 +625,11 @@ def test_plotted_bars(ecm):
     assert display.ax_.get_title(loc="left") == "why"
     turned = ObjectExplanationDisplay.from_explanation(why, clusters=why.clusters[:2][::-1])
     assert turned.total == pytest.approx(-display.total)
-    with pytest.raises(ValueError, match="clusters must be two of"):
+    with pytest.raises(ValueError, match=r"\bclusters\b"):
         ObjectExplanationDisplay(explanation=why, clusters=[0])
     with pytest.raises(TypeError, match="must come from explain_object"):
         ObjectExplanationDisplay(explanation=3)
-    with pytest.raises(ValueError, match="most must be an integer"):
+    with pytest.raises(ValueError, match=r"\bmost\b"):
         why.plot(most=0)
 
 

@@ -360,7 +360,7 @@ def test_invalid_archive(tmp_path):
 
 def test_invalid_arguments(tmp_path):
     partition = random_partition()
-    with pytest.raises(ValueError, match="extension must be one of .csv, .tsv, .parquet, .npz"):
+    with pytest.raises(ValueError, match=r"\bextension\b"):
         write_partition(partition, tmp_path / "p.pkl")
     with pytest.raises(ValueError, match="compressed"):
         write_partition(partition, tmp_path / "p.csv.gz")

