@@ -195,17 +195,16 @@ def _store_rule(session: Session, params: Params) -> dict[str, Any]:
     rule = Rule.from_json(params.get("conditions"))
     rule.holds(session.get_source().table.head(1))  # Raises if a column does not exist.
     with session.lock:
-        if rule not in session.rules:
-            session.rules = [*session.rules, rule][-MAX_RULES:]
-        return {"rules": [one.describe() for one in session.rules]}
+        if rule.describe() not in session.rules:
+            session.rules = [*session.rules, rule.describe()][-MAX_RULES:]
+        return {"rules": session.rules}
 
 
 def _delete_rule(session: Session, params: Params) -> dict[str, Any]:
     k = parse_integer(params, "rule")
     with session.lock:
-        if 0 <= k < len(session.rules):
-            del session.rules[k]
-        return {"rules": [one.describe() for one in session.rules]}
+        session.rules = [rule for i, rule in enumerate(session.rules) if i != k]
+        return {"rules": session.rules}
 
 
 ROUTES = [

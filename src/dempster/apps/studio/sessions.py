@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from dempster.apps.recipe import Recipe
     from dempster.apps.studio.planes import Plane
-    from dempster.apps.studio.selection import Rule
 
 MAX_SESSIONS = 24
 MAX_RUNS = 30
@@ -333,7 +332,7 @@ class Session:
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
-        self.rules: list[Rule] = []
+        self.rules: list[dict[str, Any]] = []  # as `selection.Rule` describes them
         self.selection: np.ndarray | None = None  # boolean mask over the rows of the table
         self.peaks: dict[str, Any] | None = None
         self.settings: dict[str, Any] = {}
@@ -424,7 +423,7 @@ class Session:
                 "id": self.id,
                 "source": None if self.source is None else self.source.description,
                 "runs": [run.describe() for run in self.runs.values()],
-                "rules": [rule.describe() for rule in self.rules],
+                "rules": self.rules,
                 "lessons": len(self.pair_answers.answers),
                 "settings": self.settings,
                 "jobs": [job.describe() for job in self.running_jobs()],
