@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -520,12 +520,8 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
 
 # ---- the loss as a function of the weights ---------------------------------------------------------------------------
 
-if TYPE_CHECKING:
-    from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork
-
-    Arrays: TypeAlias = HostArrays | DeviceArrays
-    Network: TypeAlias = FeedForward | TorchNetwork
-
+Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
+Network: TypeAlias = Any  # FeedForward or TorchNetwork
 
 _MAX_STEPS_PER_EPOCH = 50
 _MAX_EXTRA_ROWS = 256  # labelled rows, and constraints, added to a mini-batch

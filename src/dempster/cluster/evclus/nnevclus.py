@@ -45,9 +45,11 @@ from dempster.cluster.evclus._model import (
 from dempster.cluster.evclus._network import (
     LBFGS_STEPS_PER_ROUND,
     Adam,
+    Arrays,
     FeedForward,
     HostArrays,
     MassLayer,
+    Network,
     NetworkInputs,
     NetworkObjective,
     NetworkTargets,
@@ -81,8 +83,6 @@ from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from dempster.cluster.evclus._network import Arrays, Network
 
 _RULES = {
     "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch"),
