@@ -1,4 +1,4 @@
-"""Compiles the kernels when the package is built or installed (hatchling's build hook)."""
+"""Compile the kernels when the package is built or installed (build hook of hatchling)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BUILD = Path(__file__).parent / "src" / "dempster" / "_native" / "build.py"
 
 
 def _load_build() -> Any:
-    """`dempster._native.build`, without the package around it, which needs what is only about to be installed."""
+    """Load `dempster._native.build` without its package, whose dependencies are not installed yet."""
     spec = importlib.util.spec_from_file_location("build_kernels", _BUILD)
     assert spec is not None
     assert spec.loader is not None
@@ -32,7 +32,7 @@ build = _load_build()
 
 
 class Kernels(BuildHookInterface):
-    """One wheel for all Pythons of a platform: the library knows nothing of Python.
+    """Build one wheel for all Python versions of a platform; the library does not depend on Python.
 
     ``DEMPSTER_TARGET`` names another platform of `build.TARGETS` to compile for (`make wheels`).
     """
@@ -40,11 +40,11 @@ class Kernels(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """What must be installed to build: a compiler, where the machine has none."""
+        """Return the build requirements: a compiler if the machine has none."""
         return [] if not self._other and build.machine_compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile: for an editable installation beside the sources, else aside, straight into the wheel."""
+        """Compile the kernels next to the sources (editable installation) or directly into the wheel."""
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{self._other or _this_platform()}"
         if version == "editable":
@@ -66,6 +66,6 @@ class Kernels(BuildHookInterface):
 
 
 def _this_platform() -> str:
-    if sys.platform == "darwin":  # the library is for this processor, also where Python is for two
+    if sys.platform == "darwin":  # The library is for this processor even if Python is a universal build.
         return f"macosx_{build.MACOS.replace('.', '_')}_{platform.machine()}"
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")

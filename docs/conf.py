@@ -1,11 +1,11 @@
-"""How the site is made: Sphinx, pages in Markdown, docstrings by numpydoc.
+"""Configuration of the site: Sphinx, pages in Markdown, docstrings in numpydoc format.
 
-The extensions in `_ext` are ours: `pages` runs the code of the pages, `figures` draws the pictures, `gallery` runs the
-examples, `api` writes a page for every public name, `docstrings` turns the plain text of docstrings into markup. With
-``-D quick=1`` pictures and examples are left out; code and links are still checked.
+The extensions in `_ext` belong to this project: `pages` runs the code of the pages, `figures` draws the figures,
+`gallery` runs the examples, `api` writes a page for every public name, and `docstrings` converts plain-text docstrings
+to markup. With ``-D quick=1`` figures and examples are skipped; code and links are still checked.
 
-The theme is pydata's: its width holds our tables, its bar of sections is what users of NumPy, SciPy and pandas know,
-and it comes with light, dark and narrow forms. MathJax is taken from a wheel, so that nothing is fetched.
+The pydata theme is wide enough for our tables, has the navigation bar that users of NumPy, SciPy and pandas are used
+to, and supports light, dark and narrow layouts. MathJax is copied from a wheel, so that nothing is downloaded.
 """
 
 import shutil
@@ -55,7 +55,7 @@ numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 
 
-# Pages with wide tables have the room to themselves.
+# Pages with wide tables use the full width.
 WIDE_PAGES = ("index", "which_method", "reproduction", "coming_from_r", "benchmarks", "benchmarks_defaults")
 html_theme = "pydata_sphinx_theme"
 html_title = "dempster"
@@ -87,7 +87,7 @@ copybutton_selector = "div:not(.printed) > div.highlight > pre"
 
 
 def copy_mathjax(app, error):
-    """The parts of MathJax that the pages need, from the wheel that brings it."""
+    """Copy the parts of MathJax that the pages need from its wheel."""
     source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     target = Path(app.outdir) / "_static" / "mathjax"
     if error is None and app.builder.format == "html" and not target.exists():

@@ -201,11 +201,11 @@ def test_a_missing_package_is_named_and_the_page_says_so():
 
     text = "# Page\n\n<!-- needs: numpy, no_such_package -->\n\n```python\n1 / 0\n```\n"
     assert blocks.missing_packages(text) == ["no_such_package"]
-    note = pages.saying_what_is_missing(text)
-    assert "where no_such_package is not installed" in note
+    note = pages.add_missing_note(text)
+    assert "without no_such_package" in note
     assert "needs:" not in note
     there = text.replace(", no_such_package", "")
-    assert pages.saying_what_is_missing(there) == there
+    assert pages.add_missing_note(there) == there
 
 
 @pytest.mark.long
@@ -214,12 +214,12 @@ def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
     import running
 
     monkeypatch.setattr(running, "DOCS", tmp_path)
-    monkeypatch.setattr(running, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(running, "CACHE", tmp_path / "kept")
     page = tmp_path / "page.md"
     page.write_text("<!-- needs: no_such_package -->\n\n```python\nprint(1)\n```\n")
-    assert not pages.is_waiting(page)
+    assert not pages.needs_run(page)
     page.write_text("<!-- needs: numpy -->\n\n```python\nprint(1)\n```\n")
-    assert pages.is_waiting(page)
+    assert pages.needs_run(page)
 
 
 def test_what_pages_need_is_in_the_extra():

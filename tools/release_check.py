@@ -1,7 +1,7 @@
-"""Whether what was built can be released: `make release-check` calls it with the folder of the wheel and the sdist.
+"""Check whether the built wheel and sdist can be released; `make release-check` calls it with their folder.
 
-The wheel is small and holds no tests, both have the version of the package, and the wheel alone, in an empty
-environment, runs the demo.
+The wheel must be small and contain no tests, both files must have the version of the package, and the demo must run
+with only the wheel installed in an empty environment.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MAX_WHEEL = 2_000_000
-# Run in the empty environment, away from the sources.
-TRIED = """
+MAX_WHEEL_BYTES = 2_000_000
+# Run in the empty environment, outside of the source tree.
+TRIAL = """
 import dempster, pathlib, tempfile
 from dempster.persistence import load, save
 assert "site-packages" in dempster.__file__, dempster.__file__
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 def _only(folder: Path, pattern: str) -> Path:
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
-        sys.exit(f"{folder} must hold one {pattern}, got {len(found)}")
+        sys.exit(f"{folder} must contain exactly one {pattern}, got {len(found)}")
     return found[0]
 
 
@@ -51,22 +51,22 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
     version = match.group(1) if match else "?"
     for file in (wheel, sdist):
         if f"dempster-{version}" not in file.name:
-            sys.exit(f"{file.name} is not of version {version}")
-    if wheel.stat().st_size > MAX_WHEEL:
-        sys.exit(f"{wheel.name} takes {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL:,}")
+            sys.exit(f"{file.name} must have version {version}")
+    if wheel.stat().st_size > MAX_WHEEL_BYTES:
+        sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL_BYTES:,}")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    strange = [name for name in names if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))]
-    strange += [name for name in names if "test" in Path(name).stem.split("_") or name.endswith((".c", ".h", ".pyc"))]
-    if strange:
-        sys.exit(f"{wheel.name} must not hold {strange[0]}")
+    unexpected = [name for name in names if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))]
+    unexpected += [n for n in names if "test" in Path(n).stem.split("_") or n.endswith((".c", ".h", ".pyc"))]
+    if unexpected:
+        sys.exit(f"{wheel.name} must not contain {unexpected[0]}")
     if not any(name.startswith("dempster/_native/kernels") for name in names):
-        sys.exit(f"{wheel.name} lacks the kernels")
+        sys.exit(f"{wheel.name} does not contain the kernels")
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     for needed in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "src/dempster/_native/library.c"):
         if needed not in inside:
-            sys.exit(f"{sdist.name} lacks {needed}")
+            sys.exit(f"{sdist.name} does not contain {needed}")
 
 
 def _try(wheel: Path, place: Path) -> None:
@@ -74,14 +74,14 @@ def _try(wheel: Path, place: Path) -> None:
     programs = place / "empty" / ("Scripts" if sys.platform == "win32" else "bin")
     steps = [
         [programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel],
-        [programs / "python", "-I", "-c", TRIED],
+        [programs / "python", "-I", "-c", TRIAL],
         [programs / "dempster", "demo", "--output", place / "demo"],
     ]
     for step in steps:
         if subprocess.run([*map(str, step)], cwd=place).returncode:
             sys.exit(f"failed in an empty environment: {' '.join(map(str, step[:4]))}")
     if not any((place / "demo").iterdir()):
-        sys.exit("the demo wrote nothing")
+        sys.exit("the demo wrote no files")
 
 
 if __name__ == "__main__":

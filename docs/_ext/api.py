@@ -1,7 +1,7 @@
-"""A page for every public name: ``api/generated/dempster.cluster.ECM.rst`` and its like, written at every build.
+"""Write a page for every public name, like ``api/generated/dempster.cluster.ECM.rst``, at every build.
 
-Which names there are is read from the packages. The pages in ``api/`` sort them; `tests/test_site.py` holds that each
-name is there once.
+The names are read from the packages. The pages in ``api/`` group them; `tests/test_site.py` checks that each name is
+listed exactly once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = running.DOCS / "api" / "generated"
 
 
 def public_names() -> dict[str, str]:
-    """Every public name and the package it is documented in: the first that has it, the top one before all."""
+    """Return every public name and the package that documents it: the first that exports it, ``dempster`` first."""
     packages = sorted(
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
         for pattern in ("*/__init__.py", "apps/*/__init__.py")
@@ -37,32 +37,32 @@ def public_names() -> dict[str, str]:
 
 
 def members_of(cls: type) -> list[str]:
-    """Public methods and properties that are ours, in the order they are written."""
+    """Return the public methods and properties of our classes in the order of their definition."""
     own: dict[str, None] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("dempster"):
             for name, value in vars(base).items():
-                described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
-                of_sklearn = re.fullmatch("set_[a-z_]+_request", name)
-                if not name.startswith("_") and not of_sklearn and described and not _is_field(base, name, value):
+                has_doc = (callable(value) or hasattr(value, "__get__")) and inspect.getdoc(value)
+                from_sklearn = re.fullmatch("set_[a-z_]+_request", name)
+                if not name.startswith("_") and not from_sklearn and has_doc and not _is_field(base, name, value):
                     own[name] = None
     return [name for name in own if getattr(cls, name, None) is not None]
 
 
 def _is_field(cls: type, name: str, value: Any) -> bool:
-    """A field of a named tuple or a dataclass, which the docstring of the class describes."""
+    """Return whether it is a field of a named tuple or dataclass, which the docstring of the class describes."""
     fields = {*getattr(cls, "_fields", ()), *getattr(cls, "__dataclass_fields__", ())}
     return name in fields or inspect.isclass(value)
 
 
 def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
-    """The page of a name in reStructuredText."""
+    """Return the page of a name in reStructuredText."""
     value = getattr(import_module(package), name)
     title = f"{package}.{name}"
     lines = [title, "=" * len(title), "", f".. currentmodule:: {package}", ""]
     if (running.DOCS / "methods" / f"{name.lower()}.md").exists():
         lines += [
-            f"The idea, what the parameters do in pictures, and when it fails: :doc:`/methods/{name.lower()}`.",
+            f"For the idea, figures of the parameters and cases of failure, see :doc:`/methods/{name.lower()}`.",
             "",
         ]
     if inspect.isclass(value):
@@ -73,16 +73,16 @@ def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
         lines += [""]
         if hasattr(value, "get_params"):
             lines += [
-                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and so on.",
+                "It also has the methods of every scikit-learn estimator, such as ``get_params`` and ``set_params``.",
                 "",
             ]
     else:
         lines += [f".. autofunction:: {name}", ""]
-    named = [
+    links = [
         f":doc:`{title} </gallery/{stem}>`" for stem, (title, text) in uses.items() if re.search(rf"\b{name}\b", text)
     ]
-    if named:
-        lines += [".. rubric:: Examples that use it", "", ", ".join(named), ""]
+    if links:
+        lines += [".. rubric:: Examples that use it", "", ", ".join(links), ""]
     return "\n".join(lines)
 
 

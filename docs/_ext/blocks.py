@@ -1,7 +1,7 @@
-"""The Python code of the pages: its blocks, and a program that runs those of a page one after the other.
+"""Extract the Python blocks of the pages and run the blocks of a page one after the other.
 
-``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder: for every block what
-it printed and the pictures that it left open. Pages that fail are named, with the block and its line.
+``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder, with the output and
+the figures of every block. If a page fails, the error message gives the block and its line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FENCE = re.compile(r"(?:^<!-- picture: (?P<alt>.*?) -->\n+)?^```python\n(?P<code
 
 
 class Block(NamedTuple):
-    """A fenced block of Python: its code, its first line in the page, what its picture shows, its place in the text."""
+    """Fenced Python block: code, first line in the page, alternative text of its figure, position in the text."""
 
     code: str
     line: int
@@ -33,11 +33,11 @@ class Block(NamedTuple):
 
 
 class PageError(Exception):
-    """The code of a page fails."""
+    """Raised if the code of a page fails."""
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The blocks of a page, in order. ``<!-- picture: ... -->`` before a block says what its picture shows."""
+    """Return the blocks of a page; ``<!-- picture: ... -->`` before a block describes its figure."""
     return [
         Block(m["code"], text.count("\n", 0, m.start("code")) + 1, m["alt"] and " ".join(m["alt"].split()), *m.span())
         for m in FENCE.finditer(text)
@@ -45,19 +45,19 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def missing_packages(text: str) -> list[str]:
-    """Packages that ``<!-- needs: scanpy, nilearn -->`` in a page names and that are not installed."""
+    """Return the packages that ``<!-- needs: scanpy, nilearn -->`` lists and that are not installed."""
     named = [name.strip() for m in NEEDS.finditer(text) for name in m["packages"].split(",")]
     return [name for name in named if find_spec(name) is None]
 
 
 def run_page(page: Path, folder: Path) -> list[dict[str, Any]]:
-    """Run the blocks of a page in an empty folder; their pictures go to ``folder``."""
+    """Run the blocks of a page in an empty folder and save their figures in ``folder``."""
     import matplotlib.pyplot as plt
 
     plt.rcdefaults()
     plt.rcParams.update({"figure.dpi": 110, "savefig.bbox": "tight"})
     module = type(sys)("page")
-    sys.modules["page"] = module  # pickles and dataclasses look their module up
+    sys.modules["page"] = module  # Pickles and dataclasses look up their module.
     results = []
     with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
         for number, block in enumerate(blocks_of(page.read_text(encoding="utf-8")), 1):

@@ -1,6 +1,6 @@
-"""Docstrings are plain text for people who read code; here they become markup.
+"""Convert plain-text docstrings to markup for the site.
 
-Formulas that are set off become literal text, bars are bars, and a page that is named (``docs/missing.md``) is a link.
+Indented formulas become literal blocks, bars are escaped, and names of pages (``docs/missing.md``) become links.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ SIGNS = re.compile(r"\||(?<=\w)_(?!\w)")
 PAGE = re.compile(r"``docs/(\w+)\.md``")
 
 
-def in_markup(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def convert_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     result: list[str] = []
     section, formula = "", False
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if line and re.fullmatch(r"-{3,}", following):
             section = line
-        free = section in ("", "Notes")
+        is_prose = section in ("", "Notes")
         before = next((text for text in reversed(result) if text.strip()), "")
-        set_off = free and line.startswith("    ") and (not result or not result[-1].strip())
-        if set_off and not formula and not before.rstrip().endswith("::"):
+        is_indented = is_prose and line.startswith("    ") and (not result or not result[-1].strip())
+        if is_indented and not formula and not before.rstrip().endswith("::"):
             result += [".. code-block:: text", ""]
             formula = True
         elif formula and line.strip() and not line.startswith("    "):
             formula = False
-        as_is = formula or section == "Examples" or line.startswith(">>>")
-        heads_entry = not free and bool(line) and not line.startswith(" ")
-        result.append(line if as_is else entry(line) if heads_entry else words(line))
+        is_literal = formula or section == "Examples" or line.startswith(">>>")
+        is_entry = not is_prose and bool(line) and not line.startswith(" ")
+        result.append(line if is_literal else escape_entry(line) if is_entry else escape_prose(line))
     lines[:] = result
 
 
-def words(line: str) -> str:
-    """A line of prose: bars are no substitutions, names that end in _ are no references, pages are links."""
+def escape_prose(line: str) -> str:
+    """Escape bars and names that end in an underscore, and link pages, in a line of prose."""
     line = PAGE.sub(lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line)
     return "".join(part if part.startswith("`") else SIGNS.sub(r"\\\g<0>", part) for part in CODE.split(line))
 
 
-def entry(line: str) -> str:
-    """The head of an entry: numpydoc takes care of the name, what follows is prose."""
+def escape_entry(line: str) -> str:
+    """Escape the type in the first line of an entry; numpydoc processes the name."""
     name, colon, kind = line.partition(" : ")
-    return name + colon + words(kind)
+    return name + colon + escape_prose(kind)
 
 
-class KeptTemplate(BytecodeCache):
-    """numpydoc compiles its template for every docstring, a fifth of a quick build; here it is compiled once."""
+class TemplateCache(BytecodeCache):
+    """Compile the template of numpydoc only once; compiling it for every docstring takes a fifth of a quick build."""
 
     def __init__(self) -> None:
         self.compiled: dict[str, bytes] = {}
@@ -68,6 +68,6 @@ class KeptTemplate(BytecodeCache):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    docscrape_sphinx.SandboxedEnvironment = partial(SandboxedEnvironment, bytecode_cache=KeptTemplate())
-    app.connect("autodoc-process-docstring", in_markup, priority=400)  # before numpydoc
+    docscrape_sphinx.SandboxedEnvironment = partial(SandboxedEnvironment, bytecode_cache=TemplateCache())
+    app.connect("autodoc-process-docstring", convert_docstring, priority=400)  # before numpydoc
     return {"parallel_read_safe": True}

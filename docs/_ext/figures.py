@@ -1,6 +1,6 @@
-"""Pictures that no block of a page draws: ``figures/ecm.py`` writes ``ecm-alpha.png`` and its like.
+"""Draw figures that no block of a page draws: the script ``figures/ecm.py`` writes ``ecm-alpha.png`` and others.
 
-A page shows them by ``![what is to be seen](figures/ecm-alpha.png)``. They are drawn when the site is built.
+A page shows them with ``![description](figures/ecm-alpha.png)``. They are drawn when the site is built.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sphinx.util import logging
 
 FOLDER = running.DOCS / "figures"
 LINK = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[./]*figures/(?P<name>[\w-]+)\.png)\)")
-WIDE = 900
+MAX_PLAIN_WIDTH = 900  # pixels; wider figures can be scrolled
 logger = logging.getLogger(__name__)
 
 
@@ -36,33 +36,33 @@ def draw_all(app: Sphinx) -> None:
         for picture in folder(script).glob("*.png"):
             (FOLDER / picture.name).write_bytes(picture.read_bytes())
 
-    running.all_of(sorted(FOLDER.glob("[!_]*.py")), work, "drawing")
+    running.run_parallel(sorted(FOLDER.glob("[!_]*.py")), work, "drawing")
 
 
-def checked(app: Sphinx, name: str, source: list[str]) -> None:
-    """Every picture has a script and words; without pictures the words stand for them."""
+def replace_figures(app: Sphinx, name: str, source: list[str]) -> None:
+    """Check that every figure has a script and a description; a quick build shows only the description."""
 
     def picture(m: re.Match[str]) -> str:
         if not (FOLDER / f"{m['name'].split('-')[0]}.py").exists():
             logger.warning(f"no script in docs/figures draws {m['name']}.png", location=name)
         if not m["alt"].strip():
-            logger.warning(f"{m['name']}.png has no words", location=name)
+            logger.warning(f"{m['name']}.png has no description", location=name)
         return (
             f"*(picture: {m['alt']})*"
             if int(app.config.quick)
-            else image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
+            else render_image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
         )
 
     source[0] = LINK.sub(picture, source[0])
 
 
-def image(path: str, alt: str, file: Path) -> str:
-    """A picture in Markdown. Wide ones may be scrolled on narrow screens, where they could not be read."""
-    wide = "\n:class: wide" if imagesize.get(file)[0] > WIDE else ""
+def render_image(path: str, alt: str, file: Path) -> str:
+    """Return a figure in Markdown; wide figures can be scrolled on narrow screens."""
+    wide = "\n:class: wide" if imagesize.get(file)[0] > MAX_PLAIN_WIDTH else ""
     return f"```{{image}} {path}\n:alt: {alt}{wide}\n```"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", draw_all)
-    app.connect("source-read", checked)
+    app.connect("source-read", replace_figures)
     return {"parallel_read_safe": True}

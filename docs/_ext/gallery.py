@@ -1,7 +1,6 @@
-"""The gallery: every script of ``examples/`` is run as it stands, and shown with what it prints and draws.
+"""Build the gallery: run every script of ``examples/`` and show its code, output and figures.
 
-Scripts that a newcomer can run by themselves write files, as any script does; a gallery that wants scripts in its own
-form would have changed them.
+The examples are plain scripts that write files. Other gallery extensions need scripts in a special format.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import running
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from figures import image
+from figures import render_image
 
 FOLDER = running.DOCS / "gallery"
 EXAMPLES = running.ROOT / "examples"
@@ -28,7 +27,7 @@ def title_of(script: Path) -> str:
 
 
 def lead_and_code(script: Path) -> tuple[str, str]:
-    """The docstring of a script without the line that says how to run it, and the code below it."""
+    """Return the docstring of a script, without the line on how to run it, and the code below it."""
     text = script.read_text(encoding="utf-8")
     tree = ast.parse(text)
     words = re.sub(r"\n*^python examples/.*$", "", ast.get_docstring(tree) or "", flags=re.MULTILINE)
@@ -51,7 +50,7 @@ def run_and_write(app: Sphinx, config: Any) -> None:
                 logger.warning(f"examples/{script.name} fails: {error}")
 
     if not int(config.quick):
-        running.all_of(scripts, work, "running the examples")
+        running.run_parallel(scripts, work, "running the examples")
     words = {script.stem: page(script) for script in scripts}
     write("index", index(scripts))
     write("papers", papers())
@@ -69,7 +68,7 @@ def write(stem: str, text: str) -> None:
 
 
 def pictures_of(script: Path) -> list[str]:
-    """Pictures of an example, as Sphinx finds them."""
+    """Return the paths of the figures of an example for Sphinx."""
     folder = folder_of(script)
     return (
         [f"/{p.relative_to(running.DOCS).as_posix()}" for p in sorted(folder.glob("*.png"))] if folder.exists() else []
@@ -86,38 +85,39 @@ def page(script: Path) -> str:
     folder = folder_of(script)
     if running.is_done(folder):
         printed = running.results_in(folder).rstrip()
-        parts += ["It prints", f":::{{container}} printed\n````text\n{printed}\n````\n:::"]
+        parts += ["Output", f":::{{container}} printed\n````text\n{printed}\n````\n:::"]
     for picture in pictures_of(script):
-        words = f"Picture {Path(picture).stem} of this example. {' '.join(lead.split())}"
-        parts.append(image(picture, words, running.DOCS / picture[1:]))
+        words = f"Figure {Path(picture).stem} of this example. {' '.join(lead.split())}"
+        parts.append(render_image(picture, words, running.DOCS / picture[1:]))
     return "\n\n".join(parts) + "\n"
 
 
 def index(scripts: list[Path]) -> str:
-    """All examples, those with pictures as tiles; then the figures of the papers."""
+    """Return the page with a tile for every example and a link to the figures of the papers."""
     tiles = []
     for script in scripts:
         lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
         picture = next(iter(pictures_of(script)), None)
         shown = ""
         if picture:
-            words = f"Picture of the example {title_of(script)}"
+            words = f"Figure of the example {title_of(script)}"
             shown = f"```{{image}} {picture}\n:alt: {words}\n:target: {script.stem}.html\n```\n\n"
         tiles.append(f"::::{{container}} tile\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (
-        "# Gallery\n\nEvery script is in the folder `examples/`, runs in seconds, and was run for this page.\n"
-        "The figures of the papers, computed anew, are [on a page of their own](papers.md).\n\n"
+        "# Gallery\n\nAll scripts are in the folder `examples/` and run in seconds.\n"
+        "Their output was computed for this page.\n"
+        "The recomputed figures of the papers are on [a separate page](papers.md).\n\n"
         "```{toctree}\n:hidden:\n\npapers\n" + entries + "\n```\n\n"
         ":::::{container} tiles\n" + "\n\n".join(tiles) + "\n:::::\n"
     )
 
 
 def papers() -> str:
-    """The pictures of the reproduction under the headings they belong to."""
+    """Return the page with the figures of the reproduction, grouped by their headings."""
     parts = [
-        "# The papers' figures",
-        "Drawn by `make reproduce` from code, data and seeds. Numbers and what was found on the way are in "
+        "# Figures of the papers",
+        "Drawn by `make reproduce` from code, data and seeds. The numbers and findings are in "
         "[the reproduction](../reproduction.md).",
     ]
     paper = heading = ""

@@ -1,4 +1,4 @@
-"""Code that is run for the site: in processes of its own, its results kept until something changes."""
+"""Run code for the site in separate processes and cache its results."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from sphinx.util.display import status_iterator
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
-KEPT = DOCS / "_build" / "kept"
-AT_ONCE = 2
+CACHE = DOCS / "_build" / "kept"
+MAX_PROCESSES = 2
 
-Piece = TypeVar("Piece")
+Item = TypeVar("Item")
 
 
 @cache
-def state_of_the_package() -> str:
-    """Changes whenever the code of the package does; comments and docstrings are no code."""
+def package_hash() -> str:
+    """Return a hash of the code of the package, without comments and docstrings."""
     digest = hashlib.sha256()
     for file in sorted([*ROOT.glob("src/dempster/**/*.py"), HERE / "blocks.py"]):
         code = compile(file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2)  # no docstrings
-        for part in parts_of(code):
+        for part in code_parts(code):
             digest.update(part)
     for file in sorted(ROOT.glob("src/dempster/**/*.[ch]")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def parts_of(code: CodeType) -> Iterator[bytes]:
-    """What a compiled piece of code does, without the lines where it stands."""
+def code_parts(code: CodeType) -> Iterator[bytes]:
+    """Yield the content of compiled code without line numbers."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_kwonlyargcount)).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from parts_of(constant)
+            yield from code_parts(constant)
         elif isinstance(constant, frozenset):
-            yield repr(sorted(map(repr, constant))).encode()  # its order is not that of another process
+            yield repr(sorted(map(repr, constant))).encode()  # The order of a set differs between processes.
         else:
             yield repr(constant).encode()
 
 
 def folder_of(name: str, text: str) -> Path:
-    """Where the results of a piece of code are kept: another folder after every change. Those before are removed."""
-    folder = KEPT / name / hashlib.sha256((state_of_the_package() + text).encode()).hexdigest()[:16]
-    for old in (KEPT / name).glob("*"):
+    """Return the folder for the results of some code, which changes with the code; remove older folders."""
+    folder = CACHE / name / hashlib.sha256((package_hash() + text).encode()).hexdigest()[:16]
+    for old in (CACHE / name).glob("*"):
         if old != folder:
-            shutil.rmtree(old, ignore_errors=True)  # another build may have been here
+            shutil.rmtree(old, ignore_errors=True)  # Another build may remove it at the same time.
     return folder
 
 
@@ -86,7 +86,7 @@ def results_in(folder: Path) -> Any:
 
 
 def run_script(script: Path, folder: Path) -> str | None:
-    """Run a script in an empty folder and keep what it prints and the pictures it writes; the error if it fails."""
+    """Run a script in an empty folder and keep its output and figures; return the error message if it fails."""
     with tempfile.TemporaryDirectory() as work:
         done = python(str(script), folder=Path(work))
         if done.returncode:
@@ -98,10 +98,10 @@ def run_script(script: Path, folder: Path) -> str | None:
     return None
 
 
-def all_of(pieces: Iterable[Piece], work: Callable[[Piece], object], title: str) -> None:
-    """Do the work on all pieces, some at a time, showing how far it is."""
-    pieces = list(pieces)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        doing = pool.map(work, pieces)
-        for _ in status_iterator(doing, f"{title}... ", "darkgreen", len(pieces), stringify_func=lambda _: ""):
+def run_parallel(items: Iterable[Item], work: Callable[[Item], object], title: str) -> None:
+    """Call ``work`` for all items, several at a time, and show the progress."""
+    items = list(items)
+    with ThreadPoolExecutor(MAX_PROCESSES) as pool:
+        results = pool.map(work, items)
+        for _ in status_iterator(results, f"{title}... ", "darkgreen", len(items), stringify_func=lambda _: ""):
             pass

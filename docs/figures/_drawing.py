@@ -1,4 +1,4 @@
-"""What the pictures of the site share: size, quiet axes, and the row of three that shows a parameter."""
+"""Shared parts of the figures of the site: style, axes without ticks, and a row of panels for a parameter."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def save(figure: Any, name: str) -> None:
 
 
 def blank(ax: Any) -> None:
-    """No ticks and no labels: only the shape matters."""
+    """Remove ticks and labels."""
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
 
 
@@ -34,7 +34,7 @@ def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float 
 
 
 def doubt_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
-    """The objects from light, without doubt, to dark, nothing known."""
+    """Draw the objects with their doubt from light (certain) to dark (ignorance)."""
     doubt = doubt_scores(model.credal_partition_)
     ax.scatter(*X.T, s=marker_size, c=doubt, cmap="cividis_r", vmin=0, vmax=1, edgecolors="0.4", linewidths=0.3)
     ax.set_title(f"{title}\nmean doubt {doubt.mean():.2f}")
@@ -52,7 +52,7 @@ def parameter_row(
     show: Callable[[Any, Any], str] = lambda value, model: f"{value}",
     panel: Callable[[Any, Any, Any, str], None] = partition_panel,
 ) -> None:
-    """One picture for a parameter: the same data with each of the values, drawn by ``panel``."""
+    """Draw the same data with each value of a parameter, one panel for each value."""
     figure, axes = plt.subplots(1, len(values), figsize=(3.7 * len(values), 3.6), layout="constrained")
     for ax, value, word in zip(axes, values, words, strict=True):
         model = fit(**{parameter: value})

@@ -1,4 +1,4 @@
-"""What the pictures of the methods share beyond `_drawing`: clouds, rows of panels, and maps of masses."""
+"""Further shared parts of the figures of the methods: Gaussian data, rows of panels, and maps of masses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,12 @@ rng = np.random.default_rng(0)
 
 
 def clouds(*parts: tuple[Any, Any, int]) -> np.ndarray:
-    """Gaussian clouds in the plane, each with its center, its spread and its number of objects."""
+    """Generate Gaussian clusters in the plane with given centers, standard deviations and numbers of objects."""
     return np.vstack([rng.normal(center, spread, (n, 2)) for center, spread, n in parts])
 
 
 def row(name: str, *panels: Callable[[Any], None], width: float = 3.7, height: float = 3.6) -> None:
-    """One picture of panels side by side; each is a function that draws on the axes it is given."""
+    """Draw panels side by side; each panel is a function of the axes."""
     figure, axes = plt.subplots(1, len(panels), figsize=(width * len(panels), height), layout="constrained")
     for ax, panel in zip(np.atleast_1d(axes), panels, strict=True):
         panel(ax)
@@ -25,12 +25,12 @@ def row(name: str, *panels: Callable[[Any], None], width: float = 3.7, height: f
 
 
 def partition_of(model: Any, X: Any, title: str) -> Callable[[Any], None]:
-    """A panel for `row`: a fitted clusterer over its data."""
+    """Return a panel for `row` that draws a fitted clusterer over its data."""
     return lambda ax: partition_panel(ax, model, X, title)
 
 
 def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.35) -> None:
-    """What a model says at every place: the color of a cluster or class, white for doubt, gray for none of them."""
+    """Draw predicted masses in the plane: color of the cluster or class, white for ignorance, gray for outliers."""
     X = np.asarray(X)
     low, high = X.min(axis=0), X.max(axis=0)
     low, high = low - margin * (high - low), high + margin * (high - low)
@@ -51,5 +51,5 @@ def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.
 
 
 def map_of(model: Any, X: Any, y: Any, title: str, margin: float = 0.35) -> Callable[[Any], None]:
-    """A panel for `row`: a fitted model that tells masses at every place."""
+    """Return a panel for `row` that draws the predicted masses of a fitted model."""
     return lambda ax: mass_map(ax, model, X, y, title, margin)

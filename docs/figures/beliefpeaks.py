@@ -1,4 +1,4 @@
-"""Pictures of the page on BeliefPeaks."""
+"""Figures of the page on BeliefPeaks."""
 
 import numpy as np
 from _drawing import TOO_SMALL_TO_LARGE, blank, parameter_row
@@ -17,7 +17,7 @@ def peaks(model):
 
 
 def peaks_panel(ax, model, X, title):
-    """The objects by cluster, the darker the more they are believed to be centers; the peaks as diamonds."""
+    """Draw objects by cluster, darker for a higher belief of being a center, and peaks as diamonds."""
     colors = COLORS[model.labels_ % len(COLORS)]
     ax.scatter(*X.T, s=5 + 40 * model.belief_ / model.belief_.max(), c=colors, alpha=0.45, linewidths=0)
     ax.scatter(*X[model.peak_indices_].T, s=70, marker="D", c="black", edgecolors="white", linewidths=1)

@@ -1,4 +1,4 @@
-"""Pictures of the page on BootClus."""
+"""Figures of the page on BootClus."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,8 +22,8 @@ parameter_row(
     "bootclus-confidence", "confidence", [0.5, 0.9, 0.999], fit, X, words=("shorter", "default", "longer intervals")
 )
 
-# How often the intervals hold the truth, which is known here, against the number of bootstrap samples: means of four
-# sets of data, as one alone says little.
+# Coverage of the known true probabilities against the number of bootstrap samples, as mean over four data sets,
+# because a single one varies too much.
 sets_of_data = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(4)]
 numbers, levels = [5, 20, 100], {0.5: ("#0072b2", "o"), 0.9: ("#d55e00", "s")}
 coverage = np.zeros((len(levels), len(numbers), 2))
@@ -38,7 +38,7 @@ for (confidence, (color, marker)), lines in zip(levels.items(), coverage, strict
     held.plot(numbers, lines[:, 0], marker=marker, color=color, label=f"confidence={confidence}")
     held.axhline(confidence, color=color, linewidth=0.8, linestyle=":")
     length.plot(numbers, lines[:, 1], marker=marker, color=color)
-held.set(title="share of intervals that hold the truth", ylim=(0, 1))
+held.set(title="coverage of the true probabilities", ylim=(0, 1))
 length.set(title="mean length of the intervals", ylim=(0, None))
 held.legend(frameon=False, loc="lower right")
 for ax in (held, length):
@@ -48,7 +48,7 @@ for ax in (held, length):
     ax.spines[["top", "right"]].set_visible(False)
 save(figure, "bootclus-bootstraps")
 
-# A covariance model that is too simple: clusters that are wider than high are told to be round, and sure of it.
+# If the covariance model is too simple (round instead of elongated clusters), the result is wrong but certain.
 elongated = X * (3.0, 1.0)
 parameter_row(
     "bootclus-mixture",
@@ -60,7 +60,7 @@ parameter_row(
     show=lambda value, model: f'"{value}"' if value else f"None ({model.mixture_.model_})",
 )
 
-# What the promise looks like, and where it does not hold.
+# Cases in which the coverage does not hold.
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 row(
     "bootclus-fails",

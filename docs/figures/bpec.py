@@ -1,4 +1,4 @@
-"""Pictures of the page on BPEC."""
+"""Figures of the page on BPEC."""
 
 from _drawing import parameter_row
 from _panels import clouds, partition_of, row
@@ -31,7 +31,7 @@ parameter_row(
 )
 parameter_row("bpec-alpha", "alpha", [0, 1, 4], fit, X)
 
-# The peak of a long cluster stands for it badly, unless each cluster learns its shape.
+# The peak represents an elongated cluster badly unless each cluster has an adaptive metric.
 long = clouds(((0, 0), (3, 0.35), 150), ((0, 2.2), (3, 0.35), 150))
 row(
     "bpec-fails",

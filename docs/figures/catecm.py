@@ -1,4 +1,4 @@
-"""Pictures of the page on CatECM: what becomes of the objects as a parameter grows."""
+"""Figures of the page on CatECM: results for increasing values of a parameter."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +11,7 @@ rng = np.random.default_rng(0)
 
 
 def answers(n, columns, faithful):
-    """Three kinds of people; each gives the usual answer of their kind to a question, or any of five."""
+    """Generate three groups of people who give the typical answer of their group or one of five at random."""
     kind = rng.integers(3, size=n)
     usual = rng.permuted(np.tile(np.arange(5), (columns, 1)), axis=1)[:, :3]
     table = np.where(rng.random((n, columns)) < faithful, usual[:, kind].T, rng.integers(5, size=(n, columns)))
@@ -19,12 +19,12 @@ def answers(n, columns, faithful):
 
 
 table, kind = answers(400, 10, 0.55)
-strangers = rng.integers(5, 9, size=(12, 10)).astype(str)  # answers that nobody else gives
+strangers = rng.integers(5, 9, size=(12, 10)).astype(str)  # Answers that do not occur elsewhere.
 table, kind = np.vstack([table, strangers]), np.append(kind, np.full(12, 3))
 
 
 def curves(name, title, values, **settings):
-    """Shares of certain, ambiguous and outliers, and the agreement with the kinds, over the values of a parameter."""
+    """Draw proportions of certain objects, ambiguous objects and outliers, and the ARI, against a parameter."""
     shares, agreement = [], []
     for value in values:
         model = CatECM(3, random_state=0, n_init=4, **{name: value, **settings}).fit(table)
@@ -40,10 +40,10 @@ def curves(name, title, values, **settings):
         colors=("#9ecae1", "#d55e00", "0.35"),
     )
     ax.plot(values, agreement, color="black", marker="o", label="agreement with the kinds")
-    ax.set(xlim=(values[0], values[-1]), ylim=(0, 1), xlabel=name, ylabel="share of the objects", title=title)
+    ax.set(xlim=(values[0], values[-1]), ylim=(0, 1), xlabel=name, ylabel="proportion of the objects", title=title)
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     save(figure, f"catecm-{name}")
 
 
-curves("alpha", "too small: everybody ambiguous; too large: nobody", [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5])
-curves("delta", "too small: everybody an outlier; too large: nobody", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])
+curves("alpha", "too small: all ambiguous; too large: none ambiguous", [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5])
+curves("delta", "too small: all outliers; too large: no outliers", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])

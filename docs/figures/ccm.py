@@ -1,4 +1,4 @@
-"""Pictures of the page on CCM."""
+"""Figures of the page on CCM."""
 
 from _drawing import doubt_panel, parameter_row
 from _panels import clouds, partition_of, row
@@ -35,7 +35,7 @@ parameter_row(
 parameter_row("ccm-gamma", "gamma", [0, 1, 20], lambda gamma: fit(gamma=gamma, focal_sets="pairs"), X)
 parameter_row("ccm-number", "n_clusters", [3, 4, 6], fit, X)
 
-# Three in a row: the middle of the outer two is the cluster between them.
+# Three clusters in a row: the barycenter of the outer two is at the cluster between them.
 three = clouds(((-4, 0), 0.8, 90), ((0, 0), 0.8, 90), ((4, 0), 0.8, 90))
 settings = {"focal_sets": "pairs", "beta": 2.0, "random_state": 0}
 row(

@@ -1,4 +1,4 @@
-"""Pictures of the page on CECM."""
+"""Figures of the page on CECM."""
 
 import numpy as np
 from _drawing import parameter_row, partition_panel
@@ -8,7 +8,7 @@ from sklearn.datasets import make_moons
 from dempster.cluster import CECM
 from dempster.constraints import Constraints
 
-# Three groups and two clusters: which two groups are one is not in the data, an expert knows.
+# Three groups and two clusters: the constraints determine which two groups form a cluster.
 X = clouds(((0, 0), 0.8, 80), ((3.4, 0), 0.8, 80), ((3.4, 4.2), 0.8, 80))
 group = np.repeat([0, 1, 1], 80)
 known = Constraints.from_labels(group, 60, random_state=0)
@@ -19,13 +19,13 @@ def fit(constraints=known, **parameters):
 
 
 def wrong_panel(ax, model, data, title):
-    """As usual, but with how many objects are not where the expert would have them."""
+    """Draw a partition with the number of wrong objects in the title."""
     partition_panel(ax, model, data, title)
     wrong = min((model.labels_ != group).sum(), (model.labels_ == group).sum())
     ax.set_title(f"{title}\n{wrong} of {len(data)} wrong, {len(model.credal_partition_.ambiguous)} ambiguous")
 
 
-# One answer in ten is false.
+# One answer in ten is wrong.
 said = group.copy()
 liars = np.random.default_rng(1).choice(len(X), 12, replace=False)
 said[liars] = 1 - said[liars]

@@ -16,12 +16,12 @@ rng = np.random.default_rng(7)
 
 
 def clouds(*parts):
-    """Gaussian clouds, each with its center, its spread and its number of objects."""
+    """Generate Gaussian clusters with given centers, standard deviations and numbers of objects."""
     return np.vstack([rng.normal(center, spread, (n, 2)) for center, spread, n in parts])
 
 
 def scattered(X, n):
-    """The objects and n more anywhere around them."""
+    """Add n uniformly distributed objects."""
     return np.vstack([X, rng.uniform(X.min(axis=0) - 3, X.max(axis=0) + 3, (n, 2))])
 
 
@@ -50,11 +50,11 @@ figure, axes = plt.subplots(
     len(SHAPES), len(METHODS), figsize=(1.72 * len(METHODS), 1.6 * len(SHAPES)), layout="constrained"
 )
 for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
-    X = (X - X.mean(axis=0)) / X.std()  # one scale for both axes: shapes keep their shape
+    X = (X - X.mean(axis=0)) / X.std()  # One scale for both axes keeps the shapes.
     row[0].set_ylabel(shape)
     for ax, (name, make) in zip(row, METHODS.items(), strict=True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where a method fails is what the picture shows
+            warnings.simplefilter("ignore")  # The figure shows where a method fails.
             model = make(c).fit(X)
         partition = getattr(model, "credal_partition_", None)
         labels = model.predict(X) if hasattr(model, "predict") and partition is None else model.labels_
@@ -65,7 +65,7 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
         found = np.unique(labels[inside])
         place = np.argsort(
             np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
-        )  # the same colors in a row
+        )  # Use the same colors in a row.
         shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
         ax.scatter(*X[inside].T, s=4, c=shade, linewidths=0)
         ax.scatter(*X[ambiguous].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)

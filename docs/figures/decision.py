@@ -1,4 +1,4 @@
-"""Which method: from what there is, over what matters, to a name."""
+"""Draw the decision tree from data and requirements to a method."""
 
 import matplotlib.pyplot as plt
 from _drawing import save

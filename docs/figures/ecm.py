@@ -1,4 +1,4 @@
-"""Pictures of the page on ECM: what each parameter does when it is too small, about right and too large."""
+"""Figures of the page on ECM: each parameter too small, about right and too large."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,7 +45,7 @@ parameter_row(
     show=lambda value, model: f'"{value}" ({len(model.focal_sets_)} sets)',
 )
 
-# Two long clusters side by side: the metric that decides.
+# Two elongated parallel clusters need the adaptive metric.
 rng = np.random.default_rng(0)
 long = np.vstack([rng.normal((0, y), (3.0, 0.35), (150, 2)) for y in (0.0, 2.2)])
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained")
@@ -54,7 +54,7 @@ for ax, metric in zip(axes, ("euclidean", "adaptive"), strict=True):
     partition_panel(ax, model, long, f'metric="{metric}"')
 save(figure, "ecm-metric")
 
-# Where it fails: shapes without a middle, and many outliers.
+# Cases of failure: clusters without a center, and many outliers.
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 crowd = np.vstack([rng.normal(m, 0.6, (60, 2)) for m in ((0, 0), (4, 0), (2, 3.4))] + [rng.uniform(-9, 13, (150, 2))])
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")

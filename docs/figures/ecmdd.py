@@ -1,4 +1,4 @@
-"""Pictures of the page on ECMdd."""
+"""Figures of the page on ECMdd."""
 
 from _drawing import parameter_row
 from _panels import clouds, partition_of, row

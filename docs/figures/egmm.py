@@ -1,4 +1,4 @@
-"""Pictures of the page on EGMM."""
+"""Figures of the page on EGMM."""
 
 from _drawing import parameter_row
 from _panels import clouds, partition_of, row
@@ -25,7 +25,7 @@ parameter_row(
     show=lambda value, model: f'"{value}" ({len(model.focal_sets_)} sets)',
 )
 
-# One covariance matrix for all: long clusters that are parallel are found, those that cross are not.
+# With one covariance matrix for all, parallel elongated clusters are found, crossing ones are not.
 parallel = clouds(((0, 0), (3, 0.35), 150), ((0, 2.2), (3, 0.35), 150))
 crossing = clouds(((0, 0), (3, 0.25), 150), ((0, 0), (0.25, 3), 150))
 moons, _ = make_moons(300, noise=0.06, random_state=0)

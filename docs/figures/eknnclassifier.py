@@ -1,4 +1,4 @@
-"""Pictures of the page on EKNNClassifier."""
+"""Figures of the page on EKNNClassifier."""
 
 from _drawing import parameter_row
 from _panels import map_of, mass_map, row

@@ -1,4 +1,4 @@
-"""Pictures of the page on EKNNClus."""
+"""Figures of the page on EKNNClus."""
 
 import warnings
 
@@ -14,7 +14,7 @@ X, _ = make_fourclass(400, random_state=1)
 
 
 def cluster_panel(ax, model, X, title):
-    """Clusters by color and, where there are more clusters than colors, by marker."""
+    """Draw clusters with different colors and, if there are more clusters than colors, different markers."""
     for k in range(model.n_clusters_):
         marker = "osD^vP*X"[k // len(COLORS) % 8]
         ax.scatter(*X[model.labels_ == k].T, s=13, c=COLORS[k % len(COLORS)], marker=marker, linewidths=0)
@@ -29,7 +29,7 @@ def panel_of(X, title):
 
 def fit(**parameters):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a single cluster is left is what the picture shows
+        warnings.simplefilter("ignore")  # The figure shows that a single cluster remains.
         return EKNNClus(random_state=0, **parameters).fit(X)
 
 

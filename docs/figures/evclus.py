@@ -1,4 +1,4 @@
-"""Pictures of the page on EVCLUS."""
+"""Figures of the page on EVCLUS."""
 
 import numpy as np
 from _drawing import parameter_row, partition_panel
@@ -35,12 +35,12 @@ parameter_row(
     show=lambda value, model: f'"{value}" ({len(model.focal_sets_)} sets)',
 )
 
-# Bent clusters: a scale as wide as the moons instead of one that suits round clusters.
+# Curved clusters need a scale of the width of the moons instead of the default for round clusters.
 moons, moon = make_moons(300, noise=0.06, random_state=0)
 
 
 def wrong_panel(ax, model, data, title, more=""):
-    """As usual, but with how many objects are in the wrong moon."""
+    """Draw a partition with the number of objects in the wrong moon in the title."""
     wrong = min((model.labels_ != moon).sum(), (model.labels_ == moon).sum())
     partition_panel(ax, model, data, title)
     ax.set_title(f"{title}\n{wrong} of {len(data)} in the wrong moon{more}")
@@ -57,7 +57,7 @@ parameter_row(
     panel=wrong_panel,
 )
 
-# What somebody knows about fifty pairs of the moons.
+# Constraints on fifty pairs of the moons.
 known = Constraints.from_labels(moon, 50, random_state=0)
 parameter_row(
     "evclus-xi",
@@ -68,7 +68,7 @@ parameter_row(
     panel=wrong_panel,
 )
 
-# Where it fails: what is near is not what belongs together.
+# Case of failure: close objects are in different clusters.
 long = clouds(((0, 0), (3.2, 0.25), 150), ((0, 1.6), (3.2, 0.25), 150))
 angle = np.random.default_rng(1).uniform(0, 2 * np.pi, 400)
 radius = np.repeat([1.0, 2.2, 3.4], (80, 130, 190)) + np.random.default_rng(2).normal(0, 0.12, 400)

@@ -1,4 +1,4 @@
-"""Pictures of the page on EvidenceFromClassifier."""
+"""Figures of the page on EvidenceFromClassifier."""
 
 import warnings
 
@@ -18,10 +18,10 @@ def logistic(C):
 
 
 def probabilities(model, title):
-    """The same picture for the probabilities, which have no white."""
+    """Return the same panel for the probabilities, which have no white areas."""
 
     class Sure:
-        """Masses on single classes only: the probabilities."""
+        """Probabilities as masses on single classes."""
 
         def predict_mass(self, Z):
             found = model.predict_mass(Z)

@@ -1,4 +1,4 @@
-"""Pictures of the page on EvidentialNeuralNetworkClassifier."""
+"""Figures of the page on EvidentialNeuralNetworkClassifier."""
 
 from _drawing import parameter_row
 from _panels import map_of, mass_map, row

@@ -1,4 +1,4 @@
-"""Pictures of the page on EvidentialRBFClassifier."""
+"""Figures of the page on EvidentialRBFClassifier."""
 
 from _drawing import parameter_row
 from _panels import map_of, mass_map, row

@@ -1,4 +1,4 @@
-"""Pictures of the page on NNEVCLUS."""
+"""Figures of the page on NNEVCLUS."""
 
 from _drawing import parameter_row
 from _panels import clouds, map_of, partition_of, row
@@ -31,7 +31,7 @@ parameter_row(
     X,
 )
 
-# What the network says far from all it has seen, without and with a detector.
+# Masses far from the training data, without and with an outlier detector.
 three = clouds(((0, 0), 0.8, 80), ((5, 0), 0.8, 80), ((2.5, 4.3), 0.8, 80))
 maps = []
 for title, detector in (("without a detector", None), ('outlier_detector="one-class-svm"', "one-class-svm")):

@@ -1,4 +1,4 @@
-"""Pictures of the page on ParsimoniousGaussianMixture."""
+"""Figures of the page on ParsimoniousGaussianMixture."""
 
 import numpy as np
 from _drawing import blank, parameter_row
@@ -19,7 +19,7 @@ X = np.vstack(
 
 
 def ellipse_panel(ax, model, X, title):
-    """The objects by component, with the ellipses that hold nine tenths of each component."""
+    """Draw the objects by component, with ellipses that contain 90 % of each component."""
     ax.scatter(*X.T, s=9, c=COLORS[model.labels_ % len(COLORS)], linewidths=0)
     for k, (mean, covariance) in enumerate(zip(model.means_, model.covariances_, strict=True)):
         values, vectors = np.linalg.eigh(covariance)

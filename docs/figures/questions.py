@@ -1,4 +1,4 @@
-"""Quality against the number of questions, from the report that ``make questions`` writes."""
+"""Draw quality against the number of questions from the report of ``make questions``."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures of the page on RECM."""
+"""Figures of the page on RECM."""
 
 import numpy as np
 from _drawing import parameter_row, partition_panel
@@ -28,7 +28,7 @@ parameter_row(
 )
 parameter_row("recm-alpha", "alpha", [0, 1, 4], fit, X)
 
-# Dissimilarities that no points have: each squared distance is wrong by up to a half.
+# Non-Euclidean dissimilarities: each squared distance has a relative error of up to a half.
 noise = np.random.default_rng(0).uniform(0.5, 1.5, squares.shape)
 bent = squares * (noise + noise.T) / 2
 

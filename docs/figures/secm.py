@@ -1,4 +1,4 @@
-"""Pictures of the page on SECM."""
+"""Figures of the page on SECM."""
 
 import numpy as np
 from _drawing import TOO_SMALL_TO_LARGE
@@ -6,7 +6,7 @@ from _panels import row
 
 from dempster.cluster import SECM
 
-# An organ with a lesion and a thin vessel, seen through noise, so that the truth is known.
+# Simulated image of an organ with a lesion and a thin vessel, with noise.
 rows, columns = np.mgrid[-1:1:70j, -1:1:90j]
 truth = np.zeros(rows.shape, dtype=int)
 truth[rows**2 / 0.7 + columns**2 / 0.8 < 1] = 1
@@ -26,7 +26,7 @@ def panel(picture, title, **options):
 
 
 def segments(word, name, value, **more):
-    """The regions in their mean gray; pixels that are left open in orange."""
+    """Draw the regions with their mean gray value and ambiguous pixels in orange."""
     model = SECM(3, random_state=0, n_init=3, **{name: value, **more}).fit(scan)
     found = np.argsort(np.argsort(model.cluster_centers_[:, 0]))[model.labels_]
     picture = np.repeat(found[..., None], 3, axis=-1) * 0.42

@@ -1,4 +1,4 @@
-"""Pictures of the page on WECMdd."""
+"""Figures of the page on WECMdd."""
 
 import warnings
 
@@ -15,12 +15,12 @@ X, _ = make_fourclass(300, random_state=1)
 
 def fit(**parameters):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that clusters coincide is what the picture shows
+        warnings.simplefilter("ignore")  # The figure shows that clusters coincide.
         return WECMdd(4, random_state=0, **parameters).fit(X)
 
 
 def weights_panel(ax, model, X, title):
-    """How much each object stands for a cluster: the larger the disc, the more."""
+    """Draw the weight of each object in its cluster as the size of a disc."""
     weights = np.zeros((model.n_clusters_, len(X)))
     weights[:, model.candidate_indices_] = model.prototype_weights_
     ax.scatter(*X.T, s=3, c="0.7", linewidths=0)

@@ -1,4 +1,4 @@
-"""Pictures of the page on WMVEC."""
+"""Figures of the page on WMVEC."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import WMVEC
 
-# Four kinds of objects. One view tells the first two from the last two, another the odd from the even, two nothing.
+# Four classes. One view separates the first two from the last two, another the odd from the even, two are noise.
 rng = np.random.default_rng(0)
 kind = np.arange(300) % 4
 views = {
@@ -23,7 +23,7 @@ views = {
 def weights_panel(evenness, word):
     def draw(ax):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that one view has all the weight is what the picture shows
+            warnings.simplefilter("ignore")  # The figure shows that one view has all the weight.
             model = WMVEC(4, evenness=evenness, random_state=0).fit(views)
         ax.barh(model.view_names_, model.view_weights_, color=["#0072b2", "#d55e00", "0.6", "0.6"], height=0.6)
         ax.invert_yaxis()
@@ -60,7 +60,7 @@ row(
     "wmvec-delta", *(delta_panel(value, word) for value, word in zip((0.5, "auto", 4), TOO_SMALL_TO_LARGE, strict=True))
 )
 
-# A view with clear clusters of its own that have nothing to do with the others.
+# A view with clear clusters that are unrelated to the other views.
 day = rng.integers(2, size=300)
 misled = {
     "size": views["size"],
