@@ -21,7 +21,7 @@ from rich.table import Table
 from benchmarks.harness import Benchmark, Row, discover, skipped
 
 _PACKAGES = ("dempster", "numpy", "scipy", "scikit-learn", "torch", "evclust", "scikit-fuzzy", "daqp")
-_WIDTH_OF_FILES = 170  # columns when the output is not a terminal
+_WIDTH_OF_FILES = 170  # columns if the output is not a terminal
 _HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
 _LEGEND = (
     "time: minimum of several repetitions, interleaved with those of the implementation it is compared with, except in "
@@ -49,7 +49,7 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
         progress.print(f"[{number}/{len(chosen)}] {name}, after {passed:.1f} minutes", highlight=False, markup=False)
         try:
             rows[name] = function(quick)
-        except Exception as error:  # the other benchmarks still have something to say
+        except Exception as error:  # The other benchmarks can still run.
             traceback.print_exc()
             rows[name] = [skipped(name, f"failed: {type(error).__name__}: {error}")]
             failed = True

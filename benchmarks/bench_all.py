@@ -1,9 +1,9 @@
 """All methods on generated data, beside other packages for the same purpose.
 
-Each of our methods runs with its default parameters and is followed by its rivals. A rival of another package gets as
-much work as it would do anyway (most start once), so its row compares it with our method doing the same: on as many
-objects, from as many starts, with the same distance to the empty set. Each stops by its own rule, and all have one
-thread of BLAS. The ratio is the rival's time in terms of ours: above 1 ours is faster.
+Each of our methods runs with its default parameters, followed by the implementations of other packages. Each of these
+runs with its own number of starts (mostly one). Its row compares it with our method on the same objects, with the same
+number of starts and the same distance to the empty set. Each implementation uses its own stopping rule, and all use one
+BLAS thread. The ratio is the time of the other implementation divided by ours: above 1 ours is faster.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from benchmarks.harness import Measurement, MeasurementError, Row, Task, benchma
 _CLUSTERS = 15
 _CATEGORIES = 5  # clusters of the categorical data
 _GREY_LEVELS = 4  # regions of the image
-_DELTA = 1.0  # distance to the empty set; neighbouring centres are as far apart, the standard deviation is 0.2
-_D0 = 1.0  # distance from which on two objects are surely in different clusters
-_LIMIT = 60.0  # seconds that a rival may take, with its imports
+_DELTA = 1.0  # distance to the empty set and between neighbouring centres; the standard deviation is 0.2
+_D0 = 1.0  # distance from which on two objects are certainly in different clusters
+_LIMIT = 60.0  # seconds allowed for another package, including its imports
 _R_LIMIT = 30.0
 _IMPORTS = ("sklearn.metrics", "dempster.cluster", "dempster.constraints", "evclust.utils")
 _DISTRIBUTIONS = {"evclust": "evclust", "sklearn": "scikit-learn", "skfuzzy": "scikit-fuzzy"}
@@ -40,7 +40,7 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Method:
-    """One of our methods: its place in dempster, its parameters, the kind of data, sizes (quick, in full), rivals."""
+    """One of our methods: path in dempster, parameters, type of data, sizes (quick, full), other implementations."""
 
     place: str
     parameters: Parameters
@@ -59,12 +59,12 @@ class Method:
 
 @dataclass(frozen=True)
 class Rival:
-    """What another package has: path, parameters, and what to change in our method that it does the same work."""
+    """Implementation of another package: path, parameters, and changes to our method so that it does the same work."""
 
     path: str
     parameters: Parameters
     ours: Parameters = field(default_factory=dict)
-    sizes: tuple[int, int] | None = None  # None: those of our method
+    sizes: tuple[int, int] | None = None  # None: the sizes of our method
 
     @property
     def package(self) -> str:
@@ -72,7 +72,7 @@ class Rival:
 
     @property
     def name(self) -> str:
-        origin = "PyPI " if self.package == "evclust" else ""  # R has one, too
+        origin = "PyPI " if self.package == "evclust" else ""  # There is an R package of the same name.
         return f"{origin}{self.package} {self.path.rpartition('.')[2]}"
 
     @property
@@ -85,7 +85,7 @@ class Rival:
 
 @cache
 def _plane(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fifteen Gaussian clusters in the plane that overlap a little, and the cluster of each object."""
+    """Generate fifteen slightly overlapping Gaussian clusters in the plane, and the cluster of each object."""
     rng = np.random.default_rng(0)
     row, column = np.divmod(np.arange(_CLUSTERS), 4)
     centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(-0.15, 0.15, (_CLUSTERS, 2))
@@ -94,21 +94,21 @@ def _plane(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _image(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """A noisy image of four stripes, with about n pixels."""
+    """Generate a noisy image of four stripes with about n pixels."""
     side = round(n**0.5)
     truth = np.add.outer(np.arange(side), np.arange(side)) * _GREY_LEVELS // (2 * side)
     return truth + np.random.default_rng(0).normal(scale=0.3, size=truth.shape), truth.ravel()
 
 
 def _categorical(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fifteen attributes of six categories each; half of the values are those typical of the cluster."""
+    """Generate fifteen attributes of six categories each; half of the values are typical of the cluster."""
     rng = np.random.default_rng(0)
     typical, y = rng.integers(0, 6, (_CATEGORIES, 15)), rng.integers(0, _CATEGORIES, n)
     return np.where(rng.random((n, 15)) < 0.5, typical[y], rng.integers(0, 6, (n, 15))), y
 
 
 def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
-    """What to fit, the true clusters, and further arguments of ``fit``."""
+    """Return the data, the true clusters and further arguments of ``fit``."""
     if kind == "image":
         return (*_image(n), {})
     if kind == "categories":
@@ -126,7 +126,7 @@ def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
 
 
 def _words(kind: str, n: int, parameters: Parameters) -> str:
-    """What a row says about its data, and about parameters that are not at their defaults."""
+    """Describe the data and the parameters that differ from the defaults."""
     data = {
         "plane": f"{n:,} x 2",
         "links": f"{n:,} x 2, {n // 10} constraints",
@@ -149,14 +149,14 @@ def _named(path: str) -> Any:
 
 
 def _quietly(function: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Neither the warnings nor the printed progress of others belong into the table."""
+    """Suppress the warnings and printed progress of other packages."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         return function(*arguments, **keywords)
 
 
 def _worth(y: np.ndarray, labels: np.ndarray, masses: np.ndarray | None = None) -> str:
-    """Agreement with the truth, and what is wrong with the masses."""
+    """Describe the agreement with the true clusters and any errors of the masses."""
     from sklearn.metrics import adjusted_rand_score
 
     labels = np.asarray(labels).ravel()
@@ -176,7 +176,7 @@ def _worth(y: np.ndarray, labels: np.ndarray, masses: np.ndarray | None = None) 
 
 
 def _clusterer(path: str, parameters: Parameters, kind: str, n: int) -> Task:
-    """An estimator of ours or of scikit-learn."""
+    """Prepare an estimator of ours or of scikit-learn."""
     from sklearn.base import clone
 
     X, y, further = _data(kind, n)
@@ -194,14 +194,14 @@ def _clusterer(path: str, parameters: Parameters, kind: str, n: int) -> Task:
 
 
 def _of_evclust(path: str, parameters: Parameters, kind: str, n: int) -> Task:
-    """A function of PyPI's evclust: data and number of clusters first, a dictionary comes back."""
+    """Prepare a function of PyPI's evclust, which takes data and number of clusters and returns a dictionary."""
     X, y, _ = _data(kind, n)
     function, name = _named(path), path.rpartition(".")[2]
     arguments: dict[str, Any] = {"disp": False, **parameters}
     first: tuple[Any, ...] = (X, _CATEGORIES if kind == "categories" else _CLUSTERS)
     if name == "kevclus":
         first, arguments["c"] = (X,), _CLUSTERS
-    elif name == "bpec":  # its prototypes are chosen with a mouse: we hand over true clusters' means
+    elif name == "bpec":  # Its prototypes are selected with a mouse; we pass the means of the true clusters.
         first = (X, np.array([X[y == k].mean(axis=0) for k in range(_CLUSTERS)]))
 
     def work() -> dict[str, Any]:
@@ -209,13 +209,13 @@ def _of_evclust(path: str, parameters: Parameters, kind: str, n: int) -> Task:
         return _quietly(function, *first, **arguments)
 
     few = X[:40, :40] if kind in ("distances", "squares") else X[:40]
-    with contextlib.suppress(Exception):  # whether it works is seen below
+    with contextlib.suppress(Exception):  # Failures are reported below.
         _quietly(function, few, *first[1:], **{**arguments, **({"k": 20} if name == "kevclus" else {})})
     return Task(work, lambda result: _worth(y, result["y_pl"], np.asarray(result["mass"])))
 
 
 def _fuzzy(path: str, parameters: Parameters, kind: str, n: int) -> Task:
-    """Fuzzy c-means of scikit-fuzzy, which wants objects in columns."""
+    """Prepare fuzzy c-means of scikit-fuzzy, which needs objects in columns."""
     X, y, _ = _data(kind, n)
     function, columns = _named(path), np.ascontiguousarray(X.T)
     function(columns[:, :40], **{**parameters, "maxiter": 2})
@@ -223,7 +223,7 @@ def _fuzzy(path: str, parameters: Parameters, kind: str, n: int) -> Task:
 
 
 def _classifier(path: str, parameters: Parameters, kind: str, n: int) -> Task:
-    """A classifier of ours or of scikit-learn: learning, then answers for as many new objects."""
+    """Prepare a classifier of ours or of scikit-learn: training, then prediction for an equal number of new objects."""
     from sklearn.base import clone
 
     X, y = _plane(2 * n)
@@ -243,7 +243,7 @@ def _classifier(path: str, parameters: Parameters, kind: str, n: int) -> Task:
 
 
 def _prepare(path: str, parameters: Parameters, kind: str, n: int) -> Task:
-    """Whatever it is. Products of such small matrices are slower with the threads of BLAS, so it gets none."""
+    """Fit with one BLAS thread, because products of such small matrices are slower with several."""
     from threadpoolctl import threadpool_limits
 
     adapters = {"dempster": _clusterer, "sklearn": _clusterer, "evclust": _of_evclust, "skfuzzy": _fuzzy}
@@ -258,7 +258,7 @@ _made: dict[str, Measurement] = {}
 
 
 def _measure(path: str, parameters: Parameters, kind: str, n: int, limit: float | None = None) -> Measurement:
-    """Measure, unless exactly this has been measured already."""
+    """Measure, unless this has already been measured."""
     key = repr((path, parameters, kind, n))
     if key not in _made:
         _made[key] = measured(_prepare, path, parameters, kind, n, limit=limit, imports=_IMPORTS)
@@ -307,9 +307,9 @@ def _rival_row(method: Method, rival: Rival, quick: bool) -> Row:
 # ---- the benchmarks -------------------------------------------------------------------------------------------------
 
 _MANY = (500, 5_000)  # objects: quick, in full
-_FEW = (150, 1_000)  # evclust loops over objects and sets in Python
+_FEW = (150, 1_000)  # evclust loops over objects and sets in Python.
 _ONE = {"n_init": 1, "focal_sets": "simple"}
-_SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}  # what rivals of c-means are given
+_SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}  # parameters of the compared c-means methods
 
 
 def _evclust(name: str, *, ours: Parameters | None = None, sizes: tuple[int, int] | None = _FEW, **more: Any) -> Rival:
@@ -318,10 +318,10 @@ def _evclust(name: str, *, ours: Parameters | None = None, sizes: tuple[int, int
 
 @benchmark
 def attributes(quick: bool) -> list[Row]:
-    """Methods for tables of attributes, on fifteen overlapping Gaussian clusters in the plane."""
+    """Compare methods for tables of attributes on fifteen overlapping Gaussian clusters in the plane."""
     seeded = {"n_clusters": _CLUSTERS, "random_state": 0}
     delta = {"n_init": 1, **_SAME}
-    starts = {"n_init": 10, "random_state": 0}  # as many as ours
+    starts = {"n_init": 10, "random_state": 0}  # the same number as ours
     kmeans = Rival("sklearn.cluster.KMeans", {"n_clusters": _CLUSTERS, **starts})
     mixture = Rival("sklearn.mixture.GaussianMixture", {"n_components": _CLUSTERS, **starts})
     once = Rival(mixture.path, {**mixture.parameters, "n_init": 1}, {"model": "VVV"})
@@ -348,7 +348,7 @@ def attributes(quick: bool) -> list[Row]:
 
 @benchmark
 def dissimilarities(quick: bool) -> list[Row]:
-    """Methods for matrices of dissimilarities, on the distances of the same clusters."""
+    """Compare methods for matrices of dissimilarities on the distances of the same clusters."""
     seeded = {"n_clusters": _CLUSTERS, "metric": "precomputed", "random_state": 0}
     sizes = (250, 2_000)
     few: Parameters = {"delta": _DELTA, "ours": {"n_init": 1, **_SAME}, "sizes": (50, 200)}
@@ -363,8 +363,8 @@ def dissimilarities(quick: bool) -> list[Row]:
 
 @benchmark
 def images_and_categories(quick: bool) -> list[Row]:
-    """Methods for data of their own kind: an image, categories."""
-    same = {"alpha": -0.25, "beta": 1.2, "delta": 3.0}  # the first two are our defaults
+    """Compare methods for images and for categories."""
+    same = {"alpha": -0.25, "beta": 1.2, "delta": 3.0}  # The first two are our defaults.
     catecm = _evclust("catecm", sizes=(100, 300), ours={**_ONE, "delta": 3.0}, **same)
     methods = [
         Method("cluster.SECM", {"n_clusters": _GREY_LEVELS, "random_state": 0}, "image", (2_500, 40_000)),
@@ -375,7 +375,7 @@ def images_and_categories(quick: bool) -> list[Row]:
 
 @benchmark
 def classification(quick: bool) -> list[Row]:
-    """Classifiers, on the same clusters taken for classes."""
+    """Compare classifiers on the same clusters as classes."""
     from sklearn.linear_model import LogisticRegression
 
     neighbours = Rival("sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": 10})
@@ -397,7 +397,7 @@ def classification(quick: bool) -> list[Row]:
 
 @dataclass(frozen=True)
 class RCall:
-    """A call of R's evclust and the method of ours, with the parameters that make it the same."""
+    """Call of R's evclust and our method with equivalent parameters."""
 
     call: str
     ours: str
@@ -435,7 +435,7 @@ _R_CALLS = (
     ),
 )
 
-# Prints seconds and megabytes (the highest use since the collector was reset), and writes the labels.
+# Prints seconds and megabytes (the peak since the garbage collector was reset), and writes the labels.
 _R_SCRIPT = """
 suppressPackageStartupMessages(library(evclust))
 read <- function(name) {
@@ -453,7 +453,7 @@ cat("\\nmeasured", seconds, sum(highest[, ncol(highest)]) - sum(used[, 2]), "\\n
 
 
 def _r_missing(rscript: str | None) -> str:
-    """Why R's evclust cannot be used, empty if it can."""
+    """Return why R's evclust cannot be used, or an empty string."""
     if rscript is None:
         return "Rscript is not found"
     probe = [rscript, "-e", "quit(status = !requireNamespace('evclust', quietly = TRUE))"]
@@ -461,13 +461,13 @@ def _r_missing(rscript: str | None) -> str:
 
 
 def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
-    """Seconds, bytes and quality of one call in a process of R."""
+    """Return seconds, bytes and quality of one call in an R process."""
     from dempster.cluster import BPEC
     from dempster.constraints import Constraints
 
     X, y = _plane(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
-    peaks = BPEC(_CLUSTERS).fit(X).cluster_centers_  # there they are chosen with a mouse
+    peaks = BPEC(_CLUSTERS).fit(X).cluster_centers_  # In R they are selected with a mouse.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, values in (("X", X), ("g", peaks), ("ML", known.must_link + 1), ("CL", known.cannot_link + 1)):
@@ -488,7 +488,7 @@ def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
 
 @benchmark
 def beside_r(quick: bool) -> list[Row]:
-    """R's evclust, timed inside R, beside our methods on the same objects."""
+    """Compare R's evclust, timed in R, with our methods on the same objects."""
     rscript = shutil.which("Rscript")
     missing = _r_missing(rscript)
     if missing or rscript is None:

@@ -14,7 +14,7 @@ from benchmarks.harness import Row, Task, Timing, at_most, benchmark, measured, 
 _IMPORTS = {"dempster": 0.3, "dempster.cluster": 2.5}  # seconds allowed
 _FIRST_FITS = {"ECM": 4.0, "EVCLUS": 5.0, "BootClus": 8.0}
 _OTHERS = ("CCM", "BPEC", "EGMM", "NNEVCLUS", "EKNNClus", "CECM")
-_MOST = 6.0  # seconds of the others
+_MOST = 6.0  # seconds allowed for the others
 _TIMED = "import time; began = time.perf_counter()\n{}\nprint(time.perf_counter() - began)"
 _FIT = (
     "from sklearn.datasets import load_iris\nX = load_iris().data\n"
@@ -23,7 +23,7 @@ _FIT = (
 
 
 def _in_a_new_process(code: str, rounds: int) -> Timing:
-    """Seconds of some statements in fresh processes, the start of the interpreter apart."""
+    """Return the seconds of statements in fresh processes, without the start of the interpreter."""
     seconds = []
     for _ in range(rounds):
         run = subprocess.run(
@@ -39,7 +39,7 @@ def _in_a_new_process(code: str, rounds: int) -> Timing:
 
 @benchmark
 def first_answer(quick: bool) -> list[Row]:
-    """Imports, and the first fit of Iris with them, in processes that did nothing before."""
+    """Measure imports and the first fit of Iris in fresh processes."""
     rounds = 1 if quick else 3
     rows = []
     for name, most in _IMPORTS.items():
@@ -102,7 +102,7 @@ def _neighbors() -> Task:
 
 @benchmark
 def well_known_data(quick: bool) -> list[Row]:
-    """NN-EVCLUS, and the classifiers on the data that R's evclass comes with."""
+    """Measure NN-EVCLUS and the classifiers on the data sets of R's evclass."""
     folder = shared_folder()
     needed = ("fourclass", "s2", "glass_evclass", "ionosphere")
     if folder is None or not all((folder / "data" / f"{name}.npz").exists() for name in needed):
@@ -151,7 +151,7 @@ def _their_mixture() -> Task:
 
 @benchmark
 def one_mixture(quick: bool) -> list[Row]:
-    """One model of a mixture, start included, beside scikit-learn's."""
+    """Compare one model of a mixture, including initialization, with scikit-learn's."""
     if quick:
         return []
     ours, theirs = timings([(_our_mixture,), (_their_mixture,)], rounds=3)

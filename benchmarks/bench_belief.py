@@ -17,7 +17,7 @@ from dempster.belief.combination import RULES
 from dempster.belief.decisions import DECISION_RULES
 
 _FRAME = 4
-_SETS = FocalSets.with_pairs(_FRAME, [(0, 1), (1, 2), (2, 3), (0, 3)])  # with the empty set and the whole: ten sets
+_SETS = FocalSets.with_pairs(_FRAME, [(0, 1), (1, 2), (2, 3), (0, 3)])  # with the empty set and the frame: ten sets
 _CHECKED_ROWS = 20
 
 
@@ -31,7 +31,7 @@ class Inputs:
     second_normal: MassFunctions
 
     def fresh(self) -> MassFunctions:
-        """The first batch without anything it may have kept from an earlier question."""
+        """Return a copy of the first batch without cached results."""
         return copy.copy(self.first)
 
 
@@ -54,7 +54,7 @@ def _as_dicts(m: MassFunctions) -> list[Mass]:
 
 
 def _moved(pairs: Any) -> Mass:
-    """Sum of masses that arrive at the same set."""
+    """Return the sums of masses on the same set."""
     out: Mass = {}
     for target, value in pairs:
         out[target] = out.get(target, 0.0) + value
@@ -85,20 +85,20 @@ def _error(values: np.ndarray, literal: list[Any]) -> str:
 
 
 def _measure_error(value_of: Callable[[Mass, frozenset[int]], float]) -> Callable[[np.ndarray, Inputs], str]:
-    """Check of a function of sets, on the sets of the family."""
+    """Check a function of sets on the sets of the family."""
     sets = [frozenset(s) for s in _SETS]
     return lambda values, given: _error(values, [[value_of(m, s) for s in sets] for m in _as_dicts(given.first)])
 
 
 def _answer_error(value_of: Callable[[Mass, int], float]) -> Callable[[np.ndarray, Inputs], str]:
-    """Check of a function of single answers."""
+    """Check a function of single answers."""
     return lambda values, given: _error(
         values, [[value_of(m, k) for k in range(_FRAME)] for m in _as_dicts(given.first)]
     )
 
 
 def _row_error(value_of: Callable[[Mass, Mass], float]) -> Callable[[np.ndarray, Inputs], str]:
-    """Check of a function of a pair of mass functions."""
+    """Check a function of a pair of mass functions."""
 
     def check(values: np.ndarray, given: Inputs) -> str:
         return _error(
@@ -109,7 +109,7 @@ def _row_error(value_of: Callable[[Mass, Mass], float]) -> Callable[[np.ndarray,
 
 
 def _mass_error(literal: Callable[[Mass, Mass], Mass]) -> Callable[[MassFunctions, Inputs], str]:
-    """Check of an operation that makes mass functions."""
+    """Check an operation that returns mass functions."""
 
     def check(result: MassFunctions, given: Inputs) -> str:
         expected = [literal(*pair) for pair in zip(_as_dicts(given.first), _as_dicts(given.second), strict=True)]
@@ -125,7 +125,7 @@ def _sum_error(result: MassFunctions, given: Inputs) -> str:
 
 
 def _agrees_with(scores: Callable[[MassFunctions], np.ndarray]) -> Callable[[np.ndarray, Inputs], str]:
-    """Check of a decision with 0-1 losses: the answer of the largest score."""
+    """Check a decision with 0-1 losses: the answer with the largest score."""
     return lambda acts, given: f"agreement {np.mean(acts == scores(given.first_normal).argmax(axis=1)):.1%}"
 
 
@@ -142,7 +142,7 @@ def _jousselme(a: Mass, b: Mass) -> float:
 
 @dataclass
 class Operation:
-    """A call on the inputs, and a word on what it returned."""
+    """Operation on the inputs with a check and description of its result."""
 
     call: Callable[[Inputs], Any]
     check: Callable[[Any, Inputs], str]
@@ -233,13 +233,13 @@ assert all(f"combine, {rule}" in _OPERATIONS for rule in RULES), "a combination 
 
 def _operation(n: int, name: str) -> Task:
     given, operation = _inputs(n), _OPERATIONS[name]
-    operation.call(_inputs(1000))  # what is imported or computed once
+    operation.call(_inputs(1000))  # Import and compute everything that is needed only once.
     return Task(lambda: operation.call(given), lambda result: operation.check(result, given))
 
 
 @benchmark
 def operations(quick: bool) -> list[Row]:
-    """Every operation on n mass functions with ten focal sets."""
+    """Measure every operation on n mass functions with ten focal sets."""
     n = 100_000 if quick else 1_000_000
     measured = {name: memory(_operation, n, name) for name in _OPERATIONS}
     times = timings([(_operation, n, name) for name in _OPERATIONS], rounds=3 if quick else 5)

@@ -37,7 +37,7 @@ def _bootclus(n_bootstraps: int) -> Task:
 
 
 def _refits(n_bootstraps: int, warm: bool) -> Task:
-    """Nothing but fits of scikit-learn's mixture to bootstrap samples, from its own start or that of the data."""
+    """Fit only scikit-learn's mixture to bootstrap samples, from its own start or from the fit to the data."""
     from sklearn.mixture import GaussianMixture
     from threadpoolctl import threadpool_limits
 
@@ -49,7 +49,7 @@ def _refits(n_bootstraps: int, warm: bool) -> Task:
 
     def work() -> None:
         rng = np.random.default_rng(0)
-        with warnings.catch_warnings(), threadpool_limits(1):  # on small matrices threads only get in its way
+        with warnings.catch_warnings(), threadpool_limits(1):  # On small matrices threads make it slower.
             warnings.simplefilter("ignore")
             for b in range(n_bootstraps):
                 sample = X[rng.integers(len(X), size=len(X))]
@@ -60,7 +60,7 @@ def _refits(n_bootstraps: int, warm: bool) -> Task:
 
 @benchmark
 def iris(quick: bool) -> list[Row]:
-    """Everything BootClus does for Iris, beside only the refits done by scikit-learn."""
+    """Compare a full BootClus fit of Iris with only the refits by scikit-learn."""
     n_bootstraps = 50 if quick else 500
     peak, verdict = memory(_bootclus, n_bootstraps)
     entries = [(_bootclus, n_bootstraps), (_refits, n_bootstraps, False), (_refits, n_bootstraps, True)]
@@ -115,7 +115,7 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
 
 @benchmark
 def growth(quick: bool) -> list[Row]:
-    """5,000 objects with the default number of pairs and with all of them, and many objects."""
+    """Fit 5,000 objects with the default number of pairs and with all pairs, and larger data."""
     n_bootstraps = 50 if quick else 500
     sizes: list[tuple[int, Any]] = [(2_500, "auto")] if quick else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
     rows = []

@@ -14,7 +14,7 @@ _CLASSES = 5
 
 @cache
 def _gaussians(n: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """n objects of five overlapping round Gaussian classes, and their classes."""
+    """Generate n objects in five overlapping round Gaussian classes."""
     centres = np.random.default_rng(0).normal(scale=3 / np.sqrt(columns), size=(_CLASSES, columns))
     rng = np.random.default_rng(seed)
     y = rng.integers(0, _CLASSES, n)
@@ -69,7 +69,7 @@ def _same_plausibilities(masses: np.ndarray, evidence) -> str:
 
 @benchmark
 def eknn_prediction(quick: bool) -> list[Row]:
-    """Masses of new objects beside the probabilities of scikit-learn's rule."""
+    """Compare masses of new objects with the probabilities of scikit-learn's rule."""
     n = 2_000 if quick else 10_000
     rows = []
     for columns in (5, 50):
@@ -87,7 +87,7 @@ def eknn_prediction(quick: bool) -> list[Row]:
 
 @benchmark
 def eknn_fit(quick: bool) -> list[Row]:
-    """Learning the scales, search of the neighbours included."""
+    """Learn the scales, including the search of the neighbours."""
     n = 2_000 if quick else 10_000
     rows = []
     for n_neighbors, solver, limit in (
@@ -105,7 +105,7 @@ def eknn_fit(quick: bool) -> list[Row]:
 
 @benchmark
 def masses_behind_a_softmax(quick: bool) -> list[Row]:
-    """All 2^M - 1 masses from weights of evidence."""
+    """Compute all 2^M - 1 masses from weights of evidence."""
     rows = []
     for n, n_classes in ((1_000 if quick else 20_000, 4), (200 if quick else 2_000, 10)):
         (timing,) = timings([(_evidence, n, n_classes)], 2)

@@ -17,7 +17,7 @@ _COLUMNS = 5
 
 @cache
 def _gaussians(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n objects of five round Gaussian clusters that touch."""
+    """Generate n objects in five touching round Gaussian clusters."""
     rng = np.random.default_rng(0)
     centres = rng.uniform(-4, 4, (_CLUSTERS, _COLUMNS))
     y = rng.integers(0, _CLUSTERS, n)
@@ -31,19 +31,19 @@ def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _quietly(function: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Iterations are cut short on purpose: no warnings about it."""
+    """Fit without convergence warnings, because iterations are limited on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **keywords)
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> float:
-    """Time of an iteration: the difference of two lengths leaves out what happens once per fit."""
+    """Return the time of an iteration; the difference of two lengths excludes the setup of a fit."""
     return median((b - a) / iterations for a, b in zip(short.rounds, long.rounds, strict=True))
 
 
 def _growth(name: str, what: str, prepare: Any, sizes: tuple[int, int], lengths: tuple[int, int], most: float) -> Row:
-    """Ratio of the times of an iteration for two sizes."""
+    """Return the ratio of the times of an iteration for two sizes."""
     (small, large), (few, many) = sizes, lengths
     entries = [(prepare, small, few), (prepare, small, many), (prepare, large, few), (prepare, large, many)]
     times = timings(entries, rounds=3)
@@ -97,7 +97,7 @@ def _ecm_ari(n: int) -> float:
 
 @benchmark
 def recm(quick: bool) -> list[Row]:
-    """A default fit on a matrix of dissimilarities, and how an iteration grows with its side."""
+    """Measure a default fit on a matrix of dissimilarities, and the growth of an iteration with its size."""
     rows = []
     for n, most in ((500, None),) if quick else ((2_000, 0.6), (5_000, None)):
         peak, verdict = memory(_recm_fit, n)
@@ -145,7 +145,7 @@ def _cecm_iterations(n: int, max_iter: int) -> Task:
 
     X, y = _gaussians(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
-    # linked objects are swept by one thread, so the others get no more: only then do sizes compare
+    # One thread processes linked objects; use one thread for the others as well, so that sizes can be compared.
     model = CECM(_CLUSTERS, focal_sets="pairs", init=X[:_CLUSTERS], max_iter=max_iter, tol=0.0, n_jobs=1)
     _quietly(model.fit, X, constraints=known)
     return Task(lambda: _quietly(model.fit, X, constraints=known))
@@ -153,7 +153,7 @@ def _cecm_iterations(n: int, max_iter: int) -> Task:
 
 @benchmark
 def cecm(quick: bool) -> list[Row]:
-    """A default fit with as many constraints as objects, and how an iteration grows with both."""
+    """Measure a default fit with equal numbers of constraints and objects, and the growth of an iteration with both."""
     n = 200 if quick else 1_000
     rows = []
     for metric in ("euclidean", "adaptive"):
@@ -171,7 +171,7 @@ def cecm(quick: bool) -> list[Row]:
             )
         )
     sizes = (1_000, 4_000) if quick else (5_000, 50_000)
-    lengths = (2, 7)  # later, how many sweeps the linked objects need depends on how near the end is
+    lengths = (2, 7)  # Later iterations need a number of sweeps that depends on the distance from convergence.
     most = 1.3 * sizes[1] / sizes[0]
     rows.append(_growth("CECM", "objects, a tenth as many constraints", _cecm_iterations, sizes, lengths, most))
     return rows
@@ -197,7 +197,7 @@ def _catecm_iterations(n: int, max_iter: int) -> Task:
     rng = np.random.default_rng(0)
     modes, y = rng.integers(0, 6, (4, 15)), rng.integers(0, 4, n)
     X = np.where(rng.random((n, 15)) < 0.5, modes[y], rng.integers(0, 6, (n, 15)))
-    # from the same start an iteration more or less is the only difference, up to where nothing changes any more
+    # With the same start, one more iteration is the only difference until convergence.
     model = CatECM(4, focal_sets="pairs", init=X[:4], max_iter=max_iter, tol=0.0)
     _quietly(model.fit, X)
     return Task(lambda: _quietly(model.fit, X))
@@ -205,13 +205,13 @@ def _catecm_iterations(n: int, max_iter: int) -> Task:
 
 @benchmark
 def images(quick: bool) -> list[Row]:
-    """How an iteration on an image grows with the number of pixels."""
+    """Measure the growth of an iteration on an image with the number of pixels."""
     sizes = (10_000, 40_000) if quick else (90_000, 810_000)
     return [_growth("SECM", "pixels", _secm_iterations, sizes, (3, 13), 1.3 * sizes[1] / sizes[0])]
 
 
 @benchmark
 def categories(quick: bool) -> list[Row]:
-    """How an iteration on categories grows with the number of objects."""
+    """Measure the growth of an iteration on categories with the number of objects."""
     sizes = (5_000, 20_000) if quick else (20_000, 200_000)
     return [_growth("CatECM", "objects, 15 attributes", _catecm_iterations, sizes, (1, 3), 1.3 * sizes[1] / sizes[0])]

@@ -17,12 +17,12 @@ from benchmarks.harness import Row, Task, Timing, apart, at_least, at_most, benc
 
 _CLUSTERS = 10
 _COLUMNS = 10
-_DELTA = 10.0  # the squared distance to the own centre is 10 on average, to the empty set 100
+_DELTA = 10.0  # The mean squared distance to the nearest centre is 10; the squared distance to the empty set is 100.
 
 
 @cache
 def _gaussians(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """n objects of ten round Gaussian clusters in ten dimensions, their clusters, and first prototypes."""
+    """Generate n objects in ten round Gaussian clusters in ten dimensions; return them, their clusters and initial prototypes."""
     rng = np.random.default_rng(0)
     centres = rng.uniform(-4, 4, (_CLUSTERS, _COLUMNS))
     y = rng.integers(0, _CLUSTERS, n)
@@ -69,7 +69,7 @@ def _kmeans_fit(n: int, max_iter: int) -> Task:
     from sklearn.cluster import KMeans
 
     X = _gaussians(n)[0]
-    centres = 56  # as many as ECM has nonempty sets: the ten clusters, their 45 pairs and the whole
+    centres = 56  # The number of nonempty sets of ECM: ten clusters, their 45 pairs and the frame.
     init = X[np.random.default_rng(1).choice(n, centres, replace=False)]
     model = KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=max_iter, tol=0.0)
     _quietly(KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0).fit, X[:10_000])
@@ -80,30 +80,30 @@ def _kmeans_fit(n: int, max_iter: int) -> Task:
 
 
 def _quietly(function: Any, *arguments: Any) -> Any:
-    """Iterations are cut short on purpose: no warnings about it."""
+    """Fit without convergence warnings, because iterations are limited on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments)
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> list[float]:
-    """Time of an iteration in each round: the difference of two lengths leaves out what happens once per fit.
+    """Return the time of an iteration in each round; the difference of two lengths excludes the setup of a fit.
 
-    The two fits of a round follow each other, so they meet the same state of the machine. The smallest short fit and
-    the smallest long fit need not: if only one of them had all processors to itself, their difference means nothing.
+    The two fits of a round run one after the other, under similar load of the machine. The fastest short fit and the
+    fastest long fit of all rounds may have run under different load, so their difference would be meaningless.
     """
     return [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
 
 
 def _spread(ours: list[float], theirs: list[float]) -> str:
-    """The ratio round by round: how far to trust it."""
+    """Return the ratio in each round, which shows its variation."""
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     return f"ratio of single rounds {min(ratios):.2f} to {max(ratios):.2f}, median {median(ratios):.2f}"
 
 
 @benchmark
 def iteration(quick: bool) -> list[Row]:
-    """Time of one iteration with 56 nonempty sets, beside one iteration of k-means with 56 centres."""
+    """Compare one iteration with 56 nonempty sets with one iteration of k-means with 56 centres."""
     n, short, long = (20_000, 5, 15) if quick else (100_000, 10, 40)
     peaks = {}
     verdicts = {}
@@ -141,7 +141,7 @@ def iteration(quick: bool) -> list[Row]:
 
 @benchmark
 def growth(quick: bool) -> list[Row]:
-    """Ten times the objects: time of an iteration, and peak memory."""
+    """Measure time of an iteration and peak memory for ten times the objects."""
     small, large = (10_000, 100_000) if quick else (100_000, 1_000_000)
     few, many = (10, 40), (3, 8)
     peak, verdict = memory(_ecm_fit, large, few[0])
@@ -193,13 +193,13 @@ def _fourclass(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     X, y = make_fourclass(n, random_state=0)
     rng = np.random.default_rng(0)
-    # a little off the objects: evclust divides by the distances
+    # Start a little off the objects, because evclust divides by the distances.
     init = X[rng.choice(n, _FULL_CLUSTERS, replace=False)] + rng.normal(scale=0.01, size=(_FULL_CLUSTERS, 2))
     return X, y, init
 
 
 def _objective(X: np.ndarray, masses: np.ndarray, sets: np.ndarray, prototypes: np.ndarray) -> float:
-    """Objective of ECM (Masson and Denoeux, 2008) with alpha = 1, beta = 2, the first set being empty."""
+    """Return the objective of ECM (Masson and Denoeux, 2008) with alpha = 1, beta = 2; the first set is empty."""
     size = sets[1:].sum(axis=1)
     barycentres = sets[1:] @ prototypes / size[:, None]
     squared = ((X[:, None, :] - barycentres[None, :, :]) ** 2).sum(axis=2)
@@ -242,7 +242,7 @@ def _full_fit(n: int, tol: float) -> Task:
 
 
 def _tolerance_reaching(n: int, objective: float) -> float | None:
-    """Largest tolerance with which our fit ends at least as low as the given objective, None if none does."""
+    """Return the largest tolerance with which our fit reaches the given objective, or None."""
     for tol in _TOLERANCES:
         task = _full_fit(n, tol)
         if task.judge(task.work())["objective"] <= objective:
@@ -251,7 +251,7 @@ def _tolerance_reaching(n: int, objective: float) -> float | None:
 
 
 def _missing_evclust() -> str:
-    """Why evclust cannot be used, empty if it can."""
+    """Return why evclust cannot be used, or an empty string."""
     try:
         importlib.import_module("evclust.ecm")
     except ImportError as error:
@@ -261,7 +261,7 @@ def _missing_evclust() -> str:
 
 @benchmark
 def full_fit(quick: bool) -> list[Row]:
-    """A fit with all subsets of four clusters, to an objective at least as low as that of evclust."""
+    """Fit all subsets of four clusters to an objective at least as low as that of evclust."""
     n = 100 if quick else 1_000
     what = f"{n:,} x 2, c = {_FULL_CLUSTERS}, all subsets"
     missing = apart(_missing_evclust)

@@ -14,7 +14,7 @@ _CLUSTERS = 15
 
 @cache
 def _blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n objects of fifteen round clusters in the plane, a few of which touch."""
+    """Generate n objects in fifteen round clusters in the plane, some of which touch."""
     from sklearn.datasets import make_blobs
 
     return make_blobs(n, 2, centers=_CLUSTERS, cluster_std=0.25, random_state=1)
@@ -52,7 +52,7 @@ def _neighbors(n: int) -> Task:
 
 @benchmark
 def growth(quick: bool) -> list[Row]:
-    """Ten times the objects: time of a whole fit beside that of finding 50 neighbours, and peak memory."""
+    """Compare a full fit with the search of 50 neighbours for ten times the objects, and measure peak memory."""
     small, large = (30_000, 60_000) if quick else (100_000, 1_000_000)
     rounds = 1 if quick else 2
     rows = []
@@ -88,7 +88,7 @@ def growth(quick: bool) -> list[Row]:
 
 
 def _search(n: int, kind: str) -> Task:
-    """Sweeps until nobody moves, from random labels, on a graph that is there."""
+    """Sweep from random labels on a given graph until no label changes."""
     from dempster.cluster.eknnclus import Evidence, NeighborGraph, neighbor_distances
     from dempster.dissimilarity.neighbors import make_finder
     from dempster.dissimilarity.sources import AttributeSource
@@ -99,7 +99,7 @@ def _search(n: int, kind: str) -> Task:
     with block_map(-1) as apply:
         weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, apply)
         graph = NeighborGraph.from_weights(weights, "union", apply)
-    if kind == "watchful":  # every object is visited in every sweep
+    if kind == "watchful":  # Visit every object in every sweep.
         graph = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
 
     def run() -> Any:
@@ -112,7 +112,7 @@ def _search(n: int, kind: str) -> Task:
 
 @benchmark
 def search(quick: bool) -> list[Row]:
-    """A search in which objects whose neighbours have not moved are passed over, beside one that visits all."""
+    """Compare a search that skips objects with unchanged neighbours with a search that visits all."""
     n = 5_000 if quick else 20_000
     what = f"{n:,} objects, 100 neighbours"
     _, quality = memory(_search, n, "sleepy")

@@ -1,8 +1,8 @@
 """EVCLUS: a sweep and a fit beside a NumPy loop with a general QP solver, and scaling with the number of objects.
 
-The loop is what one writes after reading the papers: row by row, the quadratic program of the pairs of an object,
-handed to daqp, the fastest general solver for such small problems that we know of. Its objective (needed once a sweep
-for the stopping rule of the papers) is computed by our compiled code, which makes the loop faster than plain NumPy.
+The loop is a direct implementation of the papers: for each row it passes the quadratic program of the pairs of an
+object to daqp, the fastest general solver for such small problems that we know. Our compiled code computes its
+objective, which the stopping rule of the papers needs once in each sweep; this is faster than plain NumPy.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from benchmarks.harness import (
 )
 
 _CLUSTERS = 15
-_PARTNERS = 100  # random partners per object: k of k-EVCLUS
-_QUANTILE = 0.2  # of the sampled distances, taken as d0
-_LANDMARKS = 1000  # objects among which medoids are looked for
+_PARTNERS = 100  # random partners of each object (k of k-EVCLUS)
+_QUANTILE = 0.2  # quantile of the sampled distances for d0
+_LANDMARKS = 1000  # number of candidate objects for medoids
 _PAPERS_TOLERANCE = 1e-5
 _NO_DATA = "data/{}.npz is not in the folder beside the checkout (DEMPSTER_SHARED)"
 _NO_DAQP = "daqp is not installed"
 
 
 def _missing(dataset: str) -> str:
-    """Why a benchmark cannot run, empty if it can."""
+    """Return why a benchmark cannot run, or an empty string."""
     folder = shared_folder()
     return "" if folder is not None and (folder / "data" / f"{dataset}.npz").exists() else _NO_DATA.format(dataset)
 
@@ -55,7 +55,7 @@ def _stored(dataset: str) -> dict[str, np.ndarray]:
 
 @cache
 def _s2(every: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """S2, columns standardised: 5,000 objects in 15 overlapping clusters, or every so many of them."""
+    """Return standardised S2: 5,000 objects in 15 overlapping clusters, or every ``every``-th of them."""
     data = _stored("s2")
     X = data["X"]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -75,7 +75,7 @@ class _Descent(NamedTuple):
     masses: np.ndarray
     history: list[float]  # objective after every sweep
     converged: bool
-    failures: int  # rows that daqp could not solve, left as they were
+    failures: int  # rows that daqp could not solve and that were not changed
     seconds: float
 
     @property
@@ -88,7 +88,7 @@ class _Descent(NamedTuple):
 def _loop(
     problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int, tol: float, began: float
 ) -> _Descent:
-    """Exact coordinate descent over the rows, until the stopping rule of the papers holds.
+    """Run exact coordinate descent over the rows until the stopping rule of the papers holds.
 
     Row i minimises sum_j w_ij (m' C m_j - delta_ij)^2 over the simplex: H = 2 B' W B and g = -2 B' W delta with the
     rows of B = M C of its partners j.
@@ -98,7 +98,7 @@ def _loop(
     C = np.array(family.conflict)
     f = len(family)
     A, upper, lower = np.ones((1, f)), np.r_[np.full(f, 1e30), 1.0], np.r_[np.zeros(f), 1.0]
-    sense = np.r_[np.zeros(f), 5].astype(np.int32)  # f bounds, then one equality
+    sense = np.r_[np.zeros(f), 5].astype(np.int32)  # f bounds, then one equality constraint
     M = masses.copy()
     history: list[float] = []
     failures = 0
@@ -128,7 +128,7 @@ def _loop(
 
 
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
-    """The problem of k-EVCLUS: pairs drawn once or twice weigh once or twice; and d0."""
+    """Return the problem of k-EVCLUS and d0; pairs drawn twice have twice the weight."""
     from dempster.cluster.evclus._pairs import SomePairs
     from dempster.dissimilarity.transform import random_pairs, to_conflict
 
@@ -145,7 +145,7 @@ def _random_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarra
 
 
 def _medoid_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarray:
-    """Where our fit starts: the best of several sets of medoids."""
+    """Return the start of our fit: the best of several sets of medoids."""
     from scipy.spatial.distance import cdist
 
     from dempster.cluster._medoid_starts import masses_from_labels, medoid_starts
@@ -162,7 +162,7 @@ _STARTS: dict[str, Callable[..., np.ndarray]] = {"random": _random_start, "medoi
 
 @cache
 def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndarray]:
-    """Problem, family, order of the rows, and two starts: all masses positive, and few of them as in most sweeps."""
+    """Return problem, family, order of the rows and two starts: all masses positive, and sparse as in later sweeps."""
     from dempster import FocalSets
 
     X = _s2(every)[0]
@@ -196,25 +196,25 @@ def _loop_sweeps(every: int, start: str, sweeps: int) -> Task:
 
 
 def _per_sweep(short: Timing, long: Timing, sweeps: int) -> list[float]:
-    """Time of a sweep in each round: the difference of two lengths leaves out what happens once."""
+    """Return the time of a sweep in each round; the difference of two lengths excludes the setup."""
     return [(after - before) / sweeps for before, after in zip(short.rounds, long.rounds, strict=True)]
 
 
 def _spread(over: list[float], under: list[float]) -> str:
-    """The ratio round by round: how far to trust it."""
+    """Return the ratio in each round, which shows its variation."""
     ratios = [a / b for a, b in zip(over, under, strict=True)]
     return f"ratio of single rounds {min(ratios):.1f} to {max(ratios):.1f}"
 
 
 @benchmark
 def sweep(quick: bool) -> list[Row]:
-    """One pass over all rows: compiled, beside NumPy and daqp."""
+    """Compare one compiled pass over all rows with NumPy and daqp."""
     if why := _missing("s2") or ("" if find_spec("daqp") else _NO_DAQP):
         return [skipped("EVCLUS sweep", why)]
     every = 5 if quick else 1
     what = f"S2, {5000 // every:,} objects, c = {_CLUSTERS}, {_PARTNERS} random partners each"
     difference = {}
-    for start in ("first", "later"):  # the first three sweeps of ours are plain exact descent, as the loop's
+    for start in ("first", "later"):  # Our first three sweeps are plain exact descent, as in the loop.
         (_, ours), (_, theirs) = memory(_our_sweeps, every, start, 3), memory(_loop_sweeps, every, start, 3)
         difference[start] = max(abs(a / b - 1) for a, b in zip(ours, theirs, strict=True))
         if difference[start] > 1e-6:
@@ -273,7 +273,7 @@ def sweep(quick: bool) -> list[Row]:
 
 
 def _stress_of_all_pairs(X: np.ndarray, masses: np.ndarray, family: Any, d0: float) -> float:
-    """Sum over all pairs of (conflict - delta)^2, divided by that of delta^2, block by block."""
+    """Return the sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2, computed in blocks."""
     from scipy.spatial.distance import cdist
 
     from dempster.dissimilarity.transform import to_conflict
@@ -310,7 +310,7 @@ def _our_fit(every: int, d0: float) -> Task:
 
 
 def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task:
-    """From the table to the masses, as ours; it measures its own time, being too slow to be run twice."""
+    """Fit from the table to the masses, as ours; it measures its own time because it is too slow to run twice."""
     from dempster import CredalPartition, FocalSets
 
     X, y = _s2(every)
@@ -340,7 +340,7 @@ def _worth(verdict: dict[str, Any]) -> str:
 
 @benchmark
 def fit(quick: bool) -> list[Row]:
-    """The default fit, beside the loop from a random start (as in the papers) and from where ours starts."""
+    """Compare the default fit with the loop from a random start (as in the papers) and from our start."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
     every, sweeps = (2, 10) if quick else (1, 100)
@@ -357,7 +357,7 @@ def fit(quick: bool) -> list[Row]:
     seeds = range(2 if quick else 5)
     loops = [memory(_loop_fit, every, d0, "random", seed, sweeps) for seed in seeds]
     loop_peak, medoids = memory(_loop_fit, every, d0, "medoids", 0, sweeps)
-    timing = Timing(rounds + timings([(_our_fit, every, d0)], 3)[0].rounds)  # before and after the loops
+    timing = Timing(rounds + timings([(_our_fit, every, d0)], 3)[0].rounds)  # Measure before and after the loops.
     times = Timing([verdict["seconds"] for _, verdict in loops])
     best = min((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
     worst = max((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
@@ -411,19 +411,19 @@ def fit(quick: bool) -> list[Row]:
 
 @cache
 def _resampled(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n rows of S2 drawn at random, with a little noise, in single precision."""
+    """Draw n rows of S2 at random with a little noise, in single precision."""
     X, y = _s2()
     rng = np.random.default_rng(0)
     which = rng.integers(0, len(X), n)
     rows = X.astype(np.float32)[which]
-    for begin in range(0, n, 1_000_000):  # normal numbers come in double precision
+    for begin in range(0, n, 1_000_000):  # Normal random numbers are generated in double precision.
         some = rows[begin : begin + 1_000_000]
         some += rng.normal(scale=0.02, size=some.shape).astype(np.float32)
     return rows, y[which].astype(np.int16)
 
 
 def _fit_many(n: int, warm: bool) -> Task:
-    """A fit with everything at its default, that also measures its own time."""
+    """Fit with default parameters and measure the time."""
     from dempster.cluster import EVCLUS
 
     X, y = _resampled(n)
@@ -450,7 +450,7 @@ def _fit_many(n: int, warm: bool) -> Task:
 
 @benchmark
 def million(quick: bool) -> list[Row]:
-    """A million objects on a desk computer: time and memory of a fit with everything at its default."""
+    """Measure time and memory of a default fit of a million objects."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
     n = 100_000 if quick else 1_000_000
@@ -483,12 +483,12 @@ def million(quick: bool) -> list[Row]:
 
 @benchmark
 def linear(quick: bool) -> list[Row]:
-    """Ten times the objects, and a hundred times."""
+    """Measure ten times and a hundred times the number of objects."""
     if why := _missing("s2"):
         return [skipped("EVCLUS fit", why)]
     sizes = [100_000, 1_000_000] if quick else [100_000, 1_000_000, 10_000_000]
     runs: dict[int, list[tuple[int | None, dict[str, Any]]]] = {n: [] for n in sizes}
-    for n in sizes + sizes[-2::-1]:  # up and down again, so that the smaller ones frame the largest
+    for n in sizes + sizes[-2::-1]:  # Repeat the smaller sizes after the largest.
         runs[n].append(memory(_fit_many, n, True))
     rows: list[Row] = []
     before = None
@@ -565,7 +565,7 @@ def _protein_loop() -> Task:
 
 @benchmark
 def protein(quick: bool) -> list[Row]:
-    """A small matrix of dissimilarities, all pairs, one start."""
+    """Fit a small matrix of dissimilarities with all pairs and one start."""
     if why := _missing("protein"):
         return [skipped("EVCLUS fit", why)]
     what = "Protein, 213 objects, c = 4, all pairs, d0 = maximum, n_init = 1"

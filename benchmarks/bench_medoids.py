@@ -18,7 +18,7 @@ _COLUMNS = 5
 
 @cache
 def _gaussians(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n objects of five round Gaussian clusters in five dimensions."""
+    """Generate n objects in five round Gaussian clusters in five dimensions."""
     rng = np.random.default_rng(0)
     centres = rng.uniform(-6, 6, (_CLUSTERS, _COLUMNS))
     y = rng.integers(0, _CLUSTERS, n)
@@ -32,7 +32,7 @@ def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _quietly(function: Any, *arguments: Any) -> Any:
-    """Iterations are cut short on purpose: no warnings about it."""
+    """Fit without convergence warnings, because iterations are limited on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments)
@@ -56,13 +56,13 @@ def _prototype_fit(name: str, n: int, max_iter: int) -> Task:
 
 
 def _per_iteration(short: Timing, long: Timing, iterations: int) -> list[float]:
-    """Time of an iteration in each round: the difference of two lengths leaves out what happens once per fit."""
+    """Return the time of an iteration in each round; the difference of two lengths excludes the setup of a fit."""
     return [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
 
 
 @benchmark
 def iteration(quick: bool) -> list[Row]:
-    """Ten times the objects: time of an iteration of CCM and EGMM with all pairs of five clusters."""
+    """Measure an iteration of CCM and EGMM with all pairs of five clusters for ten times the objects."""
     small, large = (5_000, 50_000) if quick else (50_000, 500_000)
     few, many = (5, 25), (3, 8)
     rows = []
@@ -114,7 +114,7 @@ def _medoid_fit(name: str, n: int) -> Task:
 
 @benchmark
 def medoids(quick: bool) -> list[Row]:
-    """A fit of more attributes than the whole matrix would hold: time, and memory beside that of the matrix."""
+    """Fit objects whose full distance matrix would be too large; measure time, and memory relative to the matrix."""
     n = 6_000 if quick else 20_000
     rows = []
     for name in ("ECMdd", "MECM", "WECMdd"):
@@ -159,7 +159,7 @@ def _peak_fit(folder: Path, step: int) -> Task:
 
 @benchmark
 def peaks(quick: bool) -> list[Row]:
-    """BPEC with an automatic number of clusters on Birch1: 100,000 objects, 100 clusters."""
+    """Fit BPEC with an automatic number of clusters to Birch1: 100,000 objects, 100 clusters."""
     folder = shared_folder()
     if folder is None or not (folder / "data" / "birch1.npz").is_file():
         return [skipped("BPEC fit", "Birch1 not found")]

@@ -22,7 +22,7 @@ def _iris() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _draws(refits: int) -> np.ndarray:
-    """Bootstrap samples of Iris: how often each object was drawn."""
+    """Return bootstrap samples of Iris as counts of each object."""
     rng = np.random.default_rng(0)
     n = len(_iris()[0])
     return np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(refits)]).astype(float)
@@ -65,7 +65,7 @@ def _sklearn_refits(refits: int) -> Task:
     model = GaussianMixture(_COMPONENTS, random_state=0)
 
     def work() -> list[float]:
-        # the log-likelihood comes with the fit (lower_bound_), so that nothing else is timed
+        # The log-likelihood is part of the fit (lower_bound_), so nothing else is timed.
         return [_quietly(model.fit, X[r]).lower_bound_ * len(X) for r in rows]
 
     return Task(work, lambda values: {"likelihood": float(np.mean(values))})
@@ -73,7 +73,7 @@ def _sklearn_refits(refits: int) -> Task:
 
 @benchmark
 def bootstrap(quick: bool) -> list[Row]:
-    """Refits of a mixture of three components to bootstrap samples of Iris, beside scikit-learn."""
+    """Compare refits of a mixture of three components to bootstrap samples of Iris with scikit-learn."""
     refits = 20 if quick else 500
     entries: list[tuple[Any, ...]] = [(_warm_refits, refits, model) for model in ("VEV", "VVV")]
     entries.append((_sklearn_refits, refits))
@@ -113,7 +113,7 @@ def _iterations(n: int, iterations: int) -> Task:
 
 @benchmark
 def growth(quick: bool) -> list[Row]:
-    """Ten times the objects: time of twenty iterations of the most general model."""
+    """Measure twenty iterations of the most general model for ten times the objects."""
     small, large = (2_000, 20_000) if quick else (20_000, 200_000)
     peak, _ = memory(_iterations, large, 20)
     before, after = timings([(_iterations, small, 20), (_iterations, large, 20)], rounds=3)
@@ -146,7 +146,7 @@ def _selection() -> Task:
 
 @benchmark
 def selection(quick: bool) -> list[Row]:
-    """All 14 models with 1 to 9 components, from one hierarchical clustering."""
+    """Fit all 14 models with 1 to 9 components from one hierarchical clustering."""
     _, verdict = memory(_selection)
     (ours,) = timings([(_selection,)], rounds=2)
     return [Row("ParsimoniousGaussianMixture", "Iris, 126 models", ours.best, ours.noise, quality=verdict)]

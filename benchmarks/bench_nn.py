@@ -15,7 +15,7 @@ _NO_GPU = "no GPU that torch can use"
 
 
 def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fifteen Gaussian clusters in the plane that touch each other, float32, and the cluster of each object."""
+    """Generate fifteen touching Gaussian clusters in the plane as float32, with the cluster of each object."""
     rng = np.random.default_rng(0)
     row, column = np.divmod(np.arange(_CLUSTERS), 4)
     centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(-0.15, 0.15, (_CLUSTERS, 2))
@@ -31,12 +31,12 @@ def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
 
 
 def _fit(n: int, device: str, threads: int | None) -> Task:
-    """A fit with everything at its default, then the masses of all objects again, as if they were new."""
+    """Fit with default parameters, then predict the masses of all objects as if they were new."""
     from sklearn.metrics import adjusted_rand_score
 
     X, y = _overlapping(n)
     small = min(n, 20_000)
-    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # wake the device
+    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # Initialize the device.
 
     def work() -> tuple[float, float, Any]:
         began = time.perf_counter()
@@ -62,14 +62,14 @@ def _fit(n: int, device: str, threads: int | None) -> Task:
 
 
 def _epochs(n: int) -> Task:
-    """Five epochs of mini-batches, from random weights."""
+    """Train five epochs of mini-batches from random weights."""
     X, _ = _overlapping(n)
     _estimator("cpu", 1, max_iter=10, init="random").fit(X[:5000])
     return Task(lambda: _estimator("cpu", 1, max_iter=50, init="random").fit(X))
 
 
 def _gpu() -> str | None:
-    """The name of the GPU, None if there is none that torch can use."""
+    """Return the name of the GPU, or None if torch cannot use one."""
     if find_spec("torch") is None:
         return None
     import torch
@@ -79,7 +79,7 @@ def _gpu() -> str | None:
 
 @benchmark
 def epoch(quick: bool) -> list[Row]:
-    """What mini-batches cost."""
+    """Measure the time of mini-batches."""
     n = 20_000 if quick else 100_000
     timing = timings([(_epochs, n)], rounds=3)[0]
     what = f"{n:,} x 2, c = {_CLUSTERS}, batches of 512, one thread"
@@ -88,7 +88,7 @@ def epoch(quick: bool) -> list[Row]:
 
 @benchmark
 def large(quick: bool) -> list[Row]:
-    """Many objects: a GPU beside two threads of the processor."""
+    """Compare a GPU with two threads of the processor on many objects."""
     gpu_name = _gpu()
     n = 100_000 if quick else 10_000_000 if gpu_name else 1_000_000
     what = f"{n:,} x 2, float32, c = {_CLUSTERS}"

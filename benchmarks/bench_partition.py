@@ -19,7 +19,7 @@ _CONTROL_OBJECTS = 4_000
 
 @cache
 def _partitions(n: int) -> tuple[CredalPartition, CredalPartition]:
-    """Two noisy views of the same clusters: half of the mass on the cluster of the object, the rest anywhere."""
+    """Generate two noisy versions of the same clusters, with half of the mass on the cluster of the object."""
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(_CLUSTERS)
     y = rng.integers(0, _CLUSTERS, n)
@@ -33,7 +33,7 @@ def _partitions(n: int) -> tuple[CredalPartition, CredalPartition]:
 
 
 def _sampled_beside(exact: float, values: np.ndarray) -> str:
-    """An exact mean over all pairs beside one over sampled pairs."""
+    """Compare an exact mean over all pairs with a mean over sampled pairs."""
     error = values.std() / np.sqrt(len(values))
     away = abs(exact - values.mean()) / error
     return f"{exact:.6f} exact; {len(values):,} sampled pairs: {away:.1f} standard errors away"
@@ -57,7 +57,7 @@ def _judge_nonspecificity(n: int, value: float) -> str:
 
 
 def _judge_rand(n: int, value: Any) -> str:
-    """The standard error it tells, and whether it can be believed: a smaller case is computed exactly as well."""
+    """Check the reported standard error against an exact computation on fewer objects."""
     a, b = _partitions(_CONTROL_OBJECTS)
     exact = credal_rand_index(a, b, n_pairs=None)
     sampled = credal_rand_index(a, b, n_pairs=200_000, random_state=0)
@@ -84,7 +84,7 @@ def _index(n: int, name: str) -> Task:
 
 @benchmark
 def indices(quick: bool) -> list[Row]:
-    """The three indices of pairs: two exactly, the credal Rand index on sampled pairs."""
+    """Compute the three indices of pairs: two exactly, the credal Rand index on sampled pairs."""
     n = 30_000 if quick else 100_000
     measured = {name: memory(_index, n, name) for name in _INDICES}
     times = timings([(_index, n, name) for name in _INDICES], rounds=3 if quick else 5)

@@ -1,8 +1,8 @@
-"""What all benchmarks share: rows of the table, fresh processes, peak memory, interleaved timings.
+"""Shared parts of the benchmarks: rows of the table, fresh processes, peak memory, interleaved timings.
 
-A measurement is described by a function *prepare* of a module, with arguments. It runs in a fresh process, makes the
-data, warms up what must be compiled, and returns a `Task`: what to measure, and how to judge the result. Being fresh,
-no measurement inherits the memory, the caches or the threads of another.
+A measurement is defined by a module-level function *prepare* and its arguments. It runs in a fresh process, generates
+the data, loads compiled code, and returns a `Task`: the work to measure and a function that describes the result. In a
+fresh process no measurement is affected by memory, caches or threads of another.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ __all__ = [
     "timings",
 ]
 
-SHORTEST_ROUND = 0.2  # seconds: quick work is repeated within a round
-MAX_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no other begins
+SHORTEST_ROUND = 0.2  # seconds; fast tasks are repeated within a round
+MAX_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no further round starts
 
 
 # ---- rows of the table ----------------------------------------------------------------------------------------------
@@ -55,25 +55,25 @@ class Row:
     Attributes
     ----------
     name : str
-        Whose time it is: a method, an operation, another implementation.
+        Name of the method, operation or other implementation.
     measured : str
         What was measured.
     seconds : float, optional
-        The smallest time seen: what the work takes when nothing disturbs it. A difference of times is a median over
-        rounds instead, because two smallest times may come from different states of the machine.
+        Smallest time, which is least disturbed by other processes. A difference of times is a median over rounds
+        instead, because two smallest times may have been measured under different load of the machine.
     noise : float, optional
-        Median over minimum, less 1: how much the machine disturbed it.
+        Median divided by minimum, minus 1: disturbance by other processes.
     peak_bytes : int, optional
-        Rise of the peak of the resident memory while it ran.
+        Increase of the peak resident memory during the work.
     quality : str
-        What the result is worth, in words: fast and wrong is not fast.
+        Description of the quality of the result.
     ratio : float, optional
-        To another implementation, or another size, measured in the same run; ``measured`` tells which.
+        Ratio to another implementation or size in the same run, which ``measured`` names.
     target : str
     met : bool, optional
-        None where there is no target, or the sizes were too small to judge it.
+        None if there is no target or the sizes were too small.
     note : str
-        Why something is missing.
+        Reason for a missing value.
     """
 
     name: str
@@ -89,17 +89,17 @@ class Row:
 
 
 def at_most(value: float, limit: float, unit: str = "") -> dict[str, Any]:
-    """Keywords ``target`` and ``met`` of a row whose value must not exceed a limit."""
+    """Return ``target`` and ``met`` of a row whose value must not exceed a limit."""
     return {"target": f"≤ {limit:g}{unit}", "met": bool(value <= limit)}
 
 
 def at_least(value: float, limit: float, unit: str = "") -> dict[str, Any]:
-    """Keywords ``target`` and ``met`` of a row whose value must reach a limit."""
+    """Return ``target`` and ``met`` of a row whose value must reach a limit."""
     return {"target": f"≥ {limit:g}{unit}", "met": bool(value >= limit)}
 
 
 def skipped(name: str, why: str) -> Row:
-    """A row that says what could not be measured, and why."""
+    """Return a row that states what could not be measured and why."""
     return Row(name, "skipped", note=why)
 
 
@@ -115,7 +115,7 @@ def benchmark(function: Benchmark) -> Benchmark:
 
 
 def discover() -> dict[str, Benchmark]:
-    """All benchmarks as ``{"subject.function": function}``, in the order of the files and of their lines."""
+    """Return all benchmarks as ``{"subject.function": function}`` in the order of the files and lines."""
     found: dict[str, Benchmark] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])):
         if not module.startswith("bench_"):
@@ -128,7 +128,7 @@ def discover() -> dict[str, Benchmark]:
 
 
 def shared_folder() -> Path | None:
-    """The folder of datasets beside the checkout (or DEMPSTER_SHARED), None if it is not there."""
+    """Return the folder of data sets next to the checkout (or DEMPSTER_SHARED), or None."""
     default = Path(__file__).resolve().parents[2] / "shared"
     folder = Path(os.environ.get("DEMPSTER_SHARED", default))
     return folder if (folder / "data").is_dir() else None
@@ -139,19 +139,19 @@ def shared_folder() -> Path | None:
 
 @dataclass
 class Task:
-    """Work to measure, and how to judge what it returns (a small picklable value: it crosses processes)."""
+    """Work to measure, and a function that describes its result as a small picklable value."""
 
     work: Callable[[], Any]
     judge: Callable[[Any], Any] = lambda result: None
 
 
 Prepare = Callable[..., Task]
-Entry = tuple[Any, ...]  # a Prepare and its arguments
+Entry = tuple[Any, ...]  # a Prepare function and its arguments
 
 
 @dataclass
 class Timing:
-    """Times of one task: the smallest of each round, so that the rounds of several tasks can be compared."""
+    """Times of one task: the smallest of each round, so that rounds of several tasks can be compared."""
 
     rounds: list[float]
 
@@ -165,25 +165,25 @@ class Timing:
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of a module in a fresh process and hand over what it returns."""
+    """Call a function of a module in a fresh process and return its result."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def memory(prepare: Prepare, *arguments: Any) -> tuple[int | None, Any]:
-    """Rise of the peak memory (bytes) while the task runs once in a process of its own, and its judgement."""
+    """Return the rise of the peak memory in bytes while the task runs once in a fresh process, and its description."""
     return apart(_memory_of, prepare, arguments)
 
 
 def timings(entries: Sequence[Entry], rounds: int) -> list[Timing]:
-    """Times of several tasks that take turns in one fresh process, so that a slow moment strikes all of them."""
+    """Return the times of several tasks that alternate in one fresh process, so that disturbances affect all of them."""
     return [Timing(smallest) for smallest in apart(_times_of, list(entries), rounds)]
 
 
 @dataclass
 class Measurement:
-    """Everything about one task: times, rise of the peak memory in bytes, and the judgement of its result."""
+    """Times, rise of the peak memory in bytes, and description of the result of one task."""
 
     timing: Timing
     peak_bytes: int | None
@@ -191,14 +191,14 @@ class Measurement:
 
 
 class MeasurementError(Exception):
-    """A task failed, or took too long; the message says which."""
+    """Raised if a task failed or took too long."""
 
 
 def measured(prepare: Prepare, *arguments: Any, limit: float | None = None, imports: Sequence[str] = ()) -> Measurement:
-    """Times, peak memory and judgement of one task, all from one fresh process, which gets so many seconds in all.
+    """Measure times, peak memory and result of one task in one fresh process, within a time limit.
 
-    For tables of many tasks, where two processes each (`memory`, `timings`) would take longer than the work. Where the
-    system can fork, all these processes descend from one that has done nothing but the imports.
+    Meant for tables of many tasks, where two processes each (`memory`, `timings`) would take longer than the work. If
+    the system can fork, all processes are forked from one that has only done the imports.
     """
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     fresh: Any = multiprocessing.get_context(method)
@@ -206,7 +206,7 @@ def measured(prepare: Prepare, *arguments: Any, limit: float | None = None, impo
     receiver, sender = fresh.Pipe(duplex=False)
     process = fresh.Process(target=_measure_and_send, args=(sender, prepare, arguments))
     process.start()
-    sender.close()  # ours: without it the end of the process would go unnoticed
+    sender.close()  # Close our end, so that the end of the process is noticed.
     try:
         if not receiver.poll(limit):
             raise MeasurementError(f"did not end within {limit:g} s")
@@ -235,7 +235,7 @@ def _measure_and_send(sender: Any, prepare: Prepare, arguments: tuple[Any, ...])
         while len(rounds) < MAX_ROUNDS and time.perf_counter() - begin < LONG_ENOUGH:
             rounds.append(_smallest_time(task.work))
         sender.send(Measurement(Timing(rounds), peak, verdict))
-    except Exception as error:  # whatever it is, the table shall say it
+    except Exception as error:  # Report any error in the table.
         sender.send(f"fails: {type(error).__name__}: {error}")
 
 
@@ -256,7 +256,7 @@ def _times_of(entries: list[Entry], rounds: int) -> list[list[float]]:
 
 
 def _smallest_time(work: Callable[[], Any]) -> float:
-    """Call again and again until the round has lasted long enough; what is returned is freed between calls."""
+    """Repeat the call until the round is long enough; results are freed between calls."""
     smallest = float("inf")
     begin = time.perf_counter()
     while True:
@@ -272,9 +272,9 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def _lowered_peak() -> int | None:
-    """Give back what the preparations freed, forget their peak where the system allows it, then tell the peak."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # no glibc: nothing to do
-        ctypes.CDLL(None).malloc_trim(0)  # pages that the allocator keeps would hide what the task takes
+    """Free memory of the preparation, reset the peak if the system allows it, and return the peak."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # Without glibc there is nothing to do.
+        ctypes.CDLL(None).malloc_trim(0)  # Pages kept by the allocator would hide the memory of the task.
     with contextlib.suppress(OSError):
         if _CLEAR.exists():
             _CLEAR.write_text("5")
@@ -282,10 +282,10 @@ def _lowered_peak() -> int | None:
 
 
 def _peak() -> int | None:
-    """Peak resident memory of this process in bytes.
+    """Return the peak resident memory of this process in bytes.
 
-    On Linux the kernel's mark of this very process is better than getrusage, which counts what the parent had when it
-    started the process and cannot be lowered.
+    On Linux the value of the kernel for this process is better than getrusage, which includes the memory of the parent
+    at the start of the process and cannot be reset.
     """
     if _STATUS.exists():
         for line in _STATUS.read_text().splitlines():

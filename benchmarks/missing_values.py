@@ -1,8 +1,8 @@
-"""``python -m benchmarks.missing_values``: the table of docs/missing.md, ``missing="partial"`` beside imputation.
+"""Command ``python -m benchmarks.missing_values``: compare ``missing="partial"`` with imputation for docs/missing.md.
 
-For sets with classes, standardised, of which cells are hidden at random: the adjusted Rand index with the classes, and
-the share of the objects with hidden values that are wrong and certain, that is not in the cluster where they are when
-nothing is hidden, with a doubt below one half. A few minutes.
+Cells of standardised data sets with classes are removed at random. The table has the adjusted Rand index, and the
+proportion of objects with missing values that are wrong and certain: their cluster differs from the cluster in the
+complete data, and their doubt is below one half. The program takes a few minutes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TREATMENTS: dict[str, Any] = {
 
 
 def data_sets() -> list[tuple[np.ndarray, np.ndarray]]:
-    """The public sets beside the checkout, if they are there, and five Gaussian clusters that overlap."""
+    """Return the public data sets, if available, and five overlapping Gaussian clusters."""
     sets = [make_blobs(400, 6, centers=5, center_box=(-3, 3), cluster_std=1.2, random_state=1)]
     folder = shared_folder()
     for name in PUBLIC if folder is not None else ():
@@ -44,14 +44,14 @@ def data_sets() -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def hidden(X: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """X with cells missing at random; every row keeps one."""
+    """Return X with random missing cells; every row keeps at least one value."""
     lost = np.random.default_rng(seed).random(X.shape) < share
     lost[lost.all(axis=1), 0] = False
     return np.where(lost, np.nan, X)
 
 
 def wrong_and_certain(model: Any, complete: np.ndarray, lacking: np.ndarray) -> float:
-    """Share of the objects that lack values; clusters are matched with those of the complete data."""
+    """Return the proportion among objects with missing values; clusters are matched with those of the complete data."""
     c = model.n_clusters_
     mine, theirs = linear_sum_assignment(-confusion_matrix(complete, model.labels_, labels=range(c)))
     same = np.empty(c, dtype=int)

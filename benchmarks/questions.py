@@ -58,7 +58,7 @@ def suggested(X: np.ndarray, y: np.ndarray, model: Any, known: Constraints, memo
 
 
 def of_scikit_query(name: str) -> Ask:
-    """A strategy of scikit-query that goes on from the neighborhoods it knows."""
+    """Strategy of scikit-query that continues from the known neighborhoods."""
 
     def ask(X: np.ndarray, y: np.ndarray, model: Any, known: Constraints, memory: dict[str, Any]) -> Constraints:
         from skquery import pairwise
@@ -75,7 +75,7 @@ def of_scikit_query(name: str) -> Ask:
 
 
 def aipc(X: np.ndarray, y: np.ndarray, model: Any, known: Constraints, memory: dict[str, Any]) -> Constraints:
-    """AIPC takes its whole budget at once: asked anew with a larger one at every step."""
+    """Return new pairs of AIPC, which needs its whole budget at once and is called again with a larger one."""
     from skquery.oracle import MLCLOracle
     from skquery.pairwise import AIPC
 
@@ -97,7 +97,7 @@ STRATEGIES: dict[str, Ask] = {
 
 
 def curve(ask: Ask, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
-    """Adjusted Rand index before the first question and after every ten answers."""
+    """Return the adjusted Rand index before the first question and after every ten answers."""
     some = np.sort(np.random.default_rng(seed).permutation(len(X))[:MOST])
     X, y = X[some], y[some]
     known, memory, scores = Constraints(), {"seed": seed}, []
@@ -126,7 +126,7 @@ def main() -> None:
                     warnings.simplefilter("ignore")
                     try:
                         scores.append(curve(ask, X, y, seed))
-                    except Exception as error:  # a strategy of another package that fails is a result too
+                    except Exception as error:  # A failure of another package is also a result.
                         print(f"{name}, {strategy}, seed {seed}: {type(error).__name__}: {error}", flush=True)
             if scores:
                 tables.setdefault(name, {})[strategy] = np.mean(scores, axis=0)

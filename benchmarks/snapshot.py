@@ -1,11 +1,11 @@
-"""What every method returns, to the last bit: taken before a change and compared after it.
+"""Save the results of every method before a change and compare them to the last bit after it.
 
-    python -m benchmarks.snapshot save FOLDER              fit all cases, write one file a case
-    python -m benchmarks.snapshot compare FOLDER [NAME ...] fit them again and say which differ, and by how much
+    python -m benchmarks.snapshot save FOLDER              fit all cases, write one file for each
+    python -m benchmarks.snapshot compare FOLDER [NAME ...] fit again and print the differences
 
-A case is a fit with one setting. Of a clusterer: masses, objective, history, labels, and the masses of new objects.
-Of a classifier, a metric learner or a mixture: all fitted attributes that are numbers or arrays, and what its methods
-return for new objects. A name with a star at its end stands for all that begin so.
+A case is a fit with one setting. Saved for a clusterer: masses, objective, history, labels, and the masses of new
+objects. Saved for a classifier, a metric learner or a mixture: all fitted attributes that are numbers or arrays, and
+the results of its methods for new objects. A name that ends in a star selects all names with this prefix.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _data() -> dict[str, Any]:
 
 
 def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
-    """Name, estimator, what it is fitted to, further arguments of the fit, new objects."""
+    """Name, estimator, data, further arguments of the fit, new objects."""
     from dempster import FocalSets
     from dempster import cluster as c
 
@@ -205,7 +205,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         None,
     )
     yield "bootclus-selected", lambda: c.BootClus(None, n_bootstraps=30, focal_sets="selected", **seed), iris, {}, None
-    # everything that may be found from the data
+    # Estimate all parameters from the data.
     for method in ("ECM", "CCM", "BPEC", "CECM", "RECM", "MECM", "ECMdd", "WECMdd", "EVCLUS", "EGMM"):
         yield f"{method.lower()}-auto", lambda m=method: getattr(c, m)("auto", **seed), iris, {}, iris[::7]
     yield "secm-auto", lambda: c.SECM("auto", **seed), d["image"], {}, d["image"][:12]
@@ -220,7 +220,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
 
 
 def supervised_cases(d: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
-    """Cases of the classifiers, the metric learners and the mixture."""
+    """Return the cases of the classifiers, the metric learners and the mixture."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.neural_network import MLPClassifier
@@ -321,7 +321,7 @@ def _sparse(D: np.ndarray) -> Any:
 
 
 def taken(make: Callable[[], Any], X: Any, arguments: dict[str, Any], new: Any) -> dict[str, np.ndarray]:
-    """One fit, as arrays."""
+    """Fit once and return the results as arrays."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make().fit(X, **arguments)
@@ -354,7 +354,7 @@ def _fitted_numbers(model: Any) -> dict[str, np.ndarray]:
 
 
 def _answers(model: Any, new: Any) -> dict[str, np.ndarray]:
-    """Return what the public methods answer for new objects."""
+    """Return the results of the public methods for new objects."""
     found = {}
     for method in ("predict_mass", "predict_proba", "predict", "transform", "score_samples", "contour", "conflict"):
         if hasattr(model, method):
@@ -364,7 +364,7 @@ def _answers(model: Any, new: Any) -> dict[str, np.ndarray]:
 
 
 def _difference(a: dict[str, Any], b: dict[str, Any]) -> str:
-    """What is not the same to the bit, and by how much; empty if all is."""
+    """Return the differences and their sizes; empty if all results are identical."""
     said = []
     for key in sorted(a.keys() | b.keys()):
         if key not in a or key not in b:

@@ -1,5 +1,5 @@
-"""How good are the defaults? ``python -m benchmarks.defaults`` writes benchmarks/DEFAULTS.md.
+"""Evaluation of the defaults: ``python -m benchmarks.defaults`` writes benchmarks/DEFAULTS.md.
 
-`data` says on what, `methods` what is fitted, `measures` what is measured; `fitting` does it. `evidence` holds what was
-measured, `promises`, `advice` and `pictures` make something of it, and `page` writes it down.
+`data` has the data sets, `methods` the methods, `measures` the measures, and `fitting` runs the fits. `evidence` holds
+the results; `promises`, `advice` and `pictures` evaluate them, and `page` writes the report.
 """

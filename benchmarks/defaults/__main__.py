@@ -1,4 +1,4 @@
-"""``python -m benchmarks.defaults``: fit everything, and write the page."""
+"""Command ``python -m benchmarks.defaults``: fit all methods and write the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAGE = Path(__file__).resolve().parents[1] / "DEFAULTS.md"
 @click.option("--records", type=click.Path(path_type=Path), help="Also write all measures to this file, as JSON.")
 @click.option("--from-records", type=click.Path(path_type=Path, exists=True), help="Write the page from such a file.")
 def main(page: Path, records: Path | None, from_records: Path | None) -> None:
-    """Every method's defaults on public and generated data, beside k-means, Gaussian mixtures and HDBSCAN."""
+    """Evaluate the defaults of every method on public and generated data, with k-means, Gaussian mixtures and HDBSCAN."""
     found = json.loads(from_records.read_text()) if from_records else measured()
     if records is not None:
         records.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Data like this, take that: read off from the measures."""
+"""Recommendations derived from the measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.defaults.methods import HDBSCAN_NAME, K_MEANS, MIXTURE, RIVALS
 __all__ = ["COMPARED", "by_data", "by_purpose"]
 
 COMPARED = (K_MEANS, MIXTURE, HDBSCAN_NAME)
-_CLEARLY = 0.05  # better
+_CLEARLY = 0.05  # difference that counts as clearly better
 _RELATIONAL = ("EVCLUS", "RECM", "MECM", "ECMdd", "WECMdd")
 
 
@@ -29,7 +29,7 @@ def _groups(evidence: Evidence) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def by_data(evidence: Evidence) -> list[tuple[str, ...]]:
-    """Lines (data, sets, take, its ARI, its ARI at 80 % kept, ARI of those it is compared with)."""
+    """Return lines (data, number of sets, method, its ARI, its ARI at 80 % kept, ARI of the compared methods)."""
     lines = []
     for words, rows in _groups(evidence):
         best = evidence.best(rows)
@@ -45,7 +45,7 @@ def by_data(evidence: Evidence) -> list[tuple[str, ...]]:
 
 
 def by_purpose(evidence: Evidence) -> list[tuple[str, str, str]]:
-    """Lines (you want, take, because)."""
+    """Return lines (purpose, method, reason)."""
     rows = evidence.public() if len(evidence.public()) else evidence.generated()
     return [
         _labels(evidence, rows),
@@ -69,7 +69,7 @@ def _labels(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 
 def _speed(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
-    """The quickest that loses at most 0.01 to k-means."""
+    """Return the fastest method that loses at most 0.01 to k-means."""
     names = [name for name in evidence.given(rows, everywhere=True) if name not in RIVALS]
     enough = [name for name in names if evidence.against(rows, name).mean() >= -0.01] or names
     quickest = min(enough, key=lambda name: evidence.mean(rows, name, "seconds"))
@@ -92,7 +92,7 @@ def _doubt(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 
 def _outliers(evidence: Evidence) -> tuple[str, str, str]:
-    """Most of the planted outliers for the fewest false ones."""
+    """Return the method with most planted outliers and fewest false ones."""
     rows = evidence.generated("noisy")
     names = [name for name in evidence.given(rows, everywhere=True) if name not in RIVALS]
     score = {name: evidence.mean(rows, name, "planted") - evidence.mean(rows, name, "outliers") for name in names}
@@ -111,7 +111,7 @@ def _number(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 
 def _dissimilarities(evidence: Evidence) -> list[tuple[str, str, str]]:
-    """Compared on the sets that all relational methods ran on."""
+    """Compare on the data sets that all relational methods ran on."""
     rows = evidence.public()
     rows = rows[rows["method"].isin(_RELATIONAL)]
     counts = rows.groupby("set")["method"].nunique()

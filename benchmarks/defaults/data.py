@@ -1,4 +1,4 @@
-"""On what the defaults are tried: the public sets beside the checkout, and generated families with several seeds."""
+"""Data for the evaluation of the defaults: public data sets, and generated families with several seeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DataSet:
 
 
 def public_sets() -> list[DataSet]:
-    """The labelled sets with 2 to 31 classes and at most 100 attributes, all known; 2,500 objects at most of each.
+    """Return labelled data with 2 to 31 classes, at most 100 attributes without missing values and 2,500 objects.
 
     None if the folder of public data is absent.
     """
@@ -51,7 +51,7 @@ def public_sets() -> list[DataSet]:
 
 
 def protein() -> tuple[np.ndarray, np.ndarray] | None:
-    """Dissimilarities of 213 proteins and their classes."""
+    """Return the dissimilarities of 213 proteins and their classes."""
     folder = shared_folder()
     if folder is None or not (folder / "data" / "protein.npz").exists():
         return None
@@ -60,7 +60,7 @@ def protein() -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def chosen_half(sets: list[DataSet]) -> set[str]:
-    """Names of the public sets on which the rules of the defaults were chosen: every second one, from the first."""
+    """Return every second public data set from the first on; the rules of the defaults were selected on these."""
     return set(sorted(one.name for one in sets if one.family == PUBLIC)[::2])
 
 
@@ -82,14 +82,14 @@ Made = tuple[np.ndarray, np.ndarray]
 
 
 def _gaussians(rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shares=None) -> Made:
-    """Round Gaussians whose centers are at least ``gap`` apart."""
+    """Generate round Gaussian clusters whose centers are at least ``gap`` apart."""
     spreads = np.ones(n_clusters) if spreads is None else spreads
     shares = np.full(n_clusters, 1 / n_clusters) if shares is None else shares
     half_width = gap * n_clusters ** (1 / n_attributes)
     centers: list[np.ndarray] = []
     while len(centers) < n_clusters:
         place = rng.uniform(-half_width, half_width, n_attributes)
-        half_width *= 1.001  # so that there is room in the end
+        half_width *= 1.001  # Increase the space until all centers fit.
         if all(np.linalg.norm(place - center) > gap for center in centers):
             centers.append(place)
     sizes = np.maximum(rng.multinomial(n_objects, shares), 5)
@@ -102,7 +102,7 @@ def _round(rng) -> Made:
 
 
 def _elongated(rng) -> Made:
-    """Each cluster turned and stretched along axes of its own."""
+    """Generate clusters with random orientations and elongations."""
     X, y = _gaussians(rng, rng.integers(2, 7), rng.integers(2, 6), 5, rng.integers(300, 2500))
     p = X.shape[1]
     for k in np.unique(y):
@@ -113,14 +113,14 @@ def _elongated(rng) -> Made:
 
 
 def _unbalanced(rng) -> Made:
-    """Clusters of different sizes and widths."""
+    """Generate clusters of different sizes and widths."""
     c = rng.integers(3, 7)
     shares = 0.9 * rng.dirichlet(np.full(c, 0.7)) + 0.1 / c
     return _gaussians(rng, c, rng.integers(2, 6), 6, rng.integers(300, 2500), rng.uniform(0.5, 1.6, c), shares)
 
 
 def _in_a_row(rng) -> Made:
-    """Three to six overlapping clusters of unequal sizes along a line, with one or two attributes.
+    """Generate three to six overlapping clusters of unequal sizes along a line, with one or two attributes.
 
     The line is a diagonal, so that standardising the attributes does not stretch the clusters across it.
     """
@@ -131,7 +131,7 @@ def _in_a_row(rng) -> Made:
 
 
 def _noisy(rng) -> Made:
-    """Round clusters and, in a box around them, 5 % planted outliers."""
+    """Generate round clusters and 5 % outliers in a box around them."""
     X, y = _gaussians(rng, rng.integers(3, 7), rng.integers(2, 5), 6, rng.integers(300, 2500))
     low, high = X.min(axis=0), X.max(axis=0)
     margin, number = 0.3 * (high - low), max(3, len(X) // 20)
@@ -144,7 +144,7 @@ def _many(rng) -> Made:
 
 
 def _rings(rng) -> Made:
-    """Two or three concentric rings: no method with one center for each cluster can find them."""
+    """Generate two or three concentric rings, which no method with one center for each cluster can find."""
     sizes = rng.integers(100, 400, rng.integers(2, 4))
     y = np.repeat(np.arange(len(sizes)), sizes)
     angle, radius = rng.uniform(0, 2 * np.pi, len(y)), 1.0 + 2 * y + rng.normal(0, 0.15, len(y))
@@ -163,7 +163,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Made]] = {
 
 
 def generated_sets(n_seeds: int) -> list[DataSet]:
-    """Each family with several seeds, standardised."""
+    """Return each family with several seeds, standardised."""
     made = []
     for number, (family, make) in enumerate(FAMILIES.items()):
         for seed in range(n_seeds):

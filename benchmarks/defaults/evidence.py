@@ -1,4 +1,4 @@
-"""All measures as one table, and what is asked of it."""
+"""All measures as one table, with queries."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Group = Callable[[pd.DataFrame], pd.Series]
 
 
 class Evidence:
-    """Rows of measures, one for each method and set that went well, and those that did not.
+    """Rows of measures, one for each method and data set without error, and the errors.
 
     Attributes
     ----------
     rows : DataFrame
         ``method``, ``set``, ``family``, ``n``, ``p``, ``c``, ``chosen`` and the measures; ``kept80`` and ``kept60`` are
-        the quality when so many percent are kept, ``kept`` the whole curve.
+        the quality if 80 % or 60 % of the objects are kept, ``kept`` the whole curve.
     failed : DataFrame
     sets : DataFrame
         By name.
@@ -45,7 +45,7 @@ class Evidence:
             self.rows[f"kept{percent}"] = [c[at] if isinstance(c, list) else np.nan for c in curves]
 
     def public(self, chosen: bool | None = None) -> pd.DataFrame:
-        """Rows of the public sets; of those that the rules were chosen on, or of the others."""
+        """Return rows of the public data sets, of those used to select the rules, or of the others."""
         rows = self.rows[self.rows["family"] == PUBLIC]
         return rows if chosen is None else rows[rows["chosen"] == chosen]
 
@@ -56,7 +56,7 @@ class Evidence:
 
     @staticmethod
     def mean(rows: pd.DataFrame, method: str, measure: str) -> float:
-        """Over the sets on which the method has the measure; NaN if there are none."""
+        """Return the mean over the data sets on which the method has the measure; NaN if there are none."""
         if measure not in rows:
             return float("nan")
         return float(rows.loc[rows["method"] == method, measure].mean())
@@ -66,13 +66,13 @@ class Evidence:
         return rows[rows["method"] == method].set_index("set")[measure].dropna()
 
     def against(self, rows: pd.DataFrame, method: str, rival: str = K_MEANS, measure: str = "ari") -> pd.Series:
-        """By set, by how much the method is better than the rival, where both have the measure."""
+        """Return by data set how much better the method is than the other, where both have the measure."""
         ours, theirs = self.by_set(rows, method, measure), self.by_set(rows, rival, measure)
         both = ours.index.intersection(theirs.index)
         return ours[both] - theirs[both]
 
     def given(self, rows: pd.DataFrame, *, everywhere: bool = False) -> list[str]:
-        """Methods that are told the number and have rows here; or only those that have one for every set."""
+        """Return methods with a given number of clusters and rows here, or only those with all data sets."""
         counts = rows["method"].value_counts()
         names = [name for name in GIVEN_NUMBER if name in counts.index and name != SINGLE]
         return [name for name in names if counts[name] == rows["set"].nunique()] if everywhere else names
@@ -81,7 +81,7 @@ class Evidence:
         return [name for name in FINDERS if name in set(rows["method"])]
 
     def best(self, rows: pd.DataFrame, measure: str = "ari", slack: float = 0.01) -> list[str]:
-        """Evidential methods within ``slack`` of the best mean, of those that have all sets, the quickest first."""
+        """Return evidential methods within ``slack`` of the best mean that have all data sets, the fastest first."""
         names = [name for name in self.given(rows, everywhere=True) if name not in RIVALS]
         means = {name: self.mean(rows, name, measure) for name in names}
         near = [name for name in names if means[name] >= max(means.values()) - slack]

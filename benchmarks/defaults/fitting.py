@@ -1,4 +1,4 @@
-"""Fit every method to every set it takes, in processes beside each other."""
+"""Fit every method to every suitable data set in parallel processes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from dempster.cluster import EVCLUS
 
 __all__ = ["measured"]
 
-_SEEDS = 6  # of each generated family
+_SEEDS = 6  # seeds of each generated family
 _PROCESSES = 2
 
 
 def measured() -> dict[str, Any]:
-    """Measures of every method on every set it takes, the long fits first so that no process waits at the end."""
+    """Return the measures of every method on every suitable data set; long fits start first for better load balance."""
     sets = public_sets() + generated_sets(_SEEDS)
     jobs = [(name, data) for data in sets for name, method in (GIVEN_NUMBER | FINDERS).items() if method.takes(data)]
     jobs.sort(key=lambda job: -len(job[1].X) * job[1].n_classes * (1 if job[0] in FINDERS else 0.5))
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read by the processes when they start
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # The processes read these when they start.
         os.environ[variable] = "1"
     began = time.perf_counter()
     with ProcessPoolExecutor(_PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -57,12 +57,12 @@ def measured() -> dict[str, Any]:
 def _one(job: tuple[str, DataSet]) -> dict[str, Any]:
     name, data = job
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of convergence: what a stranger gets is measured as it is
+        warnings.simplefilter("ignore")  # Ignore convergence warnings; the defaults are measured without changes.
         return {"method": name, "set": data.name, **run((GIVEN_NUMBER | FINDERS)[name], data)}
 
 
 def _protein() -> float | None:
-    """Adjusted Rand index of EVCLUS on the proteins, which have dissimilarities alone."""
+    """Return the adjusted Rand index of EVCLUS on the proteins, which have only dissimilarities."""
     data = protein()
     if data is None:
         return None

@@ -1,4 +1,4 @@
-"""What is measured of a partition of objects whose classes are known."""
+"""Measures of a partition of objects with known classes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dempster.explain.scores import match_clusters
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
-SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the objects kept
+SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # proportions of the objects that are kept
 Measures = dict[str, Any]
 
 
 def of_labels(labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None) -> Measures:
-    """Agreement with the classes of all objects that have one and, by their doubt, of the surest."""
+    """Return the ARI of all objects that have a class and of the most certain ones."""
     real = y != NOISE
     measures: Measures = {"ari": adjusted_rand_score(y[real], labels[real])}
     if doubt is not None:
@@ -28,10 +28,11 @@ def of_labels(labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None
 
 
 def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
-    """The same, and what is said in doubt: how often, and whether it is true.
+    """Return the same measures, and the frequency and correctness of ambiguous results.
 
-    Of the ambiguous objects, ``held`` is the share whose set holds the cluster of their class, ``hard`` the share
-    whose label is that cluster. ``outliers`` counts false ones, ``planted`` the share found of those planted.
+    ``held`` is the proportion of ambiguous objects whose set contains the cluster of their class, ``hard`` the
+    proportion whose label is that cluster. ``outliers`` is the proportion of false outliers, ``planted`` the
+    proportion of planted outliers that are found.
     """
     real = y != NOISE
     certain, ambiguous, outlying = real.copy(), np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)

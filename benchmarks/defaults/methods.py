@@ -1,4 +1,4 @@
-"""What is fitted: every method with its defaults, and the cheap ones that it must beat."""
+"""Fitted methods: every method with its defaults, and the simple methods for comparison."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ __all__ = [
 ]
 
 K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
-SINGLE = "single clusters"  # ECM that may not doubt
+SINGLE = "single clusters"  # ECM without sets of several clusters
 RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
-_NUMBERS = range(2, 41)  # more than the largest number of classes
+_NUMBERS = range(2, 41)  # up to more than the largest number of classes
 
 
 @dataclass(frozen=True)
 class Method:
-    """Measures of a data set, and on which sets they are worth their time."""
+    """Function that returns the measures of a data set, and the data sets it is used on."""
 
     measure: Callable[[DataSet], Measures]
     most_objects: int | None = None
     most_clusters: int | None = None
     families: tuple[str, ...] | None = None  # None for all
-    settings: str = ""  # where they are not the defaults
+    settings: str = ""  # settings that are not the defaults
 
     def takes(self, data: DataSet) -> bool:
         small = self.most_objects is None or len(data.X) <= self.most_objects
@@ -52,7 +52,7 @@ class Method:
 
     @property
     def limits(self) -> str:
-        """In words, which sets it takes; empty for all."""
+        """Description of the data sets it is used on; empty for all."""
         parts = [
             f"of at most {limit:,} {what}"
             for limit, what in ((self.most_objects, "objects"), (self.most_clusters, "clusters"))
@@ -62,7 +62,7 @@ class Method:
 
 
 def run(method: Method, data: DataSet) -> Measures:
-    """The measures with the processor time of the fit; an error is a result too."""
+    """Return the measures with the processor time of the fit; an error is also a result."""
     began = time.process_time()
     try:
         measures = method.measure(data)
@@ -87,7 +87,7 @@ def _evidential(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
 
 
 def _evclus(data: DataSet) -> Measures:
-    """EVCLUS, and what a fit takes when the scale that it found is given."""
+    """Fit EVCLUS, and again with the scale that it found to measure the time."""
     began = time.process_time()
     model = cluster.EVCLUS(data.n_classes, random_state=0, n_jobs=1).fit(data.X)
     seconds = time.process_time() - began
@@ -98,20 +98,20 @@ def _evclus(data: DataSet) -> Measures:
 
 
 def _single_clusters(data: DataSet) -> Measures:
-    """ECM with no sets but single clusters, whose labels the defaults must keep."""
+    """Fit ECM with single clusters only; the labels of the defaults must agree."""
     family = FocalSets.simple(data.n_classes, empty=False, omega=False)
     return _evidential("ECM", focal_sets=family)(data)
 
 
 def _k_means(data: DataSet) -> Measures:
-    """Doubt: the ratio of the distances to the two nearest centers."""
+    """Use the ratio of the distances to the two nearest centers as doubt."""
     model = KMeans(data.n_classes, n_init=10, random_state=0).fit(data.X)
     near = np.sort(model.transform(data.X), axis=1)
     return of_labels(model.labels_, data.y, near[:, 0] / np.maximum(near[:, 1], 1e-12))
 
 
 def _mixture(data: DataSet) -> Measures:
-    """Doubt: what the posterior probability of the best component lacks to one."""
+    """Use one minus the largest posterior probability as doubt."""
     model = GaussianMixture(data.n_classes, n_init=5, random_state=0, reg_covar=1e-5).fit(data.X)
     posterior = model.predict_proba(data.X)
     return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
@@ -153,7 +153,7 @@ def _automatic(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
 
 
 def _silhouette(data: DataSet) -> Measures:
-    """k-means with the number of largest silhouette, of candidates that hold the right one on every set."""
+    """Fit k-means with the number of clusters of largest silhouette."""
     some = np.random.default_rng(0).choice(len(data.X), min(1500, len(data.X)), replace=False)
     best, labels = -2.0, np.zeros(len(data.X), dtype=int)
     for k in _NUMBERS:
@@ -167,7 +167,7 @@ def _silhouette(data: DataSet) -> Measures:
 
 
 def _hdbscan(data: DataSet) -> Measures:
-    """Noise counts as a cluster of its own in the labels, not in their number."""
+    """Noise is a cluster in the labels, but does not count in their number."""
     labels = HDBSCAN(min_cluster_size=max(5, len(data.X) // 100), copy=True).fit_predict(data.X)
     return _found(labels, len(set(labels) - {-1}), data)
 

@@ -1,4 +1,4 @@
-"""The page: promises and means on top, then each question with its table, then each set."""
+"""Write the report: requirements and means first, then a table for each question, then each data set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NUMBERS = (
 
 
 def write_page(records: dict[str, Any], page: Path) -> None:
-    """Write the page and, in the folder ``figures`` beside it, its figures."""
+    """Write the page, and its figures in the folder ``figures`` next to it."""
     evidence = Evidence(records)
     parts = [_ABOUT, _circumstances(records, evidence)]
     parts += ["## Summary", _table(("requirement", "measured", "met"), promises(evidence, records["protein"]))]
@@ -131,7 +131,7 @@ def _doubt(evidence: Evidence) -> str:
 
 
 def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
-    """Better labels lift a whole curve; what the doubt adds is how much it rises."""
+    """Better labels raise a whole curve; the value of the doubt is the slope of the curve."""
     rise = {
         name: evidence.mean(rows, name, "kept80") - evidence.mean(rows, name, "ari") for name in evidence.given(rows)
     }
@@ -210,7 +210,7 @@ def _advice(evidence: Evidence) -> str:
 
 
 def _each_set(evidence: Evidence) -> str:
-    """ARI of every method, and for finders the number found."""
+    """Return the ARI of every method, and the number of clusters that it found."""
     given, finders = evidence.given(evidence.rows), evidence.finders(evidence.rows)
     at = evidence.rows.set_index(["set", "method"])[["ari", "found"]].to_dict("index")
     lines = []

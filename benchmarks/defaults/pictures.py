@@ -19,7 +19,7 @@ _DRAWN = ("EVCLUS", "ECM", "CCM", "EGMM", "BootClus", K_MEANS, MIXTURE)
 
 
 def draw_kept(evidence: Evidence, file: Path) -> None:
-    """Mean over the public sets of the adjusted Rand index of the objects kept, by method."""
+    """Draw the mean adjusted Rand index of the kept objects over the public data sets, by method."""
     import matplotlib.pyplot as plt
 
     rows = evidence.public()
@@ -38,7 +38,7 @@ def draw_kept(evidence: Evidence, file: Path) -> None:
 
 
 def draw_numbers(evidence: Evidence, file: Path) -> None:
-    """Numbers of clusters found against numbers of classes, on the public and the generated sets."""
+    """Draw the found numbers of clusters against the numbers of classes on public and generated data."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharex=True, sharey=True)

@@ -8,7 +8,7 @@ from benchmarks.defaults.pictures import AUTO
 
 __all__ = ["promises"]
 
-_MANY = 2000  # objects beyond which a scale is found on a sample
+_MANY = 2000  # number of objects above which the scale is computed on a sample
 Line = tuple[str, str, str]
 
 
@@ -82,7 +82,7 @@ def _of_outliers(evidence: Evidence) -> list[Line]:
 
 
 def _of_families(evidence: Evidence) -> list[Line]:
-    """Rings are excepted: they have no centers."""
+    """Exclude rings, which have no centers."""
     ratios = {}
     for family in evidence.families():
         if family != "rings":
@@ -99,7 +99,7 @@ def _of_families(evidence: Evidence) -> list[Line]:
 
 
 def _of_cost(evidence: Evidence) -> list[Line]:
-    """Finding d0, as a ratio of all processor times to those of fits at the scale found."""
+    """Return the processor time of fits with the search of d0, relative to fits with the same d0 given."""
     own = evidence.rows[evidence.rows["method"] == "EVCLUS"]
     lines = []
     for words, some, limit in (

@@ -1,1 +1,1 @@
-"""Time, memory and quality against the number of objects: in memory, from Parquet, on workers of Dask, on a GPU."""
+"""Time, memory and quality against the number of objects: in memory, from Parquet, with Dask workers, on a GPU."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.scale``: measure, and write the page."""
+"""Command ``python -m benchmarks.scale``: measure and write the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.scale.plan import LARGEST, ON_GPU, PLAN
 
 _HERE = Path(__file__).resolve().parent
 _PAGE, _RECORDS = _HERE.parent / "SCALE.md", _HERE / "records.json"
-_SECONDS = 1800  # after which a measurement is given up
+_SECONDS = 1800  # limit of a measurement
 
 
 @click.command()
@@ -37,7 +37,7 @@ _SECONDS = 1800  # after which a measurement is given up
 @click.option("--largest", is_flag=True, help="Also 10^8 objects, block by block, once (several minutes).")
 @click.option("--from-records", is_flag=True, help="Measure nothing; write the page.")
 def main(page: Path, records: Path, only: tuple[str, ...], most: int, largest: bool, from_records: bool) -> None:
-    """Time, memory and quality against the number of objects, and what a thousand million would take."""
+    """Measure time, memory and quality against the number of objects and extrapolate to a billion."""
     console = Console(stderr=True)
     known = json.loads(records.read_text()) if records.exists() else {"rows": []}
     if not from_records:
@@ -71,7 +71,7 @@ def _has_gpu() -> bool:
 
 
 def _measured(row: dict[str, Any], console: Console) -> dict[str, Any] | None:
-    """In a process of its own; None, with a word why, if it fails."""
+    """Measure in a separate process; return None and print the reason if it fails."""
     folder = Path(tempfile.gettempdir()) / "dempster-scale"
     command = [sys.executable, "-m", "benchmarks.scale.run", json.dumps({**row, "folder": str(folder)})]
     words = f"{row['method']}, {row['n']:,} objects, {row['kind']}"

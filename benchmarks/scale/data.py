@@ -1,7 +1,7 @@
-"""Objects of any number, made block by block: ten Gaussian clusters in eight dimensions, and a few outliers.
+"""Generate any number of objects in blocks: ten Gaussian clusters in eight dimensions, and a few outliers.
 
-A block depends on its number alone, so that the same objects come in memory, from files, from a function, as often as
-they are asked for.
+A block depends only on its number, so the same objects can be generated repeatedly in memory, in files or by a
+function.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 __all__ = ["CLUSTERS", "WIDTH", "block", "blocks", "in_memory", "parquet_folder", "truth"]
 
 CLUSTERS, WIDTH = 10, 8
-ROWS = 250_000  # of a block
+ROWS = 250_000  # rows of a block
 _CENTERS = np.random.default_rng(7).normal(size=(CLUSTERS, WIDTH)) * 4
 _OUTLIERS = 0.001
 
 
 def block(number: int, n: int = ROWS) -> np.ndarray:
-    """(n, 8) objects of single precision."""
+    """Return (n, 8) objects of a block in single precision."""
     rng = np.random.default_rng([11, number])
     X = rng.standard_normal((n, WIDTH), dtype=np.float32)
     X += _CENTERS.astype(np.float32)[truth(number, n)]
@@ -30,12 +30,12 @@ def block(number: int, n: int = ROWS) -> np.ndarray:
 
 
 def truth(number: int, n: int = ROWS) -> np.ndarray:
-    """(n,) clusters of the objects of a block."""
+    """Return the clusters of the objects of a block."""
     return np.random.default_rng([13, number]).integers(0, CLUSTERS, n)
 
 
 def blocks(n: int) -> partial[Iterator[np.ndarray]]:
-    """A function that begins to give the blocks of n objects whenever it is called."""
+    """Return a function that starts a new iteration over the blocks of n objects."""
     return partial(_blocks, n)
 
 
@@ -45,7 +45,7 @@ def _blocks(n: int) -> Iterator[np.ndarray]:
 
 
 def in_memory(n: int) -> np.ndarray:
-    """The same in one array."""
+    """Return the same objects in one array."""
     out = np.empty((n, WIDTH), dtype=np.float32)
     start = 0
     for part in _blocks(n):
@@ -55,7 +55,7 @@ def in_memory(n: int) -> np.ndarray:
 
 
 def parquet_folder(n: int, folder: Path) -> Path:
-    """The same in a folder of Parquet files, a block each; what is there already is not written again."""
+    """Write the same objects to a folder of Parquet files, one for each block, unless they exist."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,8 +1,8 @@
-"""What is measured."""
+"""List of the measurements."""
 
 __all__ = ["LARGEST", "ON_GPU", "PLAN"]
 
-# kind, method, numbers of objects
+# Kind, method, numbers of objects.
 PLAN = [
     ("memory", "ECM", (10**4, 10**5, 10**6, 10**7)),
     ("memory", "EGMM", (10**4, 10**5, 10**6)),
@@ -24,6 +24,6 @@ PLAN = [
     ("tensor", "EGMM", (10**6, 10**7)),
     ("tensor", "EVCLUS", (10**6, 10**7, 10**8)),
 ]
-# Kinds that need a machine with a GPU: X is in memory, or a tensor there, or the processors do it for comparison
+# Kinds that need a machine with a GPU: X in memory, X as tensor on the GPU, or the processors for comparison.
 ON_GPU = ("beside", "gpu", "tensor")
-LARGEST = 10**8  # block by block, if it is asked for
+LARGEST = 10**8  # in blocks, on request

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: ``python -m benchmarks.scale.run '{"kind": "memory", ...}'``."""
+"""Run one measurement in a separate process: ``python -m benchmarks.scale.run '{"kind": "memory", ...}'``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from dempster.data.passes import peak_memory
 
 __all__ = ["measure"]
 
-_FIRST = 50_000  # objects of a first fit, in which a process gets its GPU ready, for some seconds
-_JUDGED = 100_000  # objects whose labels are compared with the truth
+_FIRST = 50_000  # objects of a first fit, which initializes the GPU for some seconds
+_JUDGED = 100_000  # objects whose labels are compared with the true clusters
 
 
 def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
-    """Seconds of the fit with the labels of all objects, on the clock and of processors, peak memory, agreement with
-    the truth."""
+    """Measure wall and processor seconds of a fit with the labels of all objects, peak memory and the ARI."""
     with _source(kind, n, Path(folder)) as (X, of_workers):
         estimator = _estimator(method, kind)
         if kind in ON_GPU:
@@ -55,7 +54,7 @@ def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
 
 @contextmanager
 def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[], float]]]:
-    """X as a user would have it, and a function that gives the seconds that processors of workers have spent so far."""
+    """Return X in the requested form, and a function that returns the processor seconds of the workers so far."""
     if kind in ("memory", "gpu", "beside"):
         yield data.in_memory(n), _nothing
     elif kind == "tensor":
@@ -73,7 +72,7 @@ def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[],
         path = data.parquet_folder(n, folder)
         workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
         with workers as cluster, Client(cluster) as client:
-            client.run(_imported)  # what a cluster that is up has done long ago
+            client.run(_imported)  # A running cluster has already done these imports.
             yield dd.read_parquet(path), lambda: sum(client.run(time.process_time).values())
 
 
@@ -82,7 +81,7 @@ def _nothing() -> float:
 
 
 def _finished_on_gpu() -> None:
-    """Wait until all that was asked of the GPU is done: calls come back before."""
+    """Wait until the GPU has finished, because calls return earlier."""
     import torch
 
     torch.cuda.synchronize()
@@ -109,7 +108,7 @@ def _estimator(method: str, kind: str) -> Any:
 
 
 def _everyones_labels(estimator: Any, method: str) -> None:
-    """The labels of all objects, which a fit on blocks leaves for later; they are counted, not kept."""
+    """Compute the labels of all objects, which a fit on blocks postpones; count them without storing them."""
     if method == "Dask-ML KMeans":
         estimator.labels_.map_blocks(_counts, dtype=np.int64, chunks=(1,)).compute()
     elif hasattr(estimator, "credal_partition_") and hasattr(estimator.credal_partition_, "counts"):
@@ -132,7 +131,7 @@ def _agreement(estimator: Any, n: int) -> float:
 
 
 class _Passes:
-    """Counts the passes that a fit tells of."""
+    """Count the passes that a fit logs."""
 
     number = 0
 
@@ -152,7 +151,7 @@ class _Passes:
 
 
 class _Outside:
-    """How much of the time is not spent in the kernels of the c-means: reading, copies, Python."""
+    """Return the proportion of time outside of the c-means kernels: reading, copies, Python."""
 
     def __init__(self) -> None:
         self.inside = 0.0
@@ -180,7 +179,7 @@ class _Outside:
         return timed
 
     def share(self, processors: float) -> float | None:
-        """Of the seconds of processors; None for methods without these kernels."""
+        """Proportion of the processor seconds; None for methods without these kernels."""
         return 1 - self.inside / processors if self.inside else None
 
 
