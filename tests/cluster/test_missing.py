@@ -247,9 +247,7 @@ def test_variances_within_clusters():
 
 @of_each(TAKERS)
 def test_they_are_refused_by_default(kind):
-    with pytest.raises(
-        ValueError, match=r"\bX\b"
-    ):
+    with pytest.raises(ValueError, match=r"\bX\b"):
         kind(3).fit(HOLES)
     model = kind(3, random_state=0).fit(POINTS)
     with pytest.raises(ValueError, match="set missing='partial'"):

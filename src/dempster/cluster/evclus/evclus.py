@@ -767,7 +767,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         compared at 1e-5, the value in the papers, and the best one continues to ``tol`` (with landmarks: 1e-2, then
         1e-5).
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     device : str, default="cpu"
         Device on which objects are compared with landmarks; "cuda" is a GPU (requires torch and
         ``metric="euclidean"``).

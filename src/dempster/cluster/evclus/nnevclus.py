@@ -737,7 +737,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         The full-batch solvers stop if the relative gain of the loss is at most ``tol``, in ten iterations of L-BFGS or
         in the running mean of the adaptive steps.
     n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
         File that is replaced after every round. A fit that was interrupted continues from it and gives the same
         result. The file is rejected if the data, the parameters or the initial weights of a torch module differ.
