@@ -34,7 +34,7 @@ _LEGEND = (
 @click.option(
     "--only", metavar="NAME", multiple=True, help="A subject (ecm) or one benchmark (ecm.growth); repeatable."
 )
-@click.option("--quick", is_flag=True, help="Small sizes: tells whether everything runs, not whether targets are met.")
+@click.option("--quick", is_flag=True, help="Use small sizes to check that everything runs; targets are not evaluated.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Also write the table to this file, as Markdown.")
 def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:

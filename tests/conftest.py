@@ -11,11 +11,11 @@ from hypothesis import settings
 
 from dempster import _validation
 
-settings.register_profile("any machine", deadline=None, max_examples=40)  # a busy machine is no failure
+settings.register_profile("any machine", deadline=None, max_examples=40)  # A busy machine must not fail a test.
 settings.load_profile("any machine")
 
 
-# Files that take longest, first: what is left for the end is short, and all processes end together.
+# Files that take longest, first, so that all processes end at about the same time.
 LONGEST = [
     "studio/test_page.py",
     "report/test_in_browser.py",
@@ -40,16 +40,16 @@ def default_interrupts():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def endless_is_soon_too_long():
-    """An iterator that never ends is given up after a hundredth of the usual number."""
+def limit_endless_iterators():
+    """Give up an endless iterator after a hundredth of the usual number of items."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_validation, "_MAX_LISTED", 100_000)
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
-def written_files_are_not_waited_for():
-    """Files of tests need not outlive a power cut: waiting until a disk has them takes longer than many tests."""
+def skip_fsync():
+    """Do not wait until files are on disk, which takes longer than many tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -61,7 +61,7 @@ def _shared_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference results and datasets beside the checkout; tests that need it skip without it."""
+    """Folder of reference results and data sets next to the checkout; tests that need it are skipped without it."""
     folder = _shared_folder()
     if not (folder / "reference").is_dir():
         pytest.skip(f"reference data not found in {folder} (set DEMPSTER_SHARED)")
@@ -69,7 +69,7 @@ def shared() -> Path:
 
 
 class ReferenceCase:
-    """Inputs and outputs of one run of an established R package, with its own tolerances."""
+    """Inputs and outputs of one run of an established R package, with tolerances."""
 
     def __init__(self, folder: Path, name: str):
         self.name = name
@@ -89,7 +89,7 @@ class ReferenceCase:
         return list(self._arrays)
 
     def assert_equal(self, key: str, value, *, where=..., rtol=None, atol=None) -> None:
-        """Compare with the stored array at the tolerance the case asks for (or a stated one)."""
+        """Compare with the stored array at the tolerance of the case or at the given one."""
         stated = self.about["tolerance"].get(key, self.about["tolerance"]["default"])
         np.testing.assert_allclose(
             np.asarray(value, float)[where],
@@ -108,7 +108,7 @@ def reference(shared):
 
 @pytest.fixture(scope="session")
 def shared_data(shared):
-    """Read a real dataset by name: (attributes or dissimilarities, labels or None)."""
+    """Read a real data set by name: (attributes or dissimilarities, labels or None)."""
 
     def read(name, standardise=False):
         with np.load(shared / "data" / f"{name}.npz", allow_pickle=False) as z:
@@ -124,7 +124,7 @@ def shared_data(shared):
 
 @pytest.fixture(scope="session")
 def playwright():
-    """What drives a browser, once in a process; where there is none, tests that need it are skipped and say so."""
+    """Driver of a browser, once in a process; tests that need it are skipped if there is no browser."""
     from tests.report.browser import needs_browser
 
     with needs_browser().sync_playwright() as driver:

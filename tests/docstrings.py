@@ -1,11 +1,11 @@
-"""What docstrings say, by section."""
+"""Parse sections of docstrings."""
 
 import inspect
 import re
 
 
 def section(text, name):
-    """Entries of a section of a docstring: {name: (type, words)}, several names of an entry apart."""
+    """Return the entries of a section of a docstring as {name: (type, text)}, one for each name."""
     found = {}
     part = re.search(rf"^{name}\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.cleandoc(text), re.DOTALL | re.MULTILINE)
     for entry in re.split(r"\n(?=\S)", part.group(1).strip()) if part else []:

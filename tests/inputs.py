@@ -1,4 +1,4 @@
-"""Odd inputs that estimators of all packages are given, and how to make the estimators quick."""
+"""Unusual inputs for estimators of all packages, and fast versions of the estimators."""
 
 import decimal
 import inspect
@@ -15,7 +15,7 @@ from dempster import classify, metric
 
 IRIS, Y = load_iris(return_X_y=True)
 IRIS, Y = IRIS[::3], Y[::3]
-SHIFTED = IRIS - 2.0  # no tie is broken by rounding, and some cells are zero
+SHIFTED = IRIS - 2.0  # Rounding does not decide ties, and some cells are zero.
 CLASSIFIERS = [
     kind
     for kind in (getattr(classify, name) for name in classify.__all__)
@@ -25,13 +25,13 @@ LEARNERS = [getattr(metric, name) for name in metric.__all__]
 
 
 def quick(kind):
-    """A classifier, metric learner or mixture that ends soon."""
+    """Return a classifier, metric learner or mixture that runs fast."""
     wanted = {"n_init": 1, "max_iter": 50, "random_state": 0, "n_neighbors": 1}
     return kind(**{k: v for k, v in wanted.items() if k in inspect.signature(kind).parameters})
 
 
 def quick_make(subject, **changes):
-    """A clusterer that ends soon, whatever it is given."""
+    """Return a clusterer that runs fast on any input."""
     quick = {"n_init": 1, "max_iter": 10, "n_bootstraps": 10}
     if str(subject) == "NNEVCLUS":
         quick |= {"network": 3, "max_iter": 2}
@@ -129,7 +129,7 @@ OBJECTS = {
     "ties": np.array(np.meshgrid(range(5), range(5))).reshape(2, -1).T.astype(float),
 }
 
-# What holds no numbers, or hides that some are missing: refused by every estimator that reads numbers.
+# Inputs that are not numeric or hide missing values; every estimator that needs numbers rejects them.
 HIDDEN = (
     *("masked", "dates", "dates in a table", "spans of time", "complex", "pandas NA", "sparse tensor", "lazy"),
     *("a date in a cell", "a span of time in a cell", "a complex cell", "a date in a cell of a table"),
@@ -138,7 +138,7 @@ HIDDEN = (
 
 
 def askew(X):
-    """The same numbers, a byte beside the places where they should begin."""
+    """Return the same numbers at a misaligned memory address."""
     return np.frombuffer(b"x" + X.tobytes(), dtype=np.uint8)[1:].view(X.dtype).reshape(X.shape)
 
 
@@ -147,13 +147,13 @@ def table(X):
 
 
 class Picture:
-    """Numbers that NumPy reads, without a shape of their own, as pictures of PIL are."""
+    """Object with an array interface but without a shape, like images of PIL."""
 
     def __init__(self, X):
         self.kept, self.__array_interface__ = X, X.__array_interface__
 
 
-# The same numbers in unusual forms.
+# The same numbers in unusual representations.
 FORMS = {
     "askew in memory": askew,
     "numbers of a picture": lambda X: Picture(np.ascontiguousarray(X)),

@@ -1,4 +1,4 @@
-"""The number of BLAS threads belongs to the whole process: fits borrow it and give it back."""
+"""The number of BLAS threads is global to the process: fits change it and restore it."""
 
 from threading import Barrier, Thread
 
@@ -10,7 +10,7 @@ from dempster import _blas
 
 
 class Libraries:
-    """In place of what threadpoolctl finds: a number of threads, and how often it was changed."""
+    """Replacement for the libraries that threadpoolctl finds: a number of threads and a count of its changes."""
 
     def __init__(self):
         self.threads, self.changes = 8, 0
@@ -40,7 +40,7 @@ def libraries(monkeypatch):
     return found
 
 
-def test_inside_there_is_one_and_afterwards_as_many_as_before(libraries):
+def test_number_of_threads_is_restored(libraries):
     with _blas.one_blas_thread():
         assert libraries.threads == 1
         with _blas.one_blas_thread():
@@ -53,7 +53,7 @@ def test_inside_there_is_one_and_afterwards_as_many_as_before(libraries):
     assert libraries.threads == 8
 
 
-def test_fits_that_overlap_leave_what_the_first_has_found(libraries):
+def test_overlapping_fits_restore_the_first_number(libraries):
     both, one, seen = Barrier(2, timeout=60), Barrier(2, timeout=60), []
 
     def first():
@@ -76,7 +76,7 @@ def test_fits_that_overlap_leave_what_the_first_has_found(libraries):
     assert libraries.threads == 8
 
 
-def test_the_libraries_of_this_process_are_found():
+def test_libraries_of_this_process():
     np.linalg.inv(np.eye(3))
 
     def threads():

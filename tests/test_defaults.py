@@ -1,4 +1,4 @@
-"""The page of the defaults: its data are what they are said to be, its numbers those that were measured."""
+"""The report on the defaults: its data and its numbers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_families_are_standardized_and_repeatable():
         assert one.n_classes == one.y.max() + 1 >= 2
 
 
-def test_rules_were_chosen_on_every_second_set():
+def test_rules_use_every_second_set():
     sets = [DataSet(name, "public", np.zeros((1, 1)), np.zeros(1)) for name in "cadb"]
     assert chosen_half(sets) == {"a", "c"}
 
@@ -43,7 +43,7 @@ def test_measures_of_a_small_partition():
     assert of_labels(np.array([0, 0, 1, 1, 1, 1, 5]), y) == {"ari": 1.0}
 
 
-def test_methods_run_and_errors_are_results():
+def test_methods_and_errors():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 20)
     data = DataSet("two", "round", rng.normal(size=(40, 2)) + 9 * y[:, None], y)
@@ -56,7 +56,7 @@ def test_methods_run_and_errors_are_results():
 
 
 def records(n_public):
-    """Measures that were drawn, all methods equally good but EVCLUS, which is better."""
+    """Return random measures with equally good methods except EVCLUS, which is better."""
     rng = np.random.default_rng(0)
     families = {f"set {i}": "public" for i in range(n_public)} | {f"{f} 1": f for f in FAMILIES}
     sets = {
@@ -86,7 +86,7 @@ def records(n_public):
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_public", [6, 0])
-def test_page_says_what_was_measured(tmp_path, n_public):
+def test_page_shows_measurements(tmp_path, n_public):
     found = records(n_public)
     write_page(found, tmp_path / "DEFAULTS.md")
     text = (tmp_path / "DEFAULTS.md").read_text()

@@ -1,4 +1,4 @@
-"""The method that docs/adding_a_method.md adds: its code runs, and does what every clusterer must do."""
+"""The example method of docs/adding_a_method.md runs and fulfills the contract of clusterers."""
 
 import doctest
 import importlib.util
@@ -25,9 +25,9 @@ X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0, 0, 0], [7, 0
 
 
 def blocks_of_code():
-    """The blocks of the page: model, method, estimator, export, registry, schemas, tests.
+    """Return the blocks of the page: model, method, estimator, export, registry, schemas, tests.
 
-    The site runs those that are marked as ``python``; the others are lines for files that are there.
+    The site runs blocks marked as ``python``; the others are lines to add to existing files.
     """
     blocks = re.findall(r"```py(?:thon)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(blocks) == 7
@@ -36,7 +36,7 @@ def blocks_of_code():
 
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory):
-    """The module of the page, with its entries in the registry and in the table of model files."""
+    """Load the module of the page, with its entries in the registry and in the table of model files."""
     *code, export, entry, schemas, tests = blocks_of_code()
     file = tmp_path_factory.mktemp("docs") / "noise.py"
     file.write_text("\n".join([*code, tests]), encoding="utf-8")
@@ -57,16 +57,16 @@ def noise(tmp_path_factory):
     schema.schemas_by_name.cache_clear()
 
 
-def test_the_method_is_short():
+def test_method_is_short():
     *code, _ = blocks_of_code()
     assert sum(bool(line.strip()) for block in code for line in block.splitlines()) <= MAX_LINES
 
 
-# ---- what every clusterer must do -----------------------------------------------------------------------------------
+# ---- contract of clusterers -----------------------------------------------------------------------------------------
 
 
 def arguments(check):
-    """Arguments of a test of the contract besides the clusterer."""
+    """Return the arguments of a test of the contract besides the clusterer."""
     choices = []
     for mark in getattr(check, "pytestmark", []):
         if mark.name == "parametrize":
@@ -78,13 +78,13 @@ def arguments(check):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in vars(test_contract) if name.startswith("test_")])
-def test_the_method_keeps_the_contract(noise, name):
+def test_method_fulfills_contract(noise, name):
     check = getattr(test_contract, name)
     for more in arguments(check):
         check(Subject(noise.NoiseCMeans), **more)
 
 
-def test_the_entry_in_the_registry_agrees_with_the_class(noise):
+def test_registry_entry_agrees_with_class(noise):
     assert registry.find_method("noise").load() is noise.NoiseCMeans
     test_registry.test_parameters_agree_with_the_signature("cluster", "noise")
     test_registry.test_words_agree_with_the_rules("cluster", "noise")
@@ -93,7 +93,7 @@ def test_the_entry_in_the_registry_agrees_with_the_class(noise):
         test_registry.test_capabilities_agree_with_fit("noise", capability)
 
 
-def test_the_program_offers_the_method(noise):
+def test_recipe_accepts_method(noise):
     from dempster.apps.recipe import Recipe
 
     assert Recipe("data.csv", method="noise", parameters={"delta": 2.0}).method == "noise"
@@ -114,7 +114,7 @@ def same_model(found, expected):
 
 
 @pytest.mark.parametrize("missing", ["refuse", "partial"])
-def test_blocks_give_the_model_of_memory(noise, missing):
+def test_blocks_give_the_same_model(noise, missing):
     table = X.copy()
     if missing == "partial":
         table[::7, 1] = np.nan
@@ -128,8 +128,8 @@ def test_blocks_give_the_model_of_memory(noise, missing):
     )
 
 
-def test_passes_over_blocks_reach_a_minimum_for_all_rows(noise, monkeypatch):
-    """Starts compete on a sample; the iterations that follow sum over all blocks."""
+def test_passes_over_blocks_use_all_rows(noise, monkeypatch):
+    """Starts are compared on a sample; the following iterations sum over all blocks."""
     monkeypatch.setattr(rows, "SAMPLE_SIZE", 200)
     monkeypatch.setattr(sampling, "SAMPLE_SIZE", 200)
     model = noise.NoiseCMeans(3, delta=4.0, n_init=2, tol=1e-12, random_state=0).fit(blocks_of(X))
@@ -139,7 +139,7 @@ def test_passes_over_blocks_reach_a_minimum_for_all_rows(noise, monkeypatch):
     np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-5)
 
 
-def test_missing_values_leave_the_clusters_where_they_are(noise):
+def test_missing_values_keep_the_clusters(noise):
     table = X.copy()
     table[::5, 0] = np.nan
     table[::9, 2] = np.nan
@@ -153,7 +153,7 @@ def test_missing_values_leave_the_clusters_where_they_are(noise):
         noise.NoiseCMeans(3).fit(table)
 
 
-def test_a_model_file_gives_the_same_masses(noise, tmp_path):
+def test_saved_model_gives_the_same_masses(noise, tmp_path):
     table = X.copy()
     table[::7, 1] = np.nan
     model = noise.NoiseCMeans(3, missing="partial", random_state=0).fit(table)
@@ -163,23 +163,23 @@ def test_a_model_file_gives_the_same_masses(noise, tmp_path):
     np.testing.assert_array_equal(loaded.predict_mass(table).masses, model.predict_mass(table).masses)
 
 
-# ---- what the page says of it ---------------------------------------------------------------------------------------
+# ---- code of the page -----------------------------------------------------------------------------------------------
 
 
-def test_the_tests_of_the_page_pass(noise):
+def test_tests_of_the_page(noise):
     names = [name for name in vars(noise) if name.startswith("test_")]
     assert len(names) == 2
     for name in names:
         getattr(noise, name)()
 
 
-def test_its_example_is_right(noise):
+def test_docstring_example(noise):
     found = doctest.testmod(noise)
     assert found.failed == 0
     assert found.attempted >= 2
 
 
-def test_explanations_need_nothing_more(noise):
+def test_method_can_be_explained(noise):
     from dempster.explain import explain_object
 
     model = noise.NoiseCMeans(3, n_init=2, random_state=0).fit(POINTS)

@@ -1,4 +1,4 @@
-"""Every example runs, as a newcomer would run it; so does the code of the README."""
+"""Every example and the code of the README run."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-# Those that take some seconds; the site runs them as well.
+# Examples that take some seconds; the site runs them as well.
 LONG = {
     *("resume_a_fit", "write_a_report", "calibrated_clustering", "measure_quality", "custom_network"),
     *("segment_an_image", "sensor_fusion", "describe_clusters"),
@@ -21,7 +21,7 @@ LONG = {
 
 @pytest.fixture
 def run(monkeypatch, tmp_path, capsys):
-    """What a script prints when it runs in an empty folder; in this process, where all that it imports is there."""
+    """Return the output of a script that runs in an empty folder in this process."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     monkeypatch.chdir(tmp_path)
@@ -43,7 +43,7 @@ def test_example_runs(script, run):
     assert run(script).strip()
 
 
-def test_the_code_of_the_readme_runs(run, tmp_path):
+def test_readme_code_runs(run, tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert len(blocks) >= 2
     script = tmp_path / "readme.py"
@@ -51,7 +51,7 @@ def test_the_code_of_the_readme_runs(run, tmp_path):
     assert run(script).strip()
 
 
-def test_an_example_runs_on_its_own(tmp_path):
+def test_example_runs_in_new_process(tmp_path):
     """As a newcomer runs it."""
     script = ROOT / "examples" / "quickstart.py"
     environment = {**os.environ, "MPLBACKEND": "Agg"}
@@ -60,6 +60,6 @@ def test_an_example_runs_on_its_own(tmp_path):
     assert done.stdout.strip()
 
 
-def test_the_readme_names_every_example():
+def test_readme_lists_every_example():
     named = set(re.findall(r"\(examples/(\w+\.py)\)", (ROOT / "README.md").read_text()))
     assert named == {script.name for script in EXAMPLES}

@@ -1,4 +1,4 @@
-"""What is added to an attribute tells nothing of the objects, however large it is beside what they differ by."""
+"""Results do not depend on large constants added to an attribute."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ FAR = {
 
 
 def pairs(Z):
-    """Which objects are near, whatever the units and the signs of the features."""
+    """Return relative distances of the objects, which do not depend on units and signs of the features."""
     D = np.linalg.norm(Z[:, None] - Z, axis=2)
     return D / D.max()
 
 
-def said(estimator, X):
-    """In words that do not depend on the order of the clusters."""
+def result_of(estimator, X):
+    """Return a result that does not depend on the order of the clusters."""
     model = estimator.fit(X, Y)
     if hasattr(model, "transform"):
         return pairs(model.transform(X))
@@ -53,14 +53,14 @@ ESTIMATORS = {
 
 
 @pytest.mark.parametrize("which", ESTIMATORS)
-def test_what_is_added_to_an_attribute_changes_nothing(which):
-    expected = said(ESTIMATORS[which](), X)
+def test_large_constants_change_nothing(which):
+    expected = result_of(ESTIMATORS[which](), X)
     for name, far in FAR.items():
-        np.testing.assert_allclose(said(ESTIMATORS[which](), far(X)), expected, atol=0.02, err_msg=name)
+        np.testing.assert_allclose(result_of(ESTIMATORS[which](), far(X)), expected, atol=0.02, err_msg=name)
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, RECM, ECMdd, EVCLUS])
-def test_what_is_added_to_an_attribute_with_missing_cells(method):
+def test_large_constants_with_missing_values(method):
     lacking = np.random.default_rng(1).random((N, 3)) < [0.1, 0.0, 0.1]
     near, far = (np.where(lacking, np.nan, np.column_stack([X, np.full(N, constant)])) for constant in (1.0, 1e30))
     one, other = (
@@ -70,7 +70,7 @@ def test_what_is_added_to_an_attribute_with_missing_cells(method):
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 5, 16, 17])
-def test_bounds_of_columns_do_not_hang_on_their_number(n_columns):
+def test_column_bounds(n_columns):
     X = np.random.default_rng(0).normal(size=(30, n_columns))
     X[4, ::2] = np.nan
     low, high = column_bounds(X)

@@ -1,4 +1,4 @@
-"""Odd objects and labels: classifiers, metric learners and mixtures refuse them by name, or give a sensible result."""
+"""Unusual inputs and labels: estimators raise an error that names the argument, or give a valid result."""
 
 import decimal
 import fractions
@@ -94,22 +94,22 @@ WRONG_LABELS = {
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
-def test_wrong_labels_are_refused_by_name(kind):
+def test_invalid_labels(kind):
     for name, y in WRONG_LABELS.items():
         message = refused_or_sensible(lambda y=y: quick(kind).fit(IRIS, y), lambda _: None, r"\by\b")
         assert message is not None, name
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
-def test_labels_are_matched_by_names(kind):
+def test_labels_are_matched_by_index(kind):
     table = pd.DataFrame(IRIS, index=[f"flower {i}" for i in range(len(IRIS))], columns=list("abcd"))
     y = pd.Series(Y, index=table.index)
 
-    def said(labels):
+    def result_of(labels):
         model = quick(kind).fit(table, labels)
         return model.transform(table) if hasattr(model, "transform") else model.predict_proba(table)
 
-    np.testing.assert_array_equal(said(y), said(y[::-1]))
+    np.testing.assert_array_equal(result_of(y), result_of(y[::-1]))
 
 
 DECISIONS = {
@@ -122,8 +122,8 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
-def test_decisions_check_what_they_do_not_need(kind):
-    """An argument of another rule is checked all the same."""
+def test_decisions_validate_unused_arguments(kind):
+    """Arguments that the rule does not use are also validated."""
     model = quick(kind).fit(IRIS, Y)
     for argument, values in DECISIONS.items():
         for value in values:
@@ -133,18 +133,18 @@ def test_decisions_check_what_they_do_not_need(kind):
 
 @by_thirds
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
-def test_other_estimators_read_every_form(kind, third):
-    def said(X):
+def test_estimators_accept_every_representation(kind, third):
+    def result_of(X):
         model = quick(kind).set_params(**({"n_components": 2} if "n_components" in vars(quick(kind)) else {}))
         return (model.fit(X, Y).transform if hasattr(kind, "transform") else model.fit(X, Y).predict_proba)(X)
 
-    expected = said(SHIFTED)
+    expected = result_of(SHIFTED)
     for name, form in third_of(FORMS.items(), OTHERS.index(kind), third):
-        np.testing.assert_allclose(said(form(SHIFTED)), expected, atol=1e-7, err_msg=name)
+        np.testing.assert_allclose(result_of(form(SHIFTED)), expected, atol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_explanations_read_every_form(form):
+def test_explanations_accept_every_representation(form):
     partition = CredalPartition.from_hard(Y)
     tree, same = CautiousTree().fit(SHIFTED, partition), CautiousTree().fit(FORMS[form](SHIFTED), partition)
     np.testing.assert_array_equal(same.predict(FORMS[form](SHIFTED)), tree.predict(SHIFTED))
@@ -152,14 +152,14 @@ def test_explanations_read_every_form(form):
 
 
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
-def test_tensors_without_numbers_in_other_estimators(kind):
+def test_tensors_without_numbers(kind):
     for make in NO_NUMBERS.values():
         with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
             quick(kind).fit(make(SHIFTED), Y)
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no text of any length")
-def test_text_of_any_length_is_text():
+def test_string_dtype():
     words = np.array(["ape", "bee", "cat", "dog"])[categories(SHIFTED[:, :2])]
     other = words.astype(np.dtypes.StringDType())
     for make in (lambda: CatECM(2, random_state=0), lambda: ECMdd(2, metric="gower", random_state=0)):
@@ -181,7 +181,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-def test_columns_of_objects_that_are_numbers_are_numeric(form):
+def test_object_columns_of_numbers_are_numeric(form):
     mixed = pd.DataFrame({"a": [1.5, 2.0, np.nan, 4.0, 8.0], "b": list("xyxyx"), "c": [True, False, None, True, None]})
     same = mixed.assign(a=NUMBERS[form](mixed["a"]))
     assert same["a"].dtype == object
@@ -190,20 +190,20 @@ def test_columns_of_objects_that_are_numbers_are_numeric(form):
     assert profile(partition, same[["a"]]).to_text() == profile(partition, mixed[["a"]]).to_text()
 
 
-def test_categories_of_large_numbers_stay_apart():
-    """Objects are measured as numbers, but told apart as they are."""
+def test_categories_of_large_numbers_are_distinct():
+    """Objects are measured as numbers, but compared as they are."""
     names = pd.DataFrame({"id": np.array([2**60, 2**60 + 1, None], dtype=object)})
     assert list(GowerEncoder(categorical=["id"]).fit(names).categories_[0]) == [2**60, 2**60 + 1]
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
-def test_a_column_of_labels_is_scored_as_it_is_learnt(kind):
+def test_score_accepts_a_column_of_labels(kind):
     model, column = quick(kind).fit(SHIFTED, Y[:, None]), pd.DataFrame({"class": Y})
     assert model.score(SHIFTED, column) == model.score(SHIFTED, Y[:, None]) == model.score(SHIFTED, Y)
 
 
 @pytest.mark.parametrize("kind", [metric.FDA, metric.LFDA, metric.MMC, metric.DMLEig])
-def test_attributes_times_themselves_must_fit_in_memory(kind):
+def test_too_many_attributes_for_a_square_matrix(kind):
     wide = np.random.default_rng(0).random((6, 40_000))
     assert "n_components" in inspect.signature(kind).parameters
     with pytest.raises(ValueError, match="40,000 attributes.*memory"):

@@ -1,4 +1,4 @@
-"""What has names is matched by them: an argument in another order gives the same answer, wherever two of them meet."""
+"""Arguments with names are matched by name: another order gives the same result."""
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ def discounted(masses, rate):
     return found.masses[[list(found.index).index(name) for name in NAMES]]
 
 
-MEETINGS = {
+MATCHED = {
     "labels and a table, profiled": (lambda p, x: profile(p, x).statistics["mean"], LABELS, X),
     "labels and a table, in a silhouette": (lambda p, x: np.sort(credal_silhouette(p, x).values), LABELS, X),
     "labels and classes": (lambda p, y: set_scores(p, y).to_frame().to_numpy(), LABELS, Y),
@@ -75,9 +75,9 @@ def other_order(value, seed=1):
     return value.iloc[order] if hasattr(value, "iloc") else value[order]
 
 
-@pytest.mark.parametrize("which", MEETINGS)
-def test_names_decide_not_positions(which):
-    meet, *arguments = MEETINGS[which]
+@pytest.mark.parametrize("which", MATCHED)
+def test_arguments_are_matched_by_name(which):
+    meet, *arguments = MATCHED[which]
     expected = meet(*arguments)
     for k, value in enumerate(arguments):
         moved = [*arguments[:k], other_order(value), *arguments[k + 1 :]]
@@ -120,14 +120,14 @@ OF_ANSWERS = {
 
 @pytest.mark.filterwarnings("ignore:.*converge")
 @pytest.mark.parametrize("which", OF_ANSWERS)
-def test_names_of_answers_views_and_starts_decide(which):
+def test_answers_views_and_starts_are_matched_by_name(which):
     call, value = OF_ANSWERS[which]
     expected, other = call(value), call(value[::-1])
     np.testing.assert_array_equal(other, expected)
     assert not np.array_equal(call(value.to_numpy()[::-1]), expected)
 
 
-def test_resamples_cut_what_belongs_to_objects_by_names():
+def test_resamples_match_by_name():
     np.testing.assert_allclose(stable(X, other_order(WEIGHTS)), stable(X, WEIGHTS))
     start = CredalPartition(CredalPartition.from_hard(CODES), index=NAMES)
     np.testing.assert_allclose(stable(X, WEIGHTS, init=start[::-1]), stable(X, WEIGHTS, init=start))
@@ -138,19 +138,19 @@ def test_resamples_cut_what_belongs_to_objects_by_names():
 
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 @pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC])
-def test_columns_of_centers_are_found_by_their_names(method):
+def test_columns_of_centers_are_matched_by_name(method):
     centers = X.iloc[:3] + 0.1
     one, other = (method(3, init=given, max_iter=1).fit(X) for given in (centers, centers[list("cab")]))
     np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
     assert list(other.init.columns) == list("cab")
 
 
-def test_a_start_of_other_objects_is_refused_by_its_name():
+def test_start_with_other_objects_raises():
     with pytest.raises(InvalidInputError, match=r"\binit\b"):
         ECM(3, init=PARTITION[:5]).fit(X)
 
 
-def test_columns_of_dissimilarities_are_found_by_their_names():
+def test_columns_of_dissimilarities_are_matched_by_name():
     for explained in (PARTITION, EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)):
         one, other = (explain_object(explained, d, NAMES[3], metric="precomputed") for d in (D, D[NAMES[::-1]]))
         np.testing.assert_allclose(one.contributions, other.contributions)
@@ -184,7 +184,7 @@ def of_new(model, D):
 
 @by_thirds
 @pytest.mark.parametrize("which", SQUARE)
-def test_columns_of_a_square_table_are_found_by_names_of_any_kind(which, third):
+def test_columns_of_square_tables_are_matched_by_name(which, third):
     values = np.exp(-D.to_numpy()) if which == "KFDA" else D.to_numpy()
     order = np.random.default_rng(2).permutation(N)
     expected = of_new(SQUARE[which]().fit(values, CODES), values[:5] + 0.01)
@@ -201,7 +201,7 @@ def test_columns_of_a_square_table_are_found_by_names_of_any_kind(which, third):
             of_new(model, new.set_axis([f"other {k}" for k in range(N)], axis=1))
 
 
-def test_columns_of_polars_are_found_by_their_names():
+def test_columns_of_polars_are_matched_by_name():
     table = pl.DataFrame(D.to_numpy(), schema=NAMES)
     for which in ("ECMdd", "EKNNClassifier"):
         model = SQUARE[which]().fit(table, CODES)
@@ -209,7 +209,7 @@ def test_columns_of_polars_are_found_by_their_names():
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_a_new_object_with_other_names_is_refused(several):
+def test_new_object_with_other_names_raises(several):
     new, objects = pd.Series([1.0, 2.0, 3.0], index=list("abc")), [X, 2 * X] if several else X
     whole = [new, 2 * new] if several else new
     one, other = (
@@ -221,7 +221,7 @@ def test_a_new_object_with_other_names_is_refused(several):
             explain_object(PARTITION, objects, [wrong, wrong] if several else wrong)
 
 
-MADE = {
+FACTORIES = {
     "masses": lambda t: MassFunctions(t, FocalSets.from_sets(2, [(0,), (1,)])),
     "contour": MassFunctions.from_contour,
     "pignistic": MassFunctions.from_pignistic,
@@ -234,25 +234,25 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("which", MADE)
+@pytest.mark.parametrize("which", FACTORIES)
 def test_names_of_tables_are_kept(which):
     table = pd.DataFrame([[1.0, 0.0], [0.25, 0.75]], index=["x", "y"], columns=["left", "right"])
-    made = MADE[which](table)
+    made = FACTORIES[which](table)
     assert list(made.index) == ["x", "y"]
     assert made.frame == ((0, 1) if which == "masses" else ("left", "right"))
-    assert made.conflict(MADE[which](table[::-1])) == pytest.approx(made.conflict(made))
+    assert made.conflict(FACTORIES[which](table[::-1])) == pytest.approx(made.conflict(made))
     if which not in ("fuzzy", "soft", "rough"):  # which take tables only
-        assert MADE[which](table.iloc[0]).index is None  # its names are those of the columns
+        assert FACTORIES[which](table.iloc[0]).index is None  # its names are those of the columns
 
 
-def test_columns_that_are_called_as_the_sets_are_found_by_their_names():
+def test_columns_named_as_sets_are_matched_by_name():
     table = PARTITION.to_frame()
     again = CredalPartition(table[table.columns[::-1]], PARTITION.focal_sets)
     np.testing.assert_allclose(again.masses, PARTITION.masses)
     assert list(again.index) == NAMES
 
 
-def test_names_are_one_for_each_row():
+def test_index_has_one_name_for_each_row():
     two = PARTITION.masses[:2]
     for index in ({1, 2}, {1: "a", 2: "b"}, b"ab", np.ones((2, 2)), PARTITION.to_frame()[:2], [[1], [2]], "ab", 2):
         with pytest.raises(InvalidInputError, match=r"\bindex\b"):

@@ -1,4 +1,4 @@
-"""Whatever takes a random_state takes None, an integer, a RandomState and a Generator, and draws the same twice."""
+"""A random_state can be None, an integer, a RandomState or a Generator, and equal states give equal results."""
 
 import importlib
 import inspect
@@ -72,12 +72,12 @@ def transformed(name, **parameters):
 
 
 def sampled_rows(random_state):
-    """What the fetchers do with it."""
+    """Draw rows as the fetchers do."""
     raw = RawData(X, y, list("ab"), list("abc"), "here")
     return prepare(raw, DatasetVersion("five of each class", (15, 2, 3), per_class=5), random_state).matrix
 
 
-# The masses, or what else is drawn.
+# Functions of the random state that return masses or other random results.
 CASES = {
     "cluster.BPEC": clustered("BPEC"),
     "cluster.BeliefPeaks": lambda state: cluster.BeliefPeaks(3, random_state=state).fit(X).belief_,
@@ -157,8 +157,8 @@ CASES = {
 }
 
 
-def takers():
-    """All public functions, estimators and methods with a parameter random_state."""
+def functions_with_random_state():
+    """Return all public functions, estimators and methods with a parameter random_state."""
     found = set()
     for package in [*pkgutil.iter_modules(dempster.__path__, ""), *pkgutil.iter_modules(apps.__path__, "apps.")]:
         if package.name.startswith("_") or not package.ispkg:
@@ -178,15 +178,15 @@ def takers():
 def _has_random_state(function):
     try:
         return "random_state" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some built-in types do not tell
+    except (TypeError, ValueError):  # Some built-in types have no signature.
         return False
 
 
-def test_every_function_and_estimator_with_a_random_state_is_here():
+def test_all_functions_with_random_state_are_tested():
     fetchers = {
-        name for name in takers() if name.startswith("datasets.fetch_")
+        name for name in functions_with_random_state() if name.startswith("datasets.fetch_")
     }  # `fetch_dataset`, called by a name each
-    assert takers() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
+    assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
 
 
 KINDS = [lambda: np.int64(3), lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)]
@@ -208,7 +208,7 @@ def test_every_kind_of_random_state(name, third):
 # ---- the forms of a random state ------------------------------------------------------------------------------------
 
 
-def test_the_same_numbers_as_numpy_draws():
+def test_same_numbers_as_numpy():
     assert _random.generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
     assert _random.as_random_state(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
     assert _random.seed_sequence(3).entropy == _random.seed_number(np.int32(3)) == 3
@@ -228,7 +228,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
-def test_a_state_goes_on(form, kind):
+def test_state_advances(form, kind):
     state = kind(0)
     first, second = FORMS[form](state), FORMS[form](state)
     assert first != second
@@ -237,12 +237,12 @@ def test_a_state_goes_on(form, kind):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("wrong", ["3", 2.5, [1, 2], -1])
-def test_what_is_no_random_state_is_named(form, wrong):
+def test_invalid_random_states(form, wrong):
     with pytest.raises(InvalidInputError, match=r"\brandom_state\b"):
         FORMS[form](wrong)
 
 
-def test_seeds_that_scikit_learn_does_not_take():
+def test_large_seeds():
     large = 2**40
     assert _random.generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
     with pytest.raises(ValueError, match=r"\brandom_state\b"):

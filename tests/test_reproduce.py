@@ -1,4 +1,4 @@
-"""The runner behind ``make reproduce``: caching, resuming, marks; and the page it wrote."""
+"""The runner of ``make reproduce``: caching, resuming and marks; and the committed page."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from reproduce.runner import Experiment, Run, Summary, Table, experiments, summa
 
 
 def doubled(value, log):
-    """A cell that leaves a trace of each call."""
+    """Cell that logs each call."""
     with open(log, "a") as file:
         file.write(f"{value}\n")
     if value < 0:
@@ -27,17 +27,17 @@ def run(tmp_path, monkeypatch):
     return lambda **keywords: Run(about, **{"quick": False, "jobs": 1, "any_version": False, **keywords})
 
 
-def test_results_are_kept_and_found_again(run, tmp_path):
+def test_results_are_cached(run, tmp_path):
     log = tmp_path / "log"
     arguments = [{"value": v, "log": str(log)} for v in (1, 2)]
     first = run().each(doubled, arguments)
     assert [result["twice"] for result in first] == [2, 4]
     assert all(result["seconds"] >= 0 for result in first)
     assert run().each(doubled, arguments) == first
-    assert log.read_text().split() == ["1", "2"]  # computed once
+    assert log.read_text().split() == ["1", "2"]  # Computed only once.
 
 
-def test_an_interrupted_run_goes_on(run, tmp_path):
+def test_interrupted_run_is_resumed(run, tmp_path):
     log = tmp_path / "log"
     with pytest.raises(ValueError, match="negative"):
         run().each(doubled, [{"value": v, "log": str(log)} for v in (1, -1)])
@@ -46,7 +46,7 @@ def test_an_interrupted_run_goes_on(run, tmp_path):
     assert not list((tmp_path / "cache").rglob("*.part"))
 
 
-def test_results_of_other_sources_do_not_count(run, tmp_path, monkeypatch):
+def test_changed_sources_invalidate_results(run, tmp_path, monkeypatch):
     log = tmp_path / "log"
     arguments = [{"value": 1, "log": str(log)}]
     run().each(doubled, arguments)
@@ -55,7 +55,7 @@ def test_results_of_other_sources_do_not_count(run, tmp_path, monkeypatch):
     assert log.read_text().split() == ["1", "1"]
 
 
-def test_what_is_far_from_the_paper_is_marked_and_explained():
+def test_differences_are_marked_and_explained():
     table = Table(("data", "method"))
     table.add("good", "A", paper=0.8, ours=Summary(0.78, 0.01, 5), seconds=1.0)
     table.add("short", "A", paper=0.8, ours=Summary(0.7, 0.01, 5), why="other data")
@@ -72,17 +72,14 @@ def test_what_is_far_from_the_paper_is_marked_and_explained():
     assert "| good | A | 0.80 | 0.78 ± 0.01 | 1 |" in page
     assert "| short | A | 0.80 | 0.70 ± 0.01 ▼ |  |" in page
     assert "| better | A | 0.80 | 0.90 ▲ |  |" in page
-    assert "▼ short, A; short, B: other data" in page  # one reason, said once
+    assert "▼ short, A; short, B: other data" in page  # Equal reasons are printed once.
     assert "▲ better, A: a better start" in page
     assert "not needed" not in page
-
-
-def test_costs_are_not_scores():
-    table = Table(("data",), quantity="seconds", short=None)
-    table.add("fast", paper=10.0, ours=1.0)
-    assert not table.compared
-    assert not table.below
-    assert not table.above
+    costs = Table(("data",), quantity="seconds", short=None)
+    costs.add("fast", paper=10.0, ours=1.0)
+    assert not costs.compared
+    assert not costs.below
+    assert not costs.above
 
 
 def test_summaries_over_seeds():
@@ -91,7 +88,7 @@ def test_summaries_over_seeds():
     assert f"{summary(results[:1], 'ari')}" == "0.50"
 
 
-def test_every_experiment_has_its_place_and_words():
+def test_experiments_are_unique_and_described():
     found = experiments()
     assert len({e.name for e in found}) == len(found) > 10
     assert len({e.anchor for e in found}) == len(found)
@@ -99,7 +96,7 @@ def test_every_experiment_has_its_place_and_words():
         assert (e.function.__doc__ or "").strip(), e.name
 
 
-def test_a_small_experiment_runs(tmp_path, monkeypatch):
+def test_small_experiment(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
     (about,) = [e for e in experiments() if e.name == "nn_evclus.table_1"]
     run = Run(about, quick=True, jobs=1, any_version=False)
@@ -110,7 +107,7 @@ def test_a_small_experiment_runs(tmp_path, monkeypatch):
     assert json.loads(next((tmp_path / "cache").rglob("*.json")).read_text())["masses"]
 
 
-def test_the_committed_page_hides_nothing():
+def test_committed_page_is_complete():
     page = (runner.HOME / "RESULTS.md").read_text()
     assert "below the paper, not explained" not in page
     assert "**Failed:**" not in page
@@ -122,7 +119,7 @@ def test_the_committed_page_hides_nothing():
         assert (runner.HOME / figure).exists(), figure
 
 
-def test_a_run_that_fails_leaves_the_page_alone(tmp_path, monkeypatch):
+def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
     from click.testing import CliRunner
     from reproduce import __main__ as program
 

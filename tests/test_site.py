@@ -1,5 +1,7 @@
-"""The site: every public name has its place, its docstring is complete, and its code is run. The build itself is
-``make docs-quick``, a part of ``make test``."""
+"""The site: every public name is listed, docstrings are complete, and the code of pages runs.
+
+``make docs-quick``, a part of ``make test``, builds the site.
+"""
 
 import re
 import sys
@@ -22,10 +24,11 @@ from dempster._site import ADDRESS  # noqa: E402
 
 NAMES = api.public_names()
 ESTIMATORS = [name for name, home in NAMES.items() if hasattr(getattr(import_module(home), name), "get_params")]
+assert {"ECM", "EVCLUS", "EKNNClassifier", "PCCA", "CautiousTree", "ParsimoniousGaussianMixture"} <= set(ESTIMATORS)
 
 
 def listed_names():
-    """(package, name) for every name in the tables of the API pages."""
+    """Return (package, name) for every name in the tables of the API pages."""
     found = []
     for page in sorted((DOCS / "api").glob("*.rst")):
         text = page.read_text(encoding="utf-8")
@@ -39,14 +42,16 @@ def test_every_public_name_is_listed_once():
     assert sorted(listed_names()) == sorted((home, name) for name, home in NAMES.items())
 
 
-def test_every_page_of_the_api_is_in_its_list():
+def test_every_api_page_is_listed():
     listed = set(re.findall(r"^   (\w+)$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE))
     assert listed == {page.stem for page in (DOCS / "api").glob("*.rst")} - {"index"}
 
 
 def numpydoc_errors(name, is_function=False):
-    """What numpydoc finds wrong. A function describes every parameter; a method may say it all in a sentence, and the
-    fields of results, which only the library makes, are attributes. What is described is complete and in order."""
+    """Return the errors that numpydoc finds.
+
+    A function must describe every parameter. A method may describe them in a sentence, but a section must be complete.
+    """
     from numpydoc.validate import validate
 
     found = validate(name)
@@ -66,18 +71,14 @@ def test_docstrings_are_complete(name):
     assert not wrong
 
 
-def test_there_are_estimators():
-    assert {"ECM", "EVCLUS", "EKNNClassifier", "PCCA", "CautiousTree", "ParsimoniousGaussianMixture"} <= set(ESTIMATORS)
-
-
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_pictures_of_estimators_link_to_their_page(name):
+def test_estimators_link_to_their_page(name):
     cls = getattr(import_module(NAMES[name]), name)
     link = cls.__new__(cls)._get_doc_link()
     assert link == f"{ADDRESS}/api/generated/{NAMES[name]}.{name}.html"
 
 
-def test_the_address_is_that_of_the_project():
+def test_address_agrees_with_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["urls"]["Documentation"] == ADDRESS
 
@@ -85,12 +86,12 @@ def test_the_address_is_that_of_the_project():
 def test_every_clusterer_and_classifier_has_a_page():
     pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
     methods = {n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")}
-    assert not methods - pages - {"contextualdiscounting"}  # a step after a classifier, in the page on the calculus
+    assert not methods - pages - {"contextualdiscounting"}  # It is described on the page on the calculus.
 
 
-# ---- numbers that pages take from reports ---------------------------------------------------------------------------
+# ---- numbers from reports -------------------------------------------------------------------------------------------
 
-# (page, what it says, report, what must stand there): a report that is written anew says which pages to mend.
+# (page, quoted text, report, pattern in the report): a changed report shows which pages must be updated.
 QUOTED = [
     (
         "experts.md",
@@ -144,13 +145,13 @@ QUOTED = [
 
 
 @pytest.mark.parametrize(("page", "words", "report", "pattern"), QUOTED)
-def test_numbers_are_those_of_the_reports(page, words, report, pattern):
+def test_numbers_agree_with_reports(page, words, report, pattern):
     assert words in " ".join((DOCS / page).read_text(encoding="utf-8").split())
     text = (ROOT / "benchmarks" / f"{report}.md").read_text(encoding="utf-8")
-    assert re.search(pattern, text), f"docs/{page} says {words!r}, benchmarks/{report}.md something else"
+    assert re.search(pattern, text), f"benchmarks/{report}.md does not have {words!r} of docs/{page}"
 
 
-# ---- the code of the pages ------------------------------------------------------------------------------------------
+# ---- code of the pages ----------------------------------------------------------------------------------------------
 
 PAGE = """# Page
 
@@ -172,12 +173,12 @@ print(1 / {})
 """
 
 
-def test_blocks_are_found_with_their_lines_and_words():
+def test_blocks_have_lines_and_descriptions():
     first, second = blocks.blocks_of(PAGE.format(1))
     assert (first.alt, first.line, second.alt, second.line) == ("a line", 5, None, 16)
 
 
-def test_blocks_share_a_namespace_and_leave_pictures(tmp_path):
+def test_blocks_share_a_namespace_and_save_figures(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE.format("len('ab')"))
     results = blocks.run_page(page, tmp_path)
@@ -186,17 +187,17 @@ def test_blocks_share_a_namespace_and_leave_pictures(tmp_path):
     assert not results[1]["pictures"]
 
 
-def test_a_block_that_fails_is_named(tmp_path):
+def test_failing_block_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE.format(0))
     with pytest.raises(blocks.PageError, match=r"block 2, line 16:(.|\n)*ZeroDivisionError"):
         blocks.run_page(page, tmp_path)
 
 
-# ---- pages that need a package --------------------------------------------------------------------------------------
+# ---- optional packages ----------------------------------------------------------------------------------------------
 
 
-def test_a_missing_package_is_named_and_the_page_says_so():
+def test_missing_package_note():
     import pages
 
     text = "# Page\n\n<!-- needs: numpy, no_such_package -->\n\n```python\n1 / 0\n```\n"
@@ -209,7 +210,7 @@ def test_a_missing_package_is_named_and_the_page_says_so():
 
 
 @pytest.mark.long
-def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
+def test_page_with_missing_package_is_not_run(tmp_path, monkeypatch):
     import pages
     import running
 
@@ -222,7 +223,7 @@ def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
     assert pages.needs_run(page)
 
 
-def test_what_pages_need_is_in_the_extra():
+def test_extra_has_packages_of_pages():
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["workflows"]
     installed = {re.match(r"[\w-]+", requirement)[0] for requirement in extra}
     texts = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md") if "_build" not in page.parts]
@@ -231,10 +232,10 @@ def test_what_pages_need_is_in_the_extra():
 
 
 @pytest.mark.parametrize("name", ["cells", "tissue", "monitoring", "penguins"])
-def test_workflows_show_pictures_with_words(name):
+def test_workflow_figures_have_descriptions(name):
     text = (DOCS / "workflows" / f"{name}.md").read_text(encoding="utf-8")
     found = blocks.blocks_of(text)
     assert 2 <= sum(block.alt is not None for block in found) <= 4
     for block in found:
         compile(block.code, name, "exec")
-        assert block.alt or "plt.subplots" not in block.code, f"line {block.line}: a picture without words"
+        assert block.alt or "plt.subplots" not in block.code, f"line {block.line}: a figure without description"

@@ -1,4 +1,4 @@
-"""What is given beside the objects: starts, numbers, lists, tensors. Refused by name, or read as they are meant."""
+"""Arguments besides the data: invalid values raise an error with their name, unusual but valid ones are accepted."""
 
 import itertools
 
@@ -10,23 +10,35 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
+from scipy import sparse
 from sklearn.cluster import KMeans
 
 from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
+from dempster.apps.recipe import choose_attributes
 from dempster.belief import Opinions
-from dempster.classify import ContextualDiscounting, EKNNClassifier
-from dempster.cluster import CCM, CECM, ECM, EGMM, MECM, NNEVCLUS, BootClus, CatECM, ECMdd, EKNNClus
+from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
+from dempster.cluster import CCM, CECM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM, ECMdd, EKNNClus
 from dempster.constraints import Constraints
-from dempster.explain import RetentionCurve, explain_object, profile, set_scores, stability
-from dempster.metric import FDA
+from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, set_scores, stability
+from dempster.explain.cautious_tree import Node, costs_by_leaves, prune
+from dempster.metric import FDA, KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
 from dempster.model_selection import n_clusters_curve
-from dempster.partition import RelationalPartition, combine_partitions
+from dempster.optimize.blocks import n_threads
+from dempster.partition import (
+    RelationalPartition,
+    combine_partitions,
+    credal_rand_index,
+    embed_partitions,
+    nearest_pairs,
+)
+from tests.cluster.contract import answer, categories
 from tests.limits import limited
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-N = 18
+N = 24
 CODES = np.arange(N) % 3
 X = 6.0 * np.eye(3)[CODES] + np.random.default_rng(0).normal(size=(N, 3))
 D = np.linalg.norm(X[:, None] - X, axis=2)
@@ -53,7 +65,7 @@ def network(**given):
     return NNEVCLUS(3, network=3, max_iter=1, random_state=0).fit(X, **given)
 
 
-REFUSED = {
+INVALID = {
     "init of ECM, masked": lambda: ECM(3, init=masked(CENTERS)).fit(X),
     "init of ECM, complex": lambda: ECM(3, init=CENTERS * 1j).fit(X),
     "init of CCM, text": lambda: CCM(3, init=np.full((3, 3), "word")).fit(X),
@@ -120,14 +132,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("which", REFUSED)
-def test_refused_by_name(which):
+@pytest.mark.parametrize("which", INVALID)
+def test_invalid_values(which):
     name = which.split(",")[0].split(" ")[0]
     with limited(), pytest.raises((ValueError, TypeError, IndexError), match=rf"\b{name}\b"):
-        REFUSED[which]()
+        INVALID[which]()
 
 
-SAME = {
+VALID = {
     "a matrix": (lambda v: explain_object(PARTITION, v, 0).contributions, X, np.asmatrix(X)),
     "nothing masked": (lambda v: explain_object(PARTITION, v, 0).contributions, X, np.ma.masked_array(X)),
     "half the digits": (
@@ -147,13 +159,13 @@ SAME = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", SAME)
-def test_read_as_it_is_meant(which):
-    call, plain, odd = SAME[which]
+@pytest.mark.parametrize("which", VALID)
+def test_unusual_but_valid_values(which):
+    call, plain, odd = VALID[which]
     np.testing.assert_allclose(call(odd), call(plain), atol=1e-6)
 
 
-def test_a_metric_that_changes_what_it_is_given_changes_a_copy():
+def test_metric_cannot_change_the_data():
     def careless(a, b):
         distance = float(np.abs(a - b).sum())
         a[...] = 0
@@ -169,3 +181,192 @@ def test_all_pairs_of_many_clusters():
         family = FocalSets.pairs(500)
     assert len(family) == 1 + 500 + 124_750 + 1
     assert family.cardinality.tolist() == sorted(family.cardinality.tolist())
+
+
+SMALL = {
+    "bootstraps": (lambda v: BootClus(3, n_bootstraps=v, mixture="EII", random_state=0), np.int8(3)),
+    "starts": (lambda v: MECM(3, n_init=v, random_state=0), np.uint8(200)),
+    "iterations": (lambda v: EKNNClassifier(3, max_iter=v), np.int8(127)),
+    "a fraction": (lambda v: CCM(3, gamma=v, n_init=1, random_state=0), np.float32(1.1)),
+}
+
+
+@pytest.mark.parametrize("which", SMALL)
+def test_small_number_types(which):
+    make, number = SMALL[which]
+    small, plain = (make(value).fit(X, CODES) for value in (number, number.item()))
+    one, other = (m.predict_mass(X).masses for m in (small, plain))
+    np.testing.assert_array_equal(one, other)
+    assert type(number) in map(type, small.get_params().values())
+
+
+def test_booleans_are_not_clusters():
+    for wrong in (True, False, np.True_, np.False_):
+        assert not len(CredalPartition.from_hard(CODES, noise=wrong).outliers)
+        assert set_scores(PARTITION, CODES, noise=wrong).held == 1
+        with pytest.raises(InvalidInputError, match=r"\bsets\b"):
+            PARTITION.belief(wrong)
+        with pytest.raises(InvalidInputError, match=r"\bsecond\b"):
+            profile(PARTITION, X).discriminating_features(2, wrong)
+        with pytest.raises(InvalidInputError, match=r"\bfirst\b"):
+            explain_object(PARTITION, X, 0).between(wrong)
+    assert len(CredalPartition.from_hard(CODES == 0, noise=False).outliers) == 16
+    assert CredalPartition.from_hard(["None", "some", "None"], noise=None).n_clusters == 2
+    assert set_scores(PARTITION, CODES, noise=pd.NA).held == 1
+
+
+TABLE = np.arange(9).reshape(3, 3)
+NAMES = {
+    "cluster_names": lambda v: FocalSets.simple(3).names(v),
+    "names": lambda v: embed_partitions([CODES, CODES, CODES[::-1]], v),
+    "feature_names": lambda v: explain_object(PARTITION, X, 0, feature_names=v),
+}
+
+
+@pytest.mark.parametrize("which", NAMES)
+def test_tables_are_not_names(which):
+    for wrong in (TABLE, TABLE.astype(str), TABLE.tolist()):
+        with pytest.raises(InvalidInputError, match=rf"\b{which}\b"):
+            NAMES[which](wrong)
+    NAMES[which](["a", 2, ("b", 3)])
+
+
+NUMBERS = {
+    "sample_weight": lambda v: ECM(3, n_init=1, random_state=0).fit(X, sample_weight=v),
+    "weights": lambda v: nearest_pairs(PARTITION, 1, v),
+    "rate": lambda v: PARTITION.discount(v),
+    "alpha": lambda v: MassFunctions.from_dirichlet(v),
+    "init": lambda v: PCCA(2, init=v, random_state=0).fit(X, CODES),
+    "regularization": lambda v: EvidentialRBFClassifier(3, regularization=v, n_init=1, random_state=0).fit(X, CODES),
+}
+
+
+@pytest.mark.parametrize("which", NUMBERS)
+def test_text_and_booleans_are_not_numbers(which):
+    half = {"init": np.eye(2, 3), "regularization": np.full(3, 0.5)}.get(which, np.full(24, 0.5))
+    for wrong in (True, half.astype(str), half.astype(str).astype(object), half.astype("S"), half.astype(complex)):
+        with pytest.raises(InvalidInputError, match=rf"\b{which}\b"):
+            NUMBERS[which](wrong)
+
+
+KERNELS = [pd.Series([3]), np.ones((2, 2)), pd.NA, np.array([]), [np.array(["rbf"])]]
+
+
+@pytest.mark.parametrize("method", [KPCCA, KFDA])
+def test_invalid_kernels(method):
+    for wrong in KERNELS:
+        with pytest.raises(InvalidInputError, match=r"\bkernel\b"):
+            method(kernel=wrong).fit(X, CODES)
+
+
+def test_matrices():
+    assert FocalSets.neighbors(np.asmatrix(X[:5])) == FocalSets.neighbors(X[:5])
+    with pytest.raises(InvalidInputError, match=r"\bregularization\b"):
+        EvidentialRBFClassifier(3, regularization=sparse.eye(3)).fit(X, CODES)
+
+
+def test_unused_seeds_are_validated():
+    for wrong in ("nonsense", np.nan, True, [3], -1):
+        with pytest.raises(InvalidInputError, match=r"\brandom_state\b"):
+            credal_rand_index(PARTITION, PARTITION, random_state=wrong)
+
+
+def test_ctypes_arrays():
+    given = np.ctypeslib.as_ctypes(X.copy())
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+        MECM(3).fit([given])
+    found = ECM(3, n_init=1, random_state=0).fit(given)
+    np.testing.assert_array_equal(answer(found), answer(ECM(3, n_init=1, random_state=0).fit(X)))
+
+
+def test_more_leaves_than_objects():
+    few, many = (CautiousTree(k, min_samples_leaf=1).fit(X, PARTITION) for k in (24, 2**31 - 1))
+    assert few.export_text() == many.export_text()
+    assert len(many.mistakes_by_leaves_) == 24
+
+
+def test_trees_deeper_than_the_recursion_limit():
+    node = Node(np.arange(2))
+    for k in range(2, 3000):
+        node = Node(np.arange(k), column=0, children=(node, Node(np.arange(1))))
+    cost = {id(one): float(len(one.rows)) for one in [node, *_below(node)]}
+    table = costs_by_leaves(node, cost, 20)
+    prune(node, table, 20)
+    assert sum(not one.children for one in [node, *_below(node)]) <= 20
+
+
+def _below(node):
+    while node.children:
+        yield from node.children
+        node = node.children[0]
+
+
+def test_number_of_threads_is_limited():
+    assert 1 < n_threads(2**31 - 1) <= 256
+
+
+def test_integer_labels_of_type_object():
+    one, other = (NNEVCLUS(3, network=3, max_iter=3, random_state=0).fit(X, y) for y in (CODES, CODES.astype(object)))
+    np.testing.assert_array_equal(answer(one), answer(other))
+
+
+LEARNERS = {"DMLEig": DMLEig(random_state=0), "EvidenceFromClassifier": EvidenceFromClassifier()}
+
+
+@pytest.mark.parametrize("which", LEARNERS)
+def test_underflow(which):
+    """Underflow is not an error even with ``np.errstate(all="raise")``."""
+    model, far = LEARNERS[which], 40 * X
+    with np.errstate(all="raise"):
+        model.fit(far, CODES)
+        (model.transform if hasattr(model, "transform") else model.predict_mass)(far)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC, CatECM])
+def test_equal_prototypes_raise(method):
+    data = categories(X) if method is CatECM else X
+    with pytest.raises(InvalidInputError, match=r"\binit\b"):
+        method(3, init=data[[0, 1, 0]]).fit(data)
+
+
+def test_invalid_numbers_of_components():
+    for wrong in (np.array(None, dtype=object), torch.tensor(3), np.ma.masked, {}, iter([2])):
+        with pytest.raises(InvalidInputError, match=r"\bn_components\b"):
+            ParsimoniousGaussianMixture(wrong).fit(X)
+
+
+def test_numbers_as_text_are_explained_as_numbers():
+    model = ECM(3, n_init=1, random_state=0).fit(X)
+    for text in (X.astype(str), pd.DataFrame(X.astype(str))):
+        one, other = (explain_object(model, given, 3) for given in (X, text))
+        assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
+        np.testing.assert_allclose(one.typical, other.typical)
+
+
+def test_sets_are_not_components():
+    partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
+    with pytest.raises(InvalidInputError, match=r"\binit\b"):
+        ParsimoniousGaussianMixture(init=partition).fit(X)
+    assert ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_ == 3
+
+
+def test_complex_new_objects_raise():
+    with pytest.raises(InvalidInputError, match=r"\bi\b"):
+        explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j)
+
+
+def test_names_from_iterators():
+    table = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0], "c": list("xyx")})
+    assert list(choose_attributes(table, columns=iter(["b"])).values.columns) == ["b"]
+    assert list(choose_attributes(table, exclude=iter(["b"])).values.columns) == ["a"]
+    assert list(choose_attributes(table, categories=iter(["c"])).values.columns) == ["a", "b", "c"]
+    for wrong in (None, 3, 0.5, object()):
+        with pytest.raises(InvalidInputError, match=r"\bcategories\b"):
+            choose_attributes(table, categories=wrong)
+
+
+def test_tensors_are_not_categories():
+    cells = [[torch.tensor(float(v)) for v in row] for row in X]
+    for call in (lambda: CautiousTree(3).fit(cells, PARTITION), lambda: profile(PARTITION, cells)):
+        with pytest.raises(TypeError, match="cannot be categories"):
+            call()

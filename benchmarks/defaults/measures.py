@@ -39,7 +39,7 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
     ambiguous[partition.ambiguous] = True
     outlying[partition.outliers] = True
     certain &= ~ambiguous & ~outlying
-    torn = real & ambiguous
+    in_doubt = real & ambiguous
     measures = of_labels(partition.labels, y, doubt_scores(partition))
     measures["ambiguous"] = float(ambiguous[real].mean())
     measures["outliers"] = float(outlying[real].mean())
@@ -47,10 +47,10 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
         measures["planted"] = float(outlying[~real].mean())
     if certain.sum() > 2:
         measures["certain"] = adjusted_rand_score(y[certain], partition.labels[certain])
-    if torn.any():
-        cluster = match_clusters(y[real], partition.labels[real])[y[torn]]
+    if in_doubt.any():
+        cluster = match_clusters(y[real], partition.labels[real])[y[in_doubt]]
         known = cluster >= 0
-        sets = partition.assignment()[torn]
+        sets = partition.assignment()[in_doubt]
         measures["held"] = float(np.mean(known & sets[np.arange(len(sets)), np.maximum(cluster, 0)]))
-        measures["hard"] = float(np.mean(partition.labels[torn] == cluster))
+        measures["hard"] = float(np.mean(partition.labels[in_doubt] == cluster))
     return measures
