@@ -16,7 +16,7 @@ from dempster.constraints import Constraints, links, suggest_pairs
 from dempster.dissimilarity import to_conflict
 from dempster.explain import CautiousTree, RetentionCurve, explain_object, profile, retention_curve, stability
 from dempster.mixture import GaussianParameters
-from dempster.model_selection import n_clusters_curve, number_of_clusters
+from dempster.model_selection import number_of_clusters
 from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
 from dempster.partition import (
     RelationalPartition,
@@ -274,12 +274,6 @@ def test_huge_families():
         for c in (200_000, 10**6, 2**31, 2**63, 10**400):
             with limited(2), pytest.raises(ValueError, match=r"cluster|sets"):
                 build(c)
-
-
-def test_curves_with_many_threads():
-    X = np.repeat([[0.0], [5.0], [9.0]], 5, axis=0) + np.linspace(0, 1, 15)[:, None]
-    one, many = (n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3], n_jobs=k) for k in (1, 100_000))
-    np.testing.assert_array_equal(one.objective, many.objective)
 
 
 def test_index_of_pandas_labels():

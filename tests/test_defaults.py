@@ -32,13 +32,13 @@ def test_rules_use_every_second_set():
 
 def test_measures_of_a_small_partition():
     family = FocalSets.full(2)
-    sure, other, torn, out = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7], [1, 0, 0, 0]
-    partition = CredalPartition([sure, sure, other, other, torn, out, out], family)
+    certain, other, ambiguous, out = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7], [1, 0, 0, 0]
+    partition = CredalPartition([certain, certain, other, other, ambiguous, out, out], family)
     y = np.array([1, 1, 0, 0, 0, 0, NOISE])
     measures = of_partition(partition, y)
     assert (measures["ambiguous"], measures["outliers"], measures["planted"]) == (1 / 6, 1 / 6, 1)
     assert measures["certain"] == 1
-    assert (measures["held"], measures["hard"]) == (1, 0)  # labelled 0, which stands for class 1; its set holds both
+    assert (measures["held"], measures["hard"]) == (1, 0)  # Its label 0 corresponds to class 1; its set contains both.
     assert measures["kept"][SHARES.index(0.6)] == 1
     assert of_labels(np.array([0, 0, 1, 1, 1, 1, 5]), y) == {"ari": 1.0}
 
@@ -52,7 +52,7 @@ def test_methods_and_errors():
     assert run(FINDERS["HDBSCAN"], data)["found"] == 2
     broken = DataSet("broken", "round", np.full((40, 2), np.nan), y)
     assert "NaN" in run(GIVEN_NUMBER["ECM"], broken)["error"]
-    assert not GIVEN_NUMBER["RECM"].takes(data)  # public sets only
+    assert not GIVEN_NUMBER["RECM"].takes(data)  # Only public sets.
 
 
 def records(n_public):

@@ -1,5 +1,7 @@
-"""Every example and the code of the README run."""
+"""The examples, the code of the README and the examples in docstrings run."""
 
+import doctest
+import importlib
 import os
 import re
 import runpy
@@ -10,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import dempster
+
 ROOT = Path(__file__).resolve().parents[1]
+SOURCE = Path(dempster.__file__).parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Examples that take some seconds; the site runs them as well.
 LONG = {
@@ -63,3 +68,17 @@ def test_example_runs_in_new_process(tmp_path):
 def test_readme_lists_every_example():
     named = set(re.findall(r"\(examples/(\w+\.py)\)", (ROOT / "README.md").read_text()))
     assert named == {script.name for script in EXAMPLES}
+
+
+DOCTESTS = [
+    ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+    for file in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in file.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("name", DOCTESTS)
+def test_docstring_examples(name):
+    failed, attempted = doctest.testmod(importlib.import_module(name))
+    assert attempted
+    assert not failed

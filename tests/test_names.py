@@ -241,8 +241,8 @@ def test_names_of_tables_are_kept(which):
     assert list(made.index) == ["x", "y"]
     assert made.frame == ((0, 1) if which == "masses" else ("left", "right"))
     assert made.conflict(FACTORIES[which](table[::-1])) == pytest.approx(made.conflict(made))
-    if which not in ("fuzzy", "soft", "rough"):  # which take tables only
-        assert FACTORIES[which](table.iloc[0]).index is None  # its names are those of the columns
+    if which not in ("fuzzy", "soft", "rough"):  # These accept only tables.
+        assert FACTORIES[which](table.iloc[0]).index is None  # Its names are the column names.
 
 
 def test_columns_named_as_sets_are_matched_by_name():

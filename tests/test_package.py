@@ -49,7 +49,7 @@ READ_PRIVATE_PARTS = {"persistence", "onnx"}
 SHARED_ESTIMATORS = {"BeliefPeaks"}
 
 
-# ---- reading the package --------------------------------------------------------------------------------------------
+# ---- parsing the package --------------------------------------------------------------------------------------------
 
 
 @cache
@@ -90,8 +90,8 @@ def imported_names(module, inside_functions=True):
 def defining_module(module, name):
     """Return the module that defines a name which a package re-exports in its ``__init__``."""
     if name and MODULES[module].name == "__init__.py":
-        for source, handed_on in imported_names(module):
-            if handed_on == name and source != module:
+        for source, reexported in imported_names(module):
+            if reexported == name and source != module:
                 return defining_module(source, name)
     return module
 
@@ -135,7 +135,7 @@ def estimators():
     return {name for package in packages for name in public_names(package) if fits(name)}
 
 
-# ---- who may import whom --------------------------------------------------------------------------------------------
+# ---- allowed imports -----------------------------------------------------------------------------------------------
 
 
 def layer_of(package):
@@ -164,21 +164,21 @@ def test_imports_only_point_down():
     assert not upward_imports(inside_functions=False)
     found = upward_imports(inside_functions=True)
     assert not {pair: imports for pair, imports in found.items() if pair not in UPWARD}
-    assert not UPWARD.keys() - found.keys(), "a reason for an import that is gone"
+    assert not UPWARD.keys() - found.keys(), "an entry of UPWARD for an import that does not exist"
 
 
 def test_no_circular_imports():
     """Circles are not allowed for typing either, and among the clusterers not inside functions."""
-    arrows = {m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES}
+    imports_of = {m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES}
 
     def shortest_circle(module):
-        ways, seen = [[module]], set()
-        for way in ways:
-            for target in sorted(arrows[way[-1]] - seen):
+        paths, seen = [[module]], set()
+        for path in paths:
+            for target in sorted(imports_of[path[-1]] - seen):
                 if target == module:
-                    return " -> ".join([*way, target])
+                    return " -> ".join([*path, target])
                 seen.add(target)
-                ways.append([*way, target])
+                paths.append([*path, target])
         return None
 
     assert not [circle for module in MODULES if (circle := shortest_circle(module))]
@@ -197,7 +197,7 @@ def test_private_modules_import_no_estimators():
     assert not wrong
 
 
-# ---- what is private ------------------------------------------------------------------------------------------------
+# ---- private parts -------------------------------------------------------------------------------------------------
 
 
 def test_no_private_imports_between_packages():
@@ -240,7 +240,7 @@ def test_private_attributes_stay_in_their_package():
     assert not wrong
 
 
-# ---- what importing costs -------------------------------------------------------------------------------------------
+# ---- cost of imports ------------------------------------------------------------------------------------------------
 
 
 def fresh(code):
@@ -285,4 +285,4 @@ def test_every_extra_is_used():
     for extra in extras.keys() - {"all", "test", "docs", "workflows"}:
         for requirement in extras[extra]:
             name = requirement.split(">")[0]
-            assert f"import {name}" in text or f"from {name}" in text, f"{extra}: nothing imports {name}"
+            assert f"import {name}" in text or f"from {name}" in text, f"{extra}: no module imports {name}"

@@ -183,9 +183,8 @@ def _has_random_state(function):
 
 
 def test_all_functions_with_random_state_are_tested():
-    fetchers = {
-        name for name in functions_with_random_state() if name.startswith("datasets.fetch_")
-    }  # `fetch_dataset`, called by a name each
+    # These call `fetch_dataset`.
+    fetchers = {name for name in functions_with_random_state() if name.startswith("datasets.fetch_")}
     assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
 
 
@@ -201,11 +200,11 @@ def test_every_kind_of_random_state(name, third):
     for make in third_of(KINDS, list(CASES).index(name), third):
         np.testing.assert_array_equal(draw(make()), draw(make()))
     draw(None)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002, it belongs to the whole program
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002, the global state is unchanged
     plt.close("all")
 
 
-# ---- the forms of a random state ------------------------------------------------------------------------------------
+# ---- types of random states -----------------------------------------------------------------------------------------
 
 
 def test_same_numbers_as_numpy():
@@ -215,7 +214,7 @@ def test_same_numbers_as_numpy():
     given = np.random.default_rng(3), np.random.RandomState(3)
     assert _random.generator(given[0]) is given[0]
     assert _random.as_random_state(given[1]) is given[1]
-    assert _random.as_random_state(None) is not np.random.mtrand._rand  # that of `numpy.random`, which others draw from
+    assert _random.as_random_state(None) is not np.random.mtrand._rand  # The global state of `numpy.random`.
 
 
 FORMS = {
