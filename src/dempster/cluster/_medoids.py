@@ -119,23 +119,15 @@ class ComparedObjects:
 
 @dataclass(frozen=True)
 class MedoidModel(ABC):
-    """Fitted model in which objects represent the clusters.
+    """Fitted model in which objects, the references, represent clusters or sets of clusters.
 
-    Attributes
-    ----------
-    step : MassStep
-    references : References
-        The objects that represent clusters or sets of clusters.
-    power : float
-        Exponent of the dissimilarities.
-    gaps : (c, c) array or None
-        Differences of costs between the clusters at their medoids, from which the masses of pairs are computed; None if
-        pairs have costs.
+    ``gaps`` are the (c, c) differences of costs between the clusters at their medoids, from which the masses of pairs
+    are computed; None if pairs have costs.
     """
 
     step: MassStep
     references: References
-    power: float
+    power: float  # exponent of the dissimilarities
     gaps: np.ndarray | None = field(default=None, kw_only=True)
 
     @property
@@ -152,9 +144,9 @@ class MedoidModel(ABC):
         """Return the (n, g) costs of the nonempty sets from the powers of the dissimilarities to the references."""
 
     @property
-    @abstractmethod
     def coefficients(self) -> np.ndarray:
         """(c, r) coefficients of the references in the costs of the single clusters."""
+        return np.eye(self.family.n_clusters, len(self.references))
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the dissimilarity to the objects that represent it."""
@@ -429,17 +421,10 @@ _MARGIN = 0.02  # half the width of that range, as a share of all values
 
 
 def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
-    """Return the quantile of the dissimilarities between different objects; 0 if there are none.
+    """Return the smallest dissimilarity between different objects that this share of the pairs does not exceed.
 
-    Parameters
-    ----------
-    D : (n, n) array
-    weights : (n,) array
-        Weights of the objects; empty if all are equal.
-    share : float
-        The smallest dissimilarity that this share of the pairs does not exceed is returned.
-    zero : float
-        Dissimilarities up to this value are rounding errors between equal objects.
+    ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are rounding errors between
+    equal objects. The result is 0 if all objects are equal.
     """
     positive = np.greater(D, zero)
     values = D[positive]

@@ -46,10 +46,6 @@ class SingleMedoidModel(MedoidModel):
         positions[several] = self.references.positions[self.family.n_clusters :]
         return positions
 
-    @property
-    def coefficients(self) -> np.ndarray:
-        return np.eye(self.family.n_clusters, len(self.references))
-
     def costs(self, near: np.ndarray) -> np.ndarray:
         c = self.family.n_clusters
         return costs_of_sets(near[:, :c], near[:, c:], self.family, self.gamma)

@@ -52,10 +52,6 @@ class MedianModel(MedoidModel):
     def medoid_positions(self) -> np.ndarray:
         return self.references.positions
 
-    @property
-    def coefficients(self) -> np.ndarray:
-        return np.eye(self.family.n_clusters, len(self.references))
-
     def costs(self, near: np.ndarray) -> np.ndarray:
         sets = self.family.membership[self.family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
@@ -160,13 +156,10 @@ class MECM(MedoidClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECMdd`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
@@ -188,19 +181,12 @@ class MECM(MedoidClusterer):
         Number of objects, those with the largest plausibility, that may become the medoid of a cluster. None: all.
         "auto": all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
-        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
-        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
-        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
-        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
+        that both have and corrects for the others, as in `ECMdd`.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
-        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a `BeliefPeaks` uses its
-        peaks, without weights. An array holds the indices of ``n_clusters`` objects. A deterministic start is used
-        once, whatever ``n_init``.
+        Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
-        same partition count as one.
+        Number of starts; the result with the smallest objective is kept. Large data are sampled, as in `ECMdd`.
     max_iter : int, default=100
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.

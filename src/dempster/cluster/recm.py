@@ -124,24 +124,14 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 class WeightedMeans:
     """Prototypes as weighted means of the training objects.
 
-    Attributes
-    ----------
-    step : MassStep
-    weights : (c, n) array
-        Weights of the objects in each prototype; rows sum to one.
-    shift : float
-        Added to the dissimilarities of different objects.
-    negative : float
-        A squared distance below this value is not a rounding error: the dissimilarities are not Euclidean.
-    inner : (c, c) array or None
-        P Delta P' for the weights P, once it is computed.
+    A squared distance below ``negative`` is not a rounding error: the dissimilarities are not Euclidean.
     """
 
     step: MassStep
-    weights: np.ndarray
-    shift: float = 0.0
+    weights: np.ndarray  # (c, n) weights of the objects in each prototype; rows sum to one
+    shift: float = 0.0  # added to the dissimilarities of different objects
     negative: float = 0.0
-    inner: np.ndarray | None = None
+    inner: np.ndarray | None = None  # (c, c) P Delta P' for the weights P, once it is computed
 
     @property
     def family(self) -> FocalSets:
@@ -268,17 +258,11 @@ class NotEuclideanError(Exception):
 class RelationalObjects:
     """Squared distances between objects.
 
-    Attributes
-    ----------
-    distances : (n, n) array
-    weights : (n,) array
-        Empty if all objects have the same weight.
-    order : (n,) array
-        Order of the objects by their sums of distances, which does not depend on the order of the rows.
+    ``order`` sorts the objects by their sums of distances, so it does not depend on the order of the rows.
     """
 
     distances: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # empty if all objects have the same weight
     order: np.ndarray
 
     def __len__(self) -> int:
@@ -468,13 +452,10 @@ class RECM(RelationalClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECMdd`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
@@ -500,11 +481,8 @@ class RECM(RelationalClusterer):
         objective never increases. "clip" uses no shift: negative squared distances are replaced by a small positive
         number, and the objective may increase.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
-        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
-        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
-        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
-        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
+        that both have and corrects for the others, as in `ECMdd`.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         "k-means++" selects objects far from each other. "random" draws random masses, as in the paper. "belief-peaks"
         or a `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects, or

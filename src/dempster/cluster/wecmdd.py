@@ -54,12 +54,8 @@ class Candidates:
 class SetCosts:
     """Linear map from the dissimilarities to the candidates to the costs of the nonempty sets.
 
-    Attributes
-    ----------
-    coefficients : (g, L) array
-        r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l stands for r(l) of the n objects.
-    means : (g, g) array or None
-        Averages the costs of the clusters for sets whose clusters share no object.
+    The (g, L) coefficients are r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l stands for r(l) of the n
+    objects. The (g, g) means average the costs of the clusters for sets whose clusters share no object.
     """
 
     coefficients: np.ndarray
@@ -280,15 +276,10 @@ class WECMdd(MedoidClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECMdd`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the medoids. Under the cost above, a
-        pair is hardly ever cheaper than both of its clusters; with "auto" an object is therefore between two clusters
-        if their costs differ by less than 0.4 / ``alpha`` of their difference at the medoids. "simple", "pairs" and
-        "full" fit the whole family with the cost above. So does "selected", which fits single clusters, then adds the
-        pairs of mutually nearest clusters and continues.
+        Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds the empty set and
+        the pairs of neighboring clusters without moving the medoids.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
@@ -302,9 +293,8 @@ class WECMdd(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto": with
-        ``focal_sets="auto"``, the upper fence of a box plot of the dissimilarities to the nearest cluster, computed
-        after the fit; otherwise the 0.95-quantile of the dissimilarities between different objects.
+        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto" is
+        computed as in `ECMdd`.
     psi : float in (1, 50], default=1.2
         Larger values spread the weights of a cluster over more objects; values near 1 give one medoid. With 2, the
         value of the paper, the weights are spread so widely that clusters often coincide, with a warning.
@@ -314,19 +304,12 @@ class WECMdd(MedoidClusterer):
         Number of objects, drawn at random, that may have weights; an object that is drawn twice counts as two. None:
         all. "auto": all, or 2,000 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
-        "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
-        difference within clusters, so incomplete objects get less certain masses. A row that contains only NaN raises
-        an error. Gower's dissimilarity accepts missing values in any case; without "partial" it is the mean over the
-        attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
+        that both have and corrects for the others, as in `ECMdd`.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
-        Objects that have all the weight initially. "medoids" selects objects far from each other. "belief-peaks" or a
-        `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects. A
-        deterministic start is used once, whatever ``n_init``.
+        Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are
-        compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
-        same partition count as one.
+        Number of starts; the result with the smallest objective is kept. Large data are sampled, as in `ECMdd`.
     max_iter : int, default=200
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -83,16 +83,7 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
 
 
 class ViewInput:
-    """Validates the views of the training data, and new data in the same way.
-
-    Parameters
-    ----------
-    metric : {"euclidean", "precomputed"}
-    symmetrize : bool
-        As in `DissimilarityInput`.
-    views : None, "attributes" or array-like of shape (n_features,)
-        As in `WMVEC`.
-    """
+    """Validates the views of the training data, and new data in the same way; parameters as in `WMVEC`."""
 
     def __init__(self, metric: str, symmetrize: bool, views: str | ArrayLike | None):
         self.metric, self.symmetrize, self.views = metric, symmetrize, views
@@ -114,24 +105,20 @@ class ViewInput:
         if self.views is not None and (self.several or self.is_precomputed):
             reason = "with metric='precomputed'" if self.is_precomputed else "if X is a list of tables"
             raise InvalidParameterError("views", f"None {reason}", self.views)
-        names, tables = (["X"], [X]) if split is None else split
+        self.names, tables = (["X"], [X]) if split is None else split
         self._readers = [View() for _ in tables] if self.several else []
-        self.names = names
         self._doors = [DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables]
-        parts = []
-        for name, door, reader, table in zip(names, self._doors, self._readers or [estimator], tables, strict=True):
-            with self._naming_view(name):
-                source: Any = door.training(reader, table)
-            parts.append(source.objects if source.matrix is None else source.matrix)
-        parts, self._orders = self._match_rows(parts, tables, square=self.is_precomputed)
+        sources = self._read_tables(DissimilarityInput.training, estimator, tables)
+        parts = [source.objects if source.matrix is None else source.matrix for source in sources]
+        self._orders = self._match_rows(parts, tables)
+        widths = [part.shape[1] for part in parts]
         if self.several:
-            estimator.n_features_in_ = len(parts[0]) if self.is_precomputed else sum(part.shape[1] for part in parts)
-        if self.is_precomputed:
-            return ViewMatrices(parts)
-        self.of_column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-        if self.views is not None:
-            self._group_columns(tables[0], parts[0].shape[1])
-        return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
+            estimator.n_features_in_ = widths[0] if self.is_precomputed else sum(widths)
+        if not self.is_precomputed:
+            self.of_column = np.repeat(np.arange(len(parts)), widths)
+            if self.views is not None:
+                self._group_columns(tables[0], widths[0])
+        return self._join(parts)
 
     def _group_columns(self, table: TableLike, n_columns: int) -> None:
         """Make views of the columns of one table, or of groups of them."""
@@ -145,9 +132,9 @@ class ViewInput:
             raise InvalidParameterError(
                 "views", must=f"name the view of each of the {n_columns} columns of X, got shape {labels.shape}"
             )
-        distinct, self.of_column = list(dict.fromkeys(labels.tolist())), np.empty(n_columns, dtype=np.intp)
+        distinct = list(dict.fromkeys(labels.tolist()))
         self.names = [printable(name) for name in distinct]
-        self.of_column[:] = [distinct.index(name) for name in labels.tolist()]
+        self.of_column = np.array([distinct.index(name) for name in labels.tolist()], dtype=np.intp)
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
         """Return the columns of new rows in all views side by side, or their dissimilarities to the training rows."""
@@ -165,18 +152,9 @@ class ViewInput:
                     "X", must=f"have the views of fit, {', '.join(self.names)}, got {', '.join(names)}"
                 )
             tables = [tables[names.index(name)] for name in self.names]
-        parts = []
-        shown = self.names if self.several else ["X"]
-        for name, door, reader, table in zip(shown, self._doors, self._readers or [estimator], tables, strict=True):
-            with self._naming_view(name):
-                parts.append(door.new(reader, table))
-        if self.is_precomputed:
-            pairs = zip(parts, self._orders, strict=True)
-            parts = [part if order is None else part[:, order] for part, order in pairs]
-        parts, _ = self._match_rows(parts, tables, square=False)
-        if self.is_precomputed:
-            return ViewMatrices(parts)
-        return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
+        parts = self._read_tables(DissimilarityInput.new, estimator, tables)
+        self._match_rows(parts, tables)
+        return self._join(parts)
 
     def read_joined(self, estimator: BaseEstimator, attributes: TableLike) -> np.ndarray | ViewMatrices:
         """Return new rows whose columns of all views are given side by side, in the order of the fit."""
@@ -200,9 +178,14 @@ class ViewInput:
                 raise
             raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
 
-    def _match_rows(
-        self, parts: list[np.ndarray], tables: list[TableLike], *, square: bool
-    ) -> tuple[list[np.ndarray], list[np.ndarray | None]]:
+    def _read_tables(self, read: Callable[..., Any], estimator: BaseEstimator, tables: list[TableLike]) -> list[Any]:
+        parts = []
+        for v, (door, reader) in enumerate(zip(self._doors, self._readers or [estimator], strict=True)):
+            with self._naming_view(self.names[v]):
+                parts.append(read(door, reader, tables[v]))
+        return parts
+
+    def _match_rows(self, parts: list[np.ndarray], tables: list[TableLike]) -> list[np.ndarray | None]:
         """Put the rows of all views into the same order, by their names where the tables name them."""
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
@@ -215,9 +198,15 @@ class ViewInput:
                 order = order_of_names(object_index(table), index)
             if order is not None:
                 parts[v] = parts[v][order]
-                parts[v] = parts[v][:, order] if square else parts[v]
             orders.append(order)
-        return parts, orders
+        return orders
+
+    def _join(self, parts: list[np.ndarray]) -> np.ndarray | ViewMatrices:
+        """Return all columns side by side, or the matrices with their columns in the order of the training rows."""
+        if not self.is_precomputed:
+            return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
+        pairs = zip(parts, self._orders, strict=True)
+        return ViewMatrices([part if order is None else part[:, order] for part, order in pairs])
 
 
 # ---- weights of the views -----------------------------------------------------------------------------------------
@@ -228,21 +217,11 @@ _ONE_VIEW = 0.99  # a view with this share of the weight is used alone
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Optimal view weights, given the dispersions of the views.
-
-    Attributes
-    ----------
-    first : (V,) array
-        Initial weights.
-    prior : (V,) array
-        Prior weights.
-    evenness : float or None
-        Strength of the prior; None if the weights are fixed.
-    """
+    """Optimal view weights, given the dispersions of the views; the initial and prior weights are (V,) arrays."""
 
     first: np.ndarray
     prior: np.ndarray
-    evenness: float | None
+    evenness: float | None  # strength of the prior; None if the weights are fixed
 
     @classmethod
     def from_dispersions(cls, shapeless: np.ndarray, varies: np.ndarray, evenness: float) -> WeightRule:
@@ -364,23 +343,12 @@ _ROUNDING = 1e-28  # a view with a smaller share of its squared values in its di
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates in which every view has mean zero and total dispersion 1.
+    """Coordinates in which every view has mean zero and total dispersion 1."""
 
-    Attributes
-    ----------
-    view : (p,) int array
-        View of each attribute.
-    origin : (p,) array
-    unit : (V,) array
-        Root mean squared distance to the mean, in units of the view; 1 if the view is constant.
-    varies : (V,) array of bool
-        False for a constant view.
-    """
-
-    view: np.ndarray
-    origin: np.ndarray
-    unit: np.ndarray
-    varies: np.ndarray
+    view: np.ndarray  # (p,) view of each attribute
+    origin: np.ndarray  # (p,)
+    unit: np.ndarray  # (V,) root mean squared distance to the mean; 1 if the view is constant
+    varies: np.ndarray  # (V,) False for a constant view
 
     @classmethod
     def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
@@ -401,56 +369,24 @@ class Coordinates:
         return Z * self.unit[self.view] + self.origin
 
 
-@dataclass(frozen=True)
-class ViewSums:
-    """Sums over rows, which can be added over blocks.
-
-    Attributes
-    ----------
-    objective : float
-    total : (g,) array
-        Sum of m^beta for each nonempty set.
-    first : (g, p) array
-        Sum of m^beta x.
-    squares : (p,) array
-        Sum of ``|A|^alpha m^beta x^2`` over rows and sets.
-    """
+class ViewSums(NamedTuple):
+    """Sums over rows and, for the squares, over sets."""
 
     objective: float
-    total: np.ndarray
-    first: np.ndarray
-    squares: np.ndarray
-
-    def __add__(self, other: ViewSums) -> ViewSums:
-        return ViewSums(
-            self.objective + other.objective,
-            self.total + other.total,
-            self.first + other.first,
-            self.squares + other.squares,
-        )
+    total: np.ndarray  # (g,): m^beta for each nonempty set
+    first: np.ndarray  # (g, p): m^beta x
+    squares: np.ndarray  # (p,): |A|^alpha m^beta x^2
 
 
 @dataclass(frozen=True)
 class ViewModel:
-    """Prototypes and weights of the views.
-
-    Attributes
-    ----------
-    step : MassStep
-    coordinates : Coordinates
-    centers : (c, p) array
-        Prototypes in these coordinates.
-    weights : (V,) array
-        Weights of the views.
-    dispersion : (V,) array
-        Within-cluster share of the dispersion of each view, from which the weights were computed.
-    """
+    """Prototypes in the coordinates, and weights of the views."""
 
     step: MassStep
     coordinates: Coordinates
-    centers: np.ndarray
-    weights: np.ndarray
-    dispersion: np.ndarray
+    centers: np.ndarray  # (c, p)
+    weights: np.ndarray  # (V,)
+    dispersion: np.ndarray  # (V,) within-cluster shares, from which the weights were computed
 
     @property
     def family(self) -> FocalSets:
@@ -502,7 +438,8 @@ class ViewModel:
             squares = np.einsum("i,id,id->d", powers @ factor, part, part)
             return ViewSums(objective, powers.sum(axis=0), powers.T @ part, squares)
 
-        return reduce(add, apply(sum_block, row_blocks(len(Z))))
+        blocks = apply(sum_block, row_blocks(len(Z)))
+        return ViewSums(*(reduce(add, parts) for parts in zip(*blocks, strict=True)))
 
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
         """Return the optimal prototypes given the masses, then the optimal weights given both."""
@@ -624,29 +561,14 @@ _RISE = 1e-12  # relative increase of the objective that counts as rounding
 
 @dataclass(frozen=True)
 class MedoidViewModel:
-    """Medoids and weights of the views.
-
-    Attributes
-    ----------
-    step : MassStep
-    dispersions : (V,) array
-        Divisors of the squared dissimilarities.
-    medoids : (V, c) int array
-        Index of the medoid of each cluster in each view.
-    between : (V, c, c) array
-        Squared dissimilarities between the medoids, divided by the dispersions.
-    weights : (V,) array
-        Weights of the views.
-    dispersion : (V,) array
-        Within-cluster share of the dispersion of each view, from which the weights were computed.
-    """
+    """Medoids and weights of the views."""
 
     step: MassStep
-    dispersions: np.ndarray
-    medoids: np.ndarray
-    between: np.ndarray
-    weights: np.ndarray
-    dispersion: np.ndarray
+    dispersions: np.ndarray  # (V,) divisors of the squared dissimilarities
+    medoids: np.ndarray  # (V, c) index of the medoid of each cluster in each view
+    between: np.ndarray  # (V, c, c) squared dissimilarities between the medoids, divided by the dispersions
+    weights: np.ndarray  # (V,)
+    dispersion: np.ndarray  # (V,) within-cluster shares, from which the weights were computed
 
     @property
     def family(self) -> FocalSets:
@@ -926,10 +848,8 @@ class WMVEC(EvidentialClusterer):
         Number of clusters. "auto" selects it from the data, with equal view weights (see
         `dempster.model_selection.number_of_clusters`); ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         "precomputed": every view is a square matrix of dissimilarities.
     symmetrize : bool, default=False

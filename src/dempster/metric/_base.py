@@ -82,7 +82,7 @@ class Pairs(NamedTuple):
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the metric learners; a method implements ``_learn``, which sets ``components_``, and ``transform``."""
+    """Base of the metric learners; a method implements ``_learn``, which sets ``components_``, and ``_transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}
     _needs_square_matrices = False  # whether the method uses matrices of shape (n_features, n_features)
@@ -94,6 +94,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         """Set the fitted attributes; ``_classes`` or ``_pairs`` validates the labels or constraints."""
+        raise NotImplementedError
+
+    def _transform(self, data: np.ndarray) -> np.ndarray:
+        """Return the learned features of validated rows."""
         raise NotImplementedError
 
     def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
@@ -117,6 +121,22 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             data = draft._validate_features(X, reset=True)
             draft._learn(data, ordered_like(y, object_index(X)), constraints)
         return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the learned features; their Euclidean distances are the learned distances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: kernel values of the rows with all training objects.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self, "components_")
+        data = self._validate_features(X, reset=False)
+        return self._transform(data)
 
     @property
     def _n_features_out(self) -> int:
@@ -218,19 +238,7 @@ class LinearMetricLearner(MetricLearner):
         origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the learned features; their Euclidean distances are the learned distances.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
-        check_is_fitted(self, "components_")
-        data = self._validate_features(X, reset=False)
+    def _transform(self, data: np.ndarray) -> np.ndarray:
         return data @ self.components_.T.astype(data.dtype, copy=False)
 
 
@@ -290,20 +298,7 @@ class KernelMetricLearner(MetricLearner):
             rows, columns = rows - origin, columns - origin
         return rbf_kernel(rows, columns, gamma=self.gamma_)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the learned features; their Euclidean distances are the learned distances.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            With ``kernel="precomputed"``: kernel values of the rows with all training objects.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-        """
-        check_is_fitted(self, "components_")
-        data = self._validate_features(X, reset=False)
+    def _transform(self, data: np.ndarray) -> np.ndarray:
         features = np.empty((len(data), len(self.components_)), dtype=data.dtype)
         for block in gen_batches(len(data), max(1, MAX_BLOCK_CELLS // len(self.support_))):
             if self.kernel == "precomputed":

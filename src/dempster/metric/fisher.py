@@ -22,18 +22,6 @@ _MAX_RIDGE_SHARE = 0.99  # largest share of the ridge in the within-class varian
 _MIN_EIGENVALUE = 1e-10  # relative to the largest; smaller eigenvalues do not separate the classes
 
 
-def class_deviations(rows: np.ndarray, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows minus the mean of their class, and the (c, p) means."""
-    indicator = np.eye(len(classes.names))[:, classes.codes]
-    means = (indicator @ rows) / classes.counts[:, None]
-    return rows - means[classes.codes], means
-
-
-def between_root(means: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the (c, p) matrix H with H'H = sum_k n_k (mean_k - mean)(mean_k - mean)'."""
-    return np.sqrt(counts)[:, None] * (means - np.average(means, axis=0, weights=counts))
-
-
 def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
     """Add ``ridge`` times the mean eigenvalue to the diagonal of a scatter matrix."""
     mean = np.trace(within) / len(within)
@@ -52,21 +40,27 @@ def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
     )
 
 
-def fisher_directions(root: np.ndarray, within: np.ndarray, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the leading eigenvalues and (q, p) eigenvectors of H'H v = lambda (W + ridge) v, scaled by `scale_within`.
+def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find q eigenvalues and (q, p) directions that separate the classes, of unit variance within classes.
 
-    H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
+    They are the leading solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices within and
+    between classes. H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
     """
+    counts = classes.counts
+    means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
+    deviations = rows - means[classes.codes]
+    within = deviations.T @ deviations
+    root = np.sqrt(counts)[:, None] * (means - np.average(means, axis=0, weights=counts))
     regular = add_ridge(within, ridge)
     try:
         factor = linalg.cho_factor(regular)
     except linalg.LinAlgError:
         raise _singular_error(within, ridge) from None
     solved = linalg.cho_solve(factor, root.T)
-    eigenvalues, mixtures = interruptible(np.linalg.eigh, root @ solved)
+    eigenvalues, mixtures = np.linalg.eigh(root @ solved)
     leading = slice(-1, -q - 1, -1)
-    vectors = mixtures[:, leading].T @ solved.T
-    return np.maximum(eigenvalues[leading], 0.0), scale_within(vectors, within, regular)
+    vectors = scale_within(mixtures[:, leading].T @ solved.T, within, regular)
+    return np.maximum(eigenvalues[leading], 0.0), fix_signs(vectors * np.sqrt(len(rows)))
 
 
 def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
@@ -144,10 +138,9 @@ class FDA(LinearMetricLearner):
             min(n_classes - 1, n_features),
             f"min(n_classes - 1, n_features) with {n_classes} classes and n_features={n_features}",
         )
-        deviations, means = class_deviations(data[classes.positions].astype(np.float64, copy=False), classes)
-        root = between_root(means, classes.counts)
-        eigenvalues, vectors = fisher_directions(root, deviations.T @ deviations, self.regularization, q)
-        self.components_ = fix_signs(vectors * np.sqrt(len(deviations))).astype(data.dtype)
+        labeled = data[classes.positions].astype(np.float64, copy=False)
+        eigenvalues, vectors = interruptible(fisher_directions, labeled, classes, self.regularization, q)
+        self.components_ = vectors.astype(data.dtype)
         self._set_eigenvalues(eigenvalues, classes)
 
 
@@ -374,9 +367,7 @@ class KFDA(KernelMetricLearner):
         n_classes = len(classes.names)
         q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
         # K is symmetric: its rows have the role of the features in FDA.
-        deviations, means = class_deviations(self._gram(data, classes.positions), classes)
-        root = between_root(means, classes.counts)
-        within = interruptible(np.matmul, deviations.T, deviations)
-        eigenvalues, vectors = interruptible(fisher_directions, root, within, self.regularization, q)
-        self._set_support(data, classes.positions, fix_signs(vectors * np.sqrt(len(deviations))))
+        gram = self._gram(data, classes.positions)
+        eigenvalues, vectors = interruptible(fisher_directions, gram, classes, self.regularization, q)
+        self._set_support(data, classes.positions, vectors)
         self._set_eigenvalues(eigenvalues, classes)

@@ -184,6 +184,11 @@ class FullMetricLearner(LinearMetricLearner):
     """Base of the learners of a full metric, which differ in their objective."""
 
     _needs_square_matrices = True
+    _rules = {
+        **PAIR_RULES,
+        "n_components": rule.choice(None) | rule.integer(1),
+        "regularization": rule.real(0, open_low=True),
+    }
     regularization: float
     random_state: Seed
     diagonal = False
@@ -266,12 +271,7 @@ class MMC(FullMetricLearner):
            [ 0.,  0.]])
     """
 
-    _rules = {
-        **PAIR_RULES,
-        "n_components": rule.choice(None) | rule.integer(1),
-        "diagonal": rule.flag,
-        "regularization": rule.real(0, open_low=True),
-    }
+    _rules = {**FullMetricLearner._rules, "diagonal": rule.flag}
 
     def __init__(
         self,
@@ -395,12 +395,7 @@ class DMLEig(FullMetricLearner):
            [ 0.,  0.]])
     """
 
-    _rules = {
-        **PAIR_RULES,
-        "n_components": rule.choice(None) | rule.integer(1),
-        "smoothing": rule.real(0, open_low=True),
-        "regularization": rule.real(0, open_low=True),
-    }
+    _rules = {**FullMetricLearner._rules, "smoothing": rule.real(0, open_low=True)}
 
     def __init__(
         self,

@@ -33,6 +33,15 @@ _TIE = 1e-3  # relative difference of objectives below which starts are tied and
 _MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue of the kernel matrix
 _MAX_NEGATIVE = 0.1  # a kernel matrix may have small negative eigenvalues by rounding; a distance matrix has large ones
 
+PCCA_RULES = {
+    **PAIR_RULES,
+    "n_components": rule.integer(1),
+    "beta": rule.real(0, open_low=True),
+    "regularization": rule.real(0),
+    "init": rule.choice("pca", "random") | rule.array,
+    "n_init": rule.repetitions(),
+}
+
 
 class PairLoss:
     """E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))) + penalty |L|^2 (Mignon and Jurie, 2012)."""
@@ -91,8 +100,10 @@ def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init:
     return useful or [np.eye(q, objects.shape[1]) / loss.typical_distance]
 
 
-def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray:
-    """Return ``init`` as an array of this shape."""
+def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | None:
+    """Return ``init`` as an array of this shape, or None if it is the name of a rule."""
+    if isinstance(init, str):
+        return None
     start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
         raise InvalidParameterError("init", must=f"have shape {shape} ({axes}), got {start.shape}")
@@ -101,11 +112,16 @@ def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray:
     return start
 
 
-def best_descent(loss: PairLoss, starts: list[np.ndarray], max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Return the run with the smallest objective, the first one in case of ties."""
-    best = _descend(loss, starts[0], max_iter, tol)
-    for start in starts[1:]:
-        run = _descend(loss, start, max_iter, tol)
+def best_descent(
+    params: PCCA | KPCCA, loss: PairLoss, objects: np.ndarray, q: int, start: np.ndarray | None, rng: Any
+) -> Run[np.ndarray]:
+    """Return the run with the smallest objective, from one start or from the starts of ``init``; the first if tied."""
+    if start is not None:
+        return _descend(loss, start, params.max_iter, params.tol)
+    starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
+    best = _descend(loss, starts[0], params.max_iter, params.tol)
+    for other in starts[1:]:
+        run = _descend(loss, other, params.max_iter, params.tol)
         if run.objective < (1 - _TIE) * best.objective:
             best = run
     return best
@@ -211,14 +227,7 @@ class PCCA(LinearMetricLearner):
     (150, 1)
     """
 
-    _rules = {
-        **PAIR_RULES,
-        "n_components": rule.integer(1),
-        "beta": rule.real(0, open_low=True),
-        "regularization": rule.real(0),
-        "init": rule.choice("pca", "random") | rule.array,
-        "n_init": rule.repetitions(),
-    }
+    _rules = PCCA_RULES
 
     def __init__(
         self,
@@ -249,13 +258,10 @@ class PCCA(LinearMetricLearner):
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
+        start = validate_map(self.init, (q, data.shape[1]), "n_components, n_features")
         with limit_threads(data.shape[1]):
             loss = PairLoss(objects, pairs, self.beta, self.regularization)
-            if isinstance(self.init, str):
-                starts = interruptible(initial_maps, loss, objects, q, self.init, self.n_init, rng)
-            else:
-                starts = [validate_map(self.init, (q, data.shape[1]), "n_components, n_features")]
-            run = best_descent(loss, starts, self.max_iter, self.tol)
+            run = best_descent(self, loss, objects, q, start, rng)
         self.components_ = run.model.astype(data.dtype)
         self._set_descent(run)
 
@@ -333,15 +339,7 @@ class KPCCA(KernelMetricLearner):
     True
     """
 
-    _rules = {
-        **PAIR_RULES,
-        **KERNEL_RULES,
-        "n_components": rule.integer(1),
-        "beta": rule.real(0, open_low=True),
-        "regularization": rule.real(0),
-        "init": rule.choice("pca", "random") | rule.array,
-        "n_init": rule.repetitions(),
-    }
+    _rules = {**PCCA_RULES, **KERNEL_RULES}
 
     def __init__(
         self,
@@ -376,19 +374,15 @@ class KPCCA(KernelMetricLearner):
         warn_one_kind("KPCCA", pairs)
         support = np.unique(pairs.ends)
         q = self._number_of_components(len(support), f"{len(support)}, the number of constrained objects")
-        start = None
-        if not isinstance(self.init, str):
-            start = validate_map(self.init, (q, len(data)), "n_components, n_samples")
+        start = validate_map(self.init, (q, len(data)), "n_components, n_samples")
+        if start is not None:
             support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
         with limit_threads(len(support)):
             coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
-            if start is None:
-                starts = interruptible(initial_maps, loss, coordinates, q, self.init, self.n_init, rng)
-            else:
-                starts = [start[:, support] @ coordinates]
-            run = best_descent(loss, starts, self.max_iter, self.tol)
+            start = None if start is None else start[:, support] @ coordinates
+            run = best_descent(self, loss, coordinates, q, start, rng)
         self._set_support(data, support, run.model @ back)
         self._set_descent(run)
 
