@@ -24,11 +24,7 @@ _DIFFERENT = 0.02  # share of the objects by which two starts must differ
 
 
 def medoid_starts(
-    delta: np.ndarray,
-    n_clusters: int,
-    n_starts: int,
-    rng: np.random.Generator,
-    weights: np.ndarray | None = None,
+    delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Return the indices of up to ``n_starts`` sets of medoids with different partitions, the best first.
 

@@ -245,12 +245,7 @@ class ECMdd(MedoidClusterer):
 
     _advice = "increase max_iter"
     _method_type = SingleMedoidMethod
-    _rules = {
-        **MEDOID_RULES,
-        "power": rule.real(0, 50, open_low=True),
-        "gamma": rule.real(0),
-        "eta": rule.real(0),
-    }
+    _rules = {**MEDOID_RULES, "power": rule.real(0, 50, open_low=True), "gamma": rule.real(0), "eta": rule.real(0)}
 
     def __init__(
         self,

@@ -235,11 +235,7 @@ class MECM(MedoidClusterer):
     """
 
     _method_type = MedianMethod
-    _rules = {
-        **MEDOID_RULES,
-        "gamma": rule.real(0),
-        "eta": rule.real(0, open_low=True),
-    }
+    _rules = {**MEDOID_RULES, "gamma": rule.real(0), "eta": rule.real(0, open_low=True)}
 
     def __init__(
         self,

@@ -18,12 +18,7 @@ from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._medoids import (
-    RELATIONAL_RULES,
-    RelationalClusterer,
-    check_distinct_objects,
-    pair_quantile,
-)
+from dempster.cluster._medoids import RELATIONAL_RULES, RelationalClusterer, check_distinct_objects, pair_quantile
 from dempster.cluster._search import FitResult, Method, Sample, Search, require_singletons
 from dempster.cluster._starts import find_isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks

@@ -34,27 +34,16 @@ from dempster.optimize.blocks import Apply
 class Moments:
     """Moments of rows, which can be added over blocks (Chan, Golub and LeVeque, 1983).
 
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    weight : float
-        Sum of their weights.
-    present : (p,) array
-        Sum of the weights of the rows without a missing value in the column.
-    mean : (p,) array
-    scatter : (p, p) or (p,) array
-        Weighted sum of (x - mean)(x - mean)', or its diagonal. A matrix requires rows without missing values.
-    low, high : (p,) arrays
-        Smallest and largest values; NaN if all are missing.
+    ``scatter`` is the (p, p) weighted sum of (x - mean)(x - mean)', or its diagonal. A matrix requires rows without
+    missing values.
     """
 
-    n: int
-    weight: float
-    present: np.ndarray
-    mean: np.ndarray
+    n: int  # number of rows
+    weight: float  # sum of their weights
+    present: np.ndarray  # (p,) sum of the weights of the rows without a missing value in the column
+    mean: np.ndarray  # (p,)
     scatter: np.ndarray
-    low: np.ndarray
+    low: np.ndarray  # (p,) smallest values; NaN if all are missing
     high: np.ndarray
 
     @classmethod
@@ -109,22 +98,12 @@ BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
 
 
 class Blocks(ABC):
-    """Blocks of rows: those of X, or results computed from them.
+    """Blocks of rows: those of X, or results computed from them."""
 
-    Attributes
-    ----------
-    width : int or None
-        Number of columns; None if each row is one number.
-    names : tuple of str or None
-    dtype : numpy.dtype
-    n_rows : int or None
-        None until all blocks have been read, if the number of rows is not known before.
-    """
-
-    width: int | None
+    width: int | None  # number of columns; None if each row is one number
     names: tuple[str, ...] | None
     dtype: np.dtype
-    n_rows: int | None
+    n_rows: int | None  # None until all blocks have been read, if the number of rows is not known before
 
     @abstractmethod
     def blocks(self) -> Iterator[np.ndarray]:

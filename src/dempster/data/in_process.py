@@ -249,7 +249,8 @@ class Tiles(Blocks):
         seen = 0
         for number, tile in enumerate(self._read()):
             seen += len(tile)
-            self._check_unchanged(number, tile)
+            if self._checksums is not None:
+                self._check_unchanged(number, tile, self._checksums)
             yield tile
         if self.n_rows is None:
             self.n_rows = seen
@@ -257,19 +258,16 @@ class Tiles(Blocks):
             counts = f"{self.n_rows:,}, then {seen:,}"
             raise InvalidParameterError("X", must=f"have the same rows at every pass, got {counts}")
 
-    def _check_unchanged(self, number: int, tile: np.ndarray) -> None:
+    @staticmethod
+    def _check_unchanged(number: int, tile: np.ndarray, checksums: list[int]) -> None:
         """Raise an error if three rows of a tile differ from those of a previous pass."""
-        if self._checksums is None:
-            return
         checksum = crc32(tile[[0, len(tile) // 2, -1]].tobytes())
-        if number == len(self._checksums):
-            self._checksums.append(checksum)
-        elif self._checksums[number] != checksum:
-            message = (
-                "X must have the same rows at every pass, but they differ; a function must return the same blocks at "
-                "every call"
+        if number == len(checksums):
+            checksums.append(checksum)
+        elif checksums[number] != checksum:
+            raise _invalid(
+                "X must have the same rows at every pass; a function must return the same blocks at every call"
             )
-            raise _invalid(message)
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         total = PairwiseSum()
@@ -367,7 +365,10 @@ def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blo
 
         return open_dask_blocks(X, missing=missing)
     read = _block_reader(X if comes_in_blocks(X) else [X])
-    columns = _first_columns(read(), missing=missing)
+    first = next(((k, block) for k, block in enumerate(_iterate(read())) if count_block_rows(block)), None)
+    if first is None:
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+    columns = Columns.from_block(first[1], first[0], missing=missing)
     tiles = partial(_read_tiles, read, columns)
     return Tiles(tiles, columns.n, columns.dtype, columns.names, n_jobs=n_jobs, checked=True)
 
@@ -428,14 +429,6 @@ def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
     # Little is read ahead, so that the memory stays constant.
     return partial(dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1)
-
-
-def _first_columns(blocks: Iterable[Any], *, missing: bool) -> Columns:
-    """Return the columns of the first block that has rows."""
-    for number, block in enumerate(_iterate(blocks)):
-        if count_block_rows(block):
-            return Columns.from_block(block, number, missing=missing)
-    raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:

@@ -33,15 +33,7 @@ MAX_DEVICE_CELLS = 1 << 26  # converted to double precision on a device at once
 
 
 class Rows:
-    """Rows in memory.
-
-    Attributes
-    ----------
-    values : (n, p) array
-        The rows; a sample of them if they come in blocks.
-    weights : (n,) array
-        Empty if all rows have the same weight.
-    """
+    """Rows in memory: ``values``, a sample if the rows come in blocks, and ``weights``, empty if all are equal."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
         self.values, self.weights, self._apply = values, weights, apply
@@ -70,7 +62,7 @@ class Rows:
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
         """Return the rows minus an origin, divided by a unit."""
         shifted = copy.copy(self)
-        shifted.values = self._measure(self.values, origin, unit)
+        shifted.values = _shift(self.values, origin, unit)
         return shifted
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +71,7 @@ class Rows:
 
     def are_all_in(self, sample: np.ndarray) -> bool:
         """Return whether a sample contains all rows with positive weight."""
-        return len(sample) == (np.count_nonzero(self.weights) if len(self.weights) else len(self.values))
+        return sampling.holds_all(sample, self.values, self.weights)
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
         """Return the sum of a function over the rows, of type ``kind``."""
@@ -88,10 +80,6 @@ class Rows:
     def masses(self, model: Any) -> Array:
         """Return the masses of the rows under a model."""
         return model.masses(self.values, self._apply)
-
-    def _measure(self, values: Array, origin: np.ndarray, unit: float | None) -> Array:
-        shifted = values - to_device_of(origin, values)
-        return shifted if unit is None else shifted / unit
 
 
 class _DeviceRows(Rows):
@@ -151,14 +139,7 @@ class _DeviceRows(Rows):
 class BlockRows(Rows):
     """Rows in blocks: a sample is in memory, and sums are passes over all blocks.
 
-    Attributes
-    ----------
-    source : Blocks
-        Blocks of X.
-    indices : (s,) array
-        Numbers of the rows of the sample.
-    moments : Moments
-        Moments of all rows.
+    ``source`` are the blocks of X, ``indices`` the numbers of the rows of the sample, ``moments`` those of all rows.
     """
 
     def __init__(
@@ -286,6 +267,11 @@ def _draw(
     return rows, given.take(rows)[:, :-1], times
 
 
+def _shift(values: Array, origin: np.ndarray, unit: float | None) -> Array:
+    shifted = values - to_device_of(origin, values)
+    return shifted if unit is None else shifted / unit
+
+
 def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any:
     function, shared, origin, unit, device, dtype, weighted = context
     weights = np.empty(0)
@@ -294,6 +280,5 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
         block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
     rows = block if device == "cpu" else to_tensor(block, device)
     if origin is not None:
-        rows = rows - to_device_of(origin, rows)
-        rows = rows if unit is None else rows / unit
+        rows = _shift(rows, origin, unit)
     return function(rows, to_device_of(weights, rows), shared, apply)

@@ -122,10 +122,7 @@ class FDA(LinearMetricLearner):
     """
 
     _needs_square_matrices = True
-    _rules = {
-        "n_components": rule.choice(None) | rule.integer(1),
-        "regularization": rule.real(0),
-    }
+    _rules = {"n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
 
     def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3):
         self.n_components = n_components
@@ -343,11 +340,7 @@ class KFDA(KernelMetricLearner):
     True
     """
 
-    _rules = {
-        **KERNEL_RULES,
-        "n_components": rule.choice(None) | rule.integer(1),
-        "regularization": rule.real(0),
-    }
+    _rules = {**KERNEL_RULES, "n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
 
     def __init__(
         self,

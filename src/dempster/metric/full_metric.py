@@ -351,8 +351,7 @@ class DMLEig(FullMetricLearner):
         Last mu, in units of the mean squared distance of the cannot-links at the start, where the must-links have the
         same scatter in all directions.
     regularization : float > 0, default=1e-6
-        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes,
-        the metric collapses to directions in which they do not differ; use a larger ridge then.
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
         Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000

@@ -283,11 +283,9 @@ class KPCCA(KernelMetricLearner):
     n_components : int, default=2
         Number of features, at most the number of constrained objects.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X contains kernel values, of all pairs of training objects in ``fit``, of the rows with all
-        training objects in ``transform``.
+        "precomputed": X contains kernel values, as in `KFDA`.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two over the
-        median squared distance of the objects (Laplacian: the median L1 distance).
+        Inverse width of the kernel, as in `KFDA`.
     beta : float > 0, default=1
         Sharpness of the threshold at distance one.
     regularization : float >= 0, default=0
