@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
 from dempster.apps.map import STATIC_FOLDER, pack, to_plain
+from dempster.apps.studio.errors import describe_error
 from dempster.apps.studio.planes import compute_distortion, principal_plane, scale_to_plane, scaling_plane, umap_plane
 from dempster.apps.studio.selection import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
@@ -89,7 +90,7 @@ def test_pair_answers():
     assert [one["chain"] for one in about["contradictions"]] in ([["a", "b", "c"]], [["c", "b", "a"]])
     answers.add(0, 2, "same")
     assert answers.describe(None, list("abcde"))["contradictions"] == []
-    answers.undo()
+    del answers.answers[-1:]
     assert len(answers) == 2
     constraints = to_constraints(answers.select(np.array([1, 2, 4])), 3)  # a run without rows 0 and 3
     assert constraints.must_link.tolist() == [[0, 1]]
@@ -116,19 +117,24 @@ def test_expected_gain_follows_from_conditioning():
     assert gain == pytest.approx(np.log2(3) - 2 / 3)  # one bit remains after "different"
 
 
+def test_messages_leave_out_the_temporary_folder():
+    error = ValueError("cannot open '/tmp/dempster-studio-x1/0f/1/table.csv'")
+    assert describe_error(error) == (422, "cannot open 'table.csv'")
+
+
 # ---- planes ---------------------------------------------------------------------------------------------------------
 
 
 def test_two_attributes_are_not_distorted():
     data = np.random.default_rng(0).normal(size=(200, 2))
     found = compute_distortion(data, data)
-    assert (found.kept, found.grade) == (1.0, "faithful")
-    assert found.correlation == pytest.approx(1)
+    assert (found["kept"], found["grade"]) == (1.0, "faithful")
+    assert found["correlation"] == pytest.approx(1)
 
 
 def test_noise_in_many_dimensions_is_distorted():
     data = np.random.default_rng(0).normal(size=(300, 40))
-    assert compute_distortion(data[:, :2], data).grade == "distorted"
+    assert compute_distortion(data[:, :2], data)["grade"] == "distorted"
     assert compute_distortion(data[:3, :2], data[:3]) is None
 
 

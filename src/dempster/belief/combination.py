@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from operator import mul
@@ -194,11 +194,6 @@ def _dempster(sources: Sequence[Source]) -> Source:
     return rest / agreement[:, None], family
 
 
-def _yager(sources: Sequence[Source]) -> Source:
-    """Apply the conjunctive rule and give the mass of the empty set to the whole frame (Yager, 1987)."""
-    return move_empty_to_omega(*_conjunctive(sources))
-
-
 def remove_empty(masses: Array, family: FocalSets) -> Source:
     """Remove the mass of the empty set by rescaling; a row without other mass becomes vacuous."""
     empty = family.empty_index
@@ -315,30 +310,20 @@ def _average(sources: Sequence[Source]) -> Source:
     return out / len(sources), wider
 
 
-def _cautious(sources: Sequence[Source]) -> Source:
-    """Combine sources that are not independent by the minimum of conjunctive weights (Denoeux, 2008)."""
-    if not all(_has_mass(masses, family.omega_index) for masses, family in sources):
-        raise InvalidInputError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
-    return _minimize_weights(sources, complemented=False)
-
-
-def _bold(sources: Sequence[Source]) -> Source:
-    """Combine sources by the minimum of disjunctive weights, the dual of the cautious rule (Denoeux, 2008)."""
-    if not all(_has_mass(masses, family.empty_index) for masses, family in sources):
-        raise InvalidInputError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
-    return _minimize_weights(sources, complemented=True)
-
-
-def _has_mass(masses: np.ndarray, column: int | None) -> bool:
-    return column is not None and bool(np.all(masses[:, column] > 0))
-
-
 def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
-    """Return the mass functions with the minimum of the conjunctive weights of the sources (or their complements).
+    """Combine sources that are not independent by the minimum of their conjunctive weights (Denoeux, 2008).
 
-    The smallest weight is the largest -ln w (see `transforms.mass_to_conjunctive_weights`), so that the weights
+    With complemented sources these are the disjunctive weights of the bold rule, the dual of the cautious rule. The
+    smallest weight is the largest -ln w (see `transforms.mass_to_conjunctive_weights`), so that the weights
     themselves are not needed.
     """
+    needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
+    if not complemented:
+        needed = "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+    for masses, family in sources:
+        column = family.empty_index if complemented else family.omega_index
+        if column is None or not np.all(masses[:, column] > 0):
+            raise InvalidInputError(needed)
     c = sources[0][1].n_clusters
     _check_power_set(len(sources[0][0]), c)
     flip = (1 << c) - 1 if complemented else 0  # Maps the code of a set to that of its complement.
@@ -370,11 +355,11 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "conjunctive": _conjunctive,
     "disjunctive": _disjunctive,
     "dubois_prade": _dubois_prade,
-    "yager": _yager,
+    "yager": lambda sources: move_empty_to_omega(*_conjunctive(sources)),  # Yager (1987)
     "pcr6": _pcr6,
     "average": _average,
-    "cautious": _cautious,
-    "bold": _bold,
+    "cautious": partial(_minimize_weights, complemented=False),
+    "bold": partial(_minimize_weights, complemented=True),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check, check_choice, integer, is_number
+from dempster._validation import as_reals, check, check_choice, integer, is_number, real
 from dempster.belief.focal_sets import FocalSets
 
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # Rules that choose one act.
@@ -27,7 +27,7 @@ DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
     """Choose acts under normalized mass functions, see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
-    _check_share(optimism, "optimism", 0)
+    check(optimism, "optimism", real(0, 1))
     if reject is not None and not (is_number(reject) and reject >= 0):
         raise InvalidParameterError("reject", "None or a loss of at least 0", reject)
     table = validate_losses(losses, family.n_clusters)
@@ -43,8 +43,8 @@ def decide_sets(
     masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
 ) -> Array:
     """Choose sets under normalized mass functions, see `MassFunctions.decide_sets`."""
-    _check_share(tolerance, "tolerance", 0.5)
-    _check_share(optimism, "optimism", 0)
+    check(tolerance, "tolerance", real(0.5, 1))
+    check(optimism, "optimism", real(0, 1))
     check_choice(rule, "rule", SINGLE_RULES)
     c = family.n_clusters
     size = (2 if c > 8 else c) if max_size is None else max_size
@@ -67,11 +67,6 @@ def decide_sets(
     return looked_up(candidates.membership, library_of(masses).concatenate(acts))
 
 
-def _check_share(value: Any, name: str, least: float) -> None:
-    if not (is_number(value) and least <= value <= 1):
-        raise InvalidParameterError(name, must=f"lie in [{least:g}, 1]", value=value)
-
-
 def validate_losses(losses: Any, c: int) -> np.ndarray:
     """Return (c or c + 1, acts) losses, by default 0-1 losses."""
     table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
@@ -88,7 +83,7 @@ def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: 
     A further row of ``losses`` is an unknown class, which belongs only to the whole frame.
     """
     check_choice(rule, "rule", SINGLE_RULES)
-    _check_share(optimism, "optimism", 0)
+    check(optimism, "optimism", real(0, 1))
     sets = _sets_of_states(family, losses)
     if rule == "pignistic":
         share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]

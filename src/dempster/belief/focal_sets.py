@@ -295,8 +295,7 @@ class FocalSets:
         # Arrays of copies and pickles are writable unless they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            frozen(value)
 
     def find(self, membership: np.ndarray) -> np.ndarray:
         """Return the index of each row of a membership array in this family, -1 if it is absent."""

@@ -10,18 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import (
-    Array,
-    copied,
-    divided,
-    frozen,
-    library_of,
-    like,
-    rows_times,
-    to_device_of,
-    to_host,
-    zeros,
-)
+from dempster._arrays import Array, copied, divided, frozen, library_of, like, rows_times, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable
 from dempster._validation import (
@@ -535,12 +524,7 @@ class MassFunctions:
         return self._like(out, focal_sets)
 
     def decide(
-        self,
-        rule: str = "pignistic",
-        *,
-        losses: Any = None,
-        reject: float | None = None,
-        optimism: float = 0.5,
+        self, rule: str = "pignistic", *, losses: Any = None, reject: float | None = None, optimism: float = 0.5
     ) -> Array:
         """Choose an act for each row.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -16,33 +16,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from dempster import _validation as rule
+from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
-from dempster._validation import (
-    as_labels,
-    as_reals,
-    check,
-    check_choice,
-    check_scale,
-    check_size,
-    checked_masses,
-    column_names,
-    hashable,
-    in_order_of,
-    is_missing,
-    listed,
-    object_index,
-    object_weights,
-    order_of_names,
-    ordered_like,
-    plain_text,
-    readable,
-    reading,
-    reading_labels,
-    real,
-)
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.decisions import DECISION_RULES, SET_RULES
 from dempster.dissimilarity.input import columns_of_fit, square_table
@@ -80,7 +57,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     ``_compute_masses`` (for most methods the single classes and the whole frame).
     """
 
-    _rules: Mapping[str, rule.Rule] = {}
+    _rules: Mapping[str, validation.Rule] = {}
     _any_scale = False  # whether values of any magnitude are allowed
     _probability = "pignistic"  # transformation for predict_proba, or "plausibility"
     classes_: np.ndarray
@@ -135,7 +112,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
         """Validate parameters, objects and labels, and set ``classes_``; ``options`` are those of `validate_data`."""
-        rule.check_parameters(self, self._rules)
+        validation.check_parameters(self, self._rules)
         if y is None:
             raise InvalidParameterError(
                 "y",
@@ -143,9 +120,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
                 "MassFunctions",
             )
         data = self._validate_objects(X, reset=True, **options)
-        names = object_index(X)
-        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(ordered_like(y, names))
-        with reading_labels(y, "y"):
+        names = validation.object_index(X)
+        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(validation.ordered_like(y, names))
+        with validation.reading_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise InvalidParameterError(
@@ -156,13 +133,13 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
-        X = readable(self, X)
+        X = validation.readable(self, X)
         if get_tags(self).input_tags.pairwise:
             X = (square_table if reset else columns_of_fit)(self, X)
-        with reading(X, "X"):
+        with validation.reading(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
-            (check_scale if reset else check_size)(values, "X")
+            (validation.check_scale if reset else validation.check_size)(values, "X")
         return values
 
     # ---- prediction -----------------------------------------------------------------------------------------------
@@ -180,8 +157,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             The frame contains the classes. The index of a pandas table becomes the index.
         """
         check_is_fitted(self, "classes_")
-        masses = checked_masses(self._compute_masses(self._validate_objects(X, reset=False)))
-        return MassFunctions.unchecked(masses, self.focal_sets_, object_index(X), self.classes_.tolist())
+        masses = validation.checked_masses(self._compute_masses(self._validate_objects(X, reset=False)))
+        return MassFunctions.unchecked(masses, self.focal_sets_, validation.object_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict (n, n_classes) probabilities, with columns in the order of ``classes_``."""
@@ -243,10 +220,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         T. Denoeux (2019). Decision-making with belief functions: a review. Int. J. Approximate Reasoning 109.
         L. Ma and T. Denoeux (2021). Partial classification in the belief function framework. Knowledge-Based Systems.
         """
-        check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
-        check(optimism, "optimism", real(0, 1))
-        check(tolerance, "tolerance", real(0.5, 1))
-        check(reject_label, "reject_label", hashable)
+        validation.check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
+        validation.check(optimism, "optimism", validation.real(0, 1))
+        validation.check(tolerance, "tolerance", validation.real(0.5, 1))
+        validation.check(reject_label, "reject_label", validation.hashable)
         check_is_fitted(self, "classes_")
         losses = None if utilities is None else 1.0 - _validate_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
@@ -267,17 +244,17 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
-        names = object_index(X)
-        y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
-        with reading_labels(y, "y"):
-            y = column_or_1d(plain_text(y))
-        unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
+        names = validation.object_index(X)
+        y, sample_weight = validation.ordered_like(y, names), validation.ordered_like(sample_weight, names)
+        with validation.reading_labels(y, "y"):
+            y = column_or_1d(validation.plain_text(y))
+        unseen = set(validation.as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
             raise InvalidParameterError("y", message=f"y must contain classes seen in training, got {unknown}")
-        weights = object_weights(sample_weight, len(np.asarray(y)))
+        weights = validation.object_weights(sample_weight, len(np.asarray(y)))
         predicted = self.predict(X)
-        with reading_labels(y, "y"):
+        with validation.reading_labels(y, "y"):
             return float(accuracy_score(y, predicted, sample_weight=weights))
 
 
@@ -303,7 +280,7 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
 
 def _align(y: Any, index: Any) -> Any:
     """Sort soft labels like the objects if both have names."""
-    order = order_of_names(y.index, index) if isinstance(y, MassFunctions) else None
+    order = validation.order_of_names(y.index, index) if isinstance(y, MassFunctions) else None
     return y if order is None else y[order]
 
 
@@ -313,9 +290,7 @@ def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
         raise InvalidParameterError(
             "y", message=f"y must contain mass functions on one frame, got {len(frames)} frames"
         )
-    family = parts[0].focal_sets
-    for part in parts[1:]:
-        family = family.union(part.focal_sets)
+    family = reduce(FocalSets.union, [part.focal_sets for part in parts])
     return MassFunctions(np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame)
 
 
@@ -331,15 +306,15 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 
 def hard_targets(y: Any) -> Targets:
     """Validate labels and return them as targets."""
-    with reading_labels(y, "y"):
-        labels = column_or_1d(plain_text(y), warn=True)
+    with validation.reading_labels(y, "y"):
+        labels = column_or_1d(validation.plain_text(y), warn=True)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", "one label for each object", labels.dtype)
-    if labels.dtype == object and any(map(is_missing, labels.tolist())):
+    if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):
         raise InvalidParameterError("y", "without missing values; remove objects of unknown class")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InvalidParameterError("y", "without NaN and infinity; remove objects of unknown class")
-    with reading_labels(y, "y"):
+    with validation.reading_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
     return Targets(names, codes, None)
@@ -347,11 +322,11 @@ def hard_targets(y: Any) -> Targets:
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
     """Sort rows by the names of the classes, and columns too if ``acts`` is None."""
-    n_classes, ordered = len(classes), in_order_of(utilities, classes)
-    columns = column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
+    n_classes, ordered = len(classes), validation.in_order_of(utilities, classes)
+    columns = validation.column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
     if columns is not None and set(columns) == set(classes.tolist()):
-        ordered = in_order_of(ordered.T, classes).T
-    table = as_reals(ordered, "utilities").astype(float, copy=False)
+        ordered = validation.in_order_of(ordered.T, classes).T
+    table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
         raise InvalidParameterError("utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape)
     if not np.isfinite(table).all():
@@ -363,8 +338,8 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
     n_acts = len(classes) if losses is None else losses.shape[1]
     if acts is None:
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
-    names = listed(acts, "acts", f"{n_acts} unique names")
-    if len(names) != n_acts or not all(map(hashable.test, names)) or len(set(names)) != n_acts:
+    names = validation.listed(acts, "acts", f"{n_acts} unique names")
+    if len(names) != n_acts or not all(map(validation.hashable.test, names)) or len(set(names)) != n_acts:
         raise InvalidParameterError("acts", f"{n_acts} unique names", names)
     return names
 

@@ -32,14 +32,8 @@ def least_informative(
     """Return (J, M) slopes and offsets of the weights w_jk = slope_jk feature_j + offset_jk.
 
     The weights are not unique: a constant can be added to all scores, and the intercept can be distributed over the
-    features. The least informative weights have the smallest sum of squares over the training objects.
-
-    Parameters
-    ----------
-    coefficients : array of shape (J, M)
-    intercepts : array of shape (M,)
-    means : array of shape (J,)
-        Means of the features over the training objects.
+    features. The least informative weights have the smallest sum of squares over the training objects, whose features
+    have the (J,) ``means``.
     """
     slopes = coefficients - coefficients.mean(axis=1, keepdims=True)
     level = intercepts - intercepts.mean() + means @ slopes

@@ -234,9 +234,7 @@ class EKNNClassifier(EvidentialClassifier):
             raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
         if max(grid) >= n:
             raise InvalidParameterError(
-                "n_neighbors",
-                f"smaller than the number of training objects, n_samples = {n}",
-                max(grid),
+                "n_neighbors", f"smaller than the number of training objects, n_samples = {n}", max(grid)
             )
         return grid
 
@@ -302,7 +300,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _learn_from_soft(self, others: _Neighbors, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
         assert self._soft is not None
-        share = self._soft.pignistic_shares()
+        # Shares of the classes in the mass of each set, for pignistic probabilities.
+        share = self._soft.family.membership / self._soft.family.cardinality[:, None]
 
         def cost(gamma: float) -> float:
             outputs = self._combine(others, np.full(len(start), gamma)) @ share
@@ -393,25 +392,9 @@ def minimize_adaptive(
     """Minimize a function by the method of Silva and Almeida (1990).
 
     A step grows by 20 % while the sign of its derivative does not change and shrinks by 20 % when it changes. If the
-    value increases, all steps are halved and repeated from the last accepted point.
-
-    Parameters
-    ----------
-    evaluate : function
-        Returns the value and the gradient at a point.
-    start : array of shape (q,)
-    max_iter : int
-        Number of evaluations after the first.
-    tol : float
-        Stop when the moving average of the gains (initially 1) is smaller.
-    first_step : float
-    step_range : pair of float
-        Bounds of the steps.
-
-    Returns
-    -------
-    Run
-        The history contains the accepted value after each evaluation, including the first.
+    value increases, all steps are halved and repeated from the last accepted point. The method stops when the moving
+    average of the gains (initially 1) is smaller than ``tol``. The history contains the accepted value after each of
+    the 1 + ``max_iter`` evaluations.
     """
     point = np.array(start, dtype=float)
     value, gradient = evaluate(point)
@@ -532,23 +515,14 @@ class SoftLabels:
     The label of a neighbor at distance d is discounted by phi(d), so that its commonalities are 1 - phi (1 - q*).
     Dempster's rule multiplies them, on the smallest family that contains the focal sets of the labels, the frame, and
     all their intersections (Denoeux, 1995, section III).
-
-    Attributes
-    ----------
-    family : FocalSets
-    missing : (n, f) array
-        1 - q* of each label.
-    _supersets : (f, f) array
     """
-
-    family: FocalSets
 
     def __init__(self, labels: MassFunctions):
         self.family = _close_under_intersection(labels.focal_sets)
         on_family = labels.to_family(self.family).masses
-        supersets = is_subset(self.family.membership, self.family.membership).astype(float)  # [a, b]: a in b
-        self.missing = 1.0 - on_family @ supersets.T
-        self._supersets = supersets
+        # Entry (a, b) is one if set a is a subset of set b.
+        self._supersets = is_subset(self.family.membership, self.family.membership).astype(float)
+        self.missing = 1.0 - on_family @ self._supersets.T  # (n, f), 1 - q*
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:
         """Compute (n, f) masses from the (n, K) positions of neighbors and their shares phi."""
@@ -561,10 +535,6 @@ class SoftLabels:
             masses = solve_triangular(self._supersets, commonality.T, lower=False, unit_diagonal=True).T
             out[rows] = np.maximum(masses, 0)
         return out / out.sum(axis=1, keepdims=True)
-
-    def pignistic_shares(self) -> np.ndarray:
-        """Return the (f, M) shares of the classes in the mass of each set."""
-        return self.family.membership / self.family.cardinality[:, None]
 
 
 def _close_under_intersection(family: FocalSets) -> FocalSets:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._fitting import fit_transaction
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
 from dempster.classify._weights import WeightsOfEvidence, evidence_family, least_informative, two_class_scores
 
+# Activation functions of scikit-learn's MLPClassifier.
+_ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "logistic": expit, "identity": lambda x: x}
 _TOLERANCE = 1e-4  # of probabilities; networks compute in single precision
 
 
@@ -115,9 +117,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         self
         """
-        with fit_transaction(self) as draft:
-            draft._fit(X, y)
-        return self
+        return super().fit(X, y)
 
     def _fit(self, X: Any, y: Any) -> None:
         rule.check_parameters(self, self._rules)
@@ -316,27 +316,13 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
     def features(X: Any) -> np.ndarray:
         values = _to_dense(X)
         for weights, bias in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
-            values = _activation(estimator.activation, values @ weights + bias)
+            values = _ACTIVATIONS[estimator.activation](values @ weights + bias)
         return values
 
     scores = _to_scores(
         np.asarray(estimator.coefs_[-1], dtype=float), np.asarray(estimator.intercepts_[-1], dtype=float)
     )
     return LinearLayer(*scores, features, estimator.predict_proba)
-
-
-def _activation(name: str, values: np.ndarray) -> np.ndarray:
-    if name == "relu":
-        return np.maximum(values, 0)
-    if name == "tanh":
-        return np.tanh(values)
-    if name == "logistic":
-        from scipy.special import expit
-
-        return expit(values)
-    if name == "identity":
-        return values
-    raise InvalidParameterError("estimator", "a perceptron with activation relu, tanh, logistic or identity", name)
 
 
 def _layer_of_network(network: Any) -> LinearLayer:
@@ -376,8 +362,6 @@ def _network_probabilities(
     features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
 ) -> np.ndarray:
     """Return the probabilities of a network whose outputs are scores, their softmax, log-softmax or sigmoid."""
-    from scipy.special import expit, log_softmax, softmax
-
     scores = features @ coefficients + bias
     is_binary = scores.shape[1] == 1
     positive = expit(scores)

@@ -188,18 +188,8 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         """Minimize in a compiled loop, which releases the interpreter lock."""
         history, outcome, tol = np.empty(self.max_iter + 1), np.empty(2, np.int64), float(self.tol)
         parameters, constants = start.copy(), (*self._constants(problem), strength)
-        interruptible(
-            _descent,
-            *constants,
-            parameters,
-            self._is_fixed(start),
-            _MEMORY,
-            self.max_iter,
-            tol,
-            tol / 10,
-            history,
-            outcome,
-        )
+        limits = (_MEMORY, self.max_iter, tol, tol / 10)
+        interruptible(_descent, *constants, parameters, self._is_fixed(start), *limits, history, outcome)
         n_iter, converged = outcome.tolist()
         return Run(parameters, (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(), bool(converged))
 
@@ -222,13 +212,8 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
     """Split a vector of parameters into views: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
-    at_gamma, at_beta, at_xi = r * n_features, r * (n_features + 1), r * (n_features + 1 + n_classes)
-    return (
-        parameters[:at_gamma].reshape(r, n_features),
-        parameters[at_gamma:at_beta],
-        parameters[at_beta:at_xi].reshape(r, n_classes),
-        parameters[at_xi:],
-    )
+    prototypes, gamma, beta, xi = np.split(parameters, np.cumsum([r * n_features, r, r * n_classes]))
+    return prototypes.reshape(r, n_features), gamma, beta.reshape(r, n_classes), xi
 
 
 def memberships(beta: np.ndarray) -> np.ndarray:
@@ -255,12 +240,7 @@ def network_cost(
 
 
 def network_masses(
-    X: np.ndarray,
-    prototypes: np.ndarray,
-    gamma: np.ndarray,
-    alpha: np.ndarray,
-    u: np.ndarray,
-    n_jobs: int | None = -1,
+    X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Compute the (n, M + 1) masses of the classes and the frame."""
     out = np.empty((len(X), u.shape[1] + 1))

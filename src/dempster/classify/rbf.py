@@ -98,10 +98,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     array([1.])
     """
 
-    _rules: Mapping[str, rule.Rule] = {
-        **NETWORK_RULES,
-        "focal_sets": rule.choice("auto", "full", "simple"),
-    }
+    _rules: Mapping[str, rule.Rule] = {**NETWORK_RULES, "focal_sets": rule.choice("auto", "full", "simple")}
     _strengths = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     _probability = "plausibility"
     _n_scalars = 1  # gamma

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dempster._errors import InvalidParameterError
+_UCI = "https://archive.ics.uci.edu"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class DatasetRecord:
     title: str
     shape: tuple[int, int, int]
     citation: str
-    homepage: str
+    homepage: str = _UCI
     file: str = ""
     class_names: tuple[str, ...] | None = None
     openml_id: int | None = None
@@ -61,18 +61,16 @@ class DatasetRecord:
         return ("original", *self.preparations)
 
 
-_UCI = "https://archive.ics.uci.edu"
-_GVHD = (
-    "R. R. Brinkman et al. High-content flow cytometry and temporal data analysis for defining a cellular signature "
-    "of graft-versus-host disease. Biology of Blood and Marrow Transplantation 13, 2007."
+_STATLOG = (
+    "D. Michie, D. J. Spiegelhalter, C. C. Taylor. Machine learning, neural and statistical classification, 1994."
 )
+_MCLUST = "https://cran.r-project.org/package=mclust"
 
 # fmt: off
 _RECORDS = (
     DatasetRecord("ecoli", "Protein localisation sites in E. coli", (336, 7, 8), openml_id=39,
         citation="P. Horton, K. Nakai. A probabilistic classification system for predicting the cellular "
                  "localization sites of proteins. Intelligent Systems in Molecular Biology, 1996.",
-        homepage=_UCI,
         class_names=("cp", "im", "pp", "imU", "om", "omL", "imL", "imS"),
         note="Attributes lip and chg are nearly constant.",
         preparations={
@@ -91,21 +89,17 @@ _RECORDS = (
     DatasetRecord("seeds", "Kernels of three varieties of wheat", (210, 7, 3), openml_id=1499,
         citation="M. Charytanowicz et al. Complete gradient clustering algorithm for features analysis of X-ray "
                  "images. Information Technologies in Biomedicine, 2010.",
-        homepage=_UCI,
         class_names=("Kama", "Rosa", "Canadian"),
         openml_labels=("1", "2", "3"),
     ),
     DatasetRecord("heart", "Statlog (Heart)", (270, 13, 2), openml_id=53,
-        citation="D. Michie, D. J. Spiegelhalter, C. C. Taylor. Machine learning, neural and statistical "
-                 "classification, 1994.",
-        homepage=_UCI,
+        citation=_STATLOG,
         class_names=("absent", "present"),
         note="Real, ordinal and binary attributes on very different scales.",
     ),
     DatasetRecord("glass", "Glass identification", (214, 9, 6), openml_id=41,
         citation="I. W. Evett, E. J. Spiehler. Rule induction in forensic science. Central Research Establishment, "
                  "1987.",
-        homepage=_UCI,
         class_names=(
             "building windows float", "building windows non-float", "vehicle windows float", "containers",
             "tableware", "headlamps"
@@ -138,7 +132,6 @@ _RECORDS = (
     DatasetRecord("letter", "Letter recognition", (20000, 16, 26), openml_id=6,
         citation="P. W. Frey, D. J. Slate. Letter recognition using Holland-style adaptive classifiers. Machine "
                  "Learning 6, 1991.",
-        homepage=_UCI,
         class_names=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
         preparations={
             "paper": DatasetVersion(
@@ -150,7 +143,6 @@ _RECORDS = (
     ),
     DatasetRecord("segment", "Image segmentation", (2310, 19, 7), openml_id=36,
         citation="Vision Group, University of Massachusetts, 1990.",
-        homepage=_UCI,
         class_names=("brickface", "sky", "foliage", "cement", "window", "path", "grass"),
         note="Attribute region-pixel-count is constant.",
         preparations={
@@ -176,7 +168,6 @@ _RECORDS = (
     DatasetRecord("mice_protein", "Mice protein expression", (1080, 77, 8), file="mice", openml_id=40966,
         citation="C. Higuera, K. J. Gardiner, K. J. Cios. Self-organizing feature maps identify proteins critical "
                  "to learning in a mouse model of Down syndrome. PLoS ONE 10, 2015.",
-        homepage=_UCI,
         class_names=("c-CS-m", "c-CS-s", "c-SC-m", "c-SC-s", "t-CS-m", "t-CS-s", "t-SC-m", "t-SC-s"),
         note="1396 missing values (NaN); 15 measurements of each of 72 mice.",
         preparations={
@@ -197,7 +188,6 @@ _RECORDS = (
             citation="C. Mallah, J. Cope, J. Orwell. Plant leaf classification using probabilistic integration of "
                      "shape, texture and margin features. Signal Processing, Pattern Recognition and Applications, "
                      "2013.",
-            homepage=_UCI,
             note="The order of the species differs between the three files: rows must not be paired across them. "
                  "The copy on OpenML has numbers for names of species.",
         )
@@ -206,27 +196,22 @@ _RECORDS = (
     DatasetRecord("vowel", "Vowels of British English (Deterding)", (990, 10, 11), openml_id=307,
         citation="D. H. Deterding. Speaker normalisation for automatic speech recognition. PhD thesis, Cambridge, "
                  "1989.",
-        homepage=_UCI,
         class_names=("hid", "hId", "hEd", "hAd", "hYd", "had", "hOd", "hod", "hUd", "hud", "hed"),
         note="6 repetitions of each vowel by each of 15 speakers: objects are not independent.",
     ),
     DatasetRecord("ionosphere", "Ionosphere", (351, 34, 2), openml_id=59,
         citation="V. G. Sigillito et al. Classification of radar returns from the ionosphere using neural networks."
                  " Johns Hopkins APL Technical Digest 10, 1989.",
-        homepage=_UCI,
         class_names=("good", "bad"),
         openml_labels=("g", "b"),
         note="The second attribute is constant.",
     ),
     DatasetRecord("vehicle", "Statlog (Vehicle silhouettes)", (846, 18, 4), file="vehicles", openml_id=54,
         citation="J. P. Siebert. Vehicle recognition using rule based methods. Turing Institute, 1987.",
-        homepage=_UCI,
         class_names=("opel", "saab", "bus", "van"),
     ),
     DatasetRecord("satellite", "Statlog (Landsat satellite)", (6435, 36, 6), openml_id=294,
-        citation="D. Michie, D. J. Spiegelhalter, C. C. Taylor. Machine learning, neural and statistical "
-                 "classification, 1994.",
-        homepage=_UCI,
+        citation=_STATLOG,
         class_names=(
             "cotton crop", "damp grey soil", "grey soil", "red soil", "vegetation stubble",
             "very damp grey soil"
@@ -237,13 +222,10 @@ _RECORDS = (
     DatasetRecord("pendigits", "Pen-based recognition of handwritten digits", (10992, 16, 10), openml_id=32,
         citation="F. Alimoglu, E. Alpaydin. Methods of combining multiple classifiers based on different "
                  "representations for pen-based handwriting recognition, 1996.",
-        homepage=_UCI,
         class_names=tuple("0123456789"),
     ),
     DatasetRecord("shuttle", "Statlog (Shuttle)", (58000, 9, 7), openml_id=40685,
-        citation="D. Michie, D. J. Spiegelhalter, C. C. Taylor. Machine learning, neural and statistical "
-                 "classification, 1994.",
-        homepage=_UCI,
+        citation=_STATLOG,
         class_names=("Bpv.Close", "Bpv.Open", "Bypass", "Fpv.Close", "Fpv.Open", "High", "Rad.Flow"),
         openml_labels=tuple("6752341"),
         note="Very unbalanced: 45586 objects are in class Rad.Flow, 10 in class Bpv.Close.",
@@ -251,18 +233,18 @@ _RECORDS = (
     DatasetRecord("diabetes_reaven", "Diabetes of Reaven and Miller", (145, 3, 3), file="diabetes",
         citation="G. M. Reaven, R. G. Miller. An attempt to define the nature of chemical diabetes using a "
                  "multidimensional analysis. Diabetologia 16, 1979.",
-        homepage="https://cran.r-project.org/package=mclust",
+        homepage=_MCLUST,
         class_names=("Chemical", "Normal", "Overt"),
     ),
-    DatasetRecord("gvhd_positive", "Graft-versus-host disease, positive patient", (9083, 4, 0), file="gvhd_pos",
-        citation=_GVHD,
-        homepage="https://cran.r-project.org/package=mclust",
-        note="Flow cytometry: CD4, CD8b, CD3, CD8. No labels.",
-    ),
-    DatasetRecord("gvhd_control", "Graft-versus-host disease, control patient", (6809, 4, 0), file="gvhd_control",
-        citation=_GVHD,
-        homepage="https://cran.r-project.org/package=mclust",
-        note="Flow cytometry: CD4, CD8b, CD3, CD8. No labels.",
+    *(
+        DatasetRecord(f"gvhd_{kind}", f"Graft-versus-host disease, {kind} patient", (n, 4, 0), file=file,
+            citation="R. R. Brinkman et al. High-content flow cytometry and temporal data analysis for defining a "
+                     "cellular signature of graft-versus-host disease. Biology of Blood and Marrow Transplantation 13, "
+                     "2007.",
+            homepage=_MCLUST,
+            note="Flow cytometry: CD4, CD8b, CD3, CD8. No labels.",
+        )
+        for kind, n, file in (("positive", 9083, "gvhd_pos"), ("control", 6809, "gvhd_control"))
     ),
     DatasetRecord("protein", "Protein dissimilarities", (213, 0, 4), dissimilarities=True,
         citation="T. Hofmann, J. M. Buhmann. Pairwise data clustering by deterministic annealing. IEEE PAMI 19, "
@@ -315,13 +297,6 @@ def dataset_names() -> list[str]:
     ['ecoli', 'seeds', 'heart']
     """
     return list(CATALOGUE)
-
-
-def find_record(name: str) -> DatasetRecord:
-    """Return the record of a dataset; raise InvalidParameterError if there is none."""
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise InvalidParameterError("name", f"one of {', '.join(CATALOGUE)}", name)
-    return CATALOGUE[name]
 
 
 def describe_shape(shape: tuple[int, int, int]) -> str:

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http.client import HTTPException
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
 from dempster._validation import check, check_flags, choice, is_integer
 from dempster.datasets.bundled import to_bunch
-from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, DatasetVersion, describe_shape, find_record
+from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, DatasetVersion, describe_shape
 from dempster.io.atomic import as_path
 
 FOLDER_VARIABLE = "DEMPSTER_SHARED"
@@ -92,7 +93,9 @@ def fetch_dataset(
     >>> X.shape  # doctest: +SKIP
     (600, 2)
     """
-    record = find_record(name)
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise InvalidParameterError("name", f"one of {', '.join(CATALOGUE)}", name)
+    record = CATALOGUE[name]
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
         raise InvalidParameterError("version", f"one of {', '.join(map(repr, record.versions))} for {name!r}", version)
@@ -124,10 +127,7 @@ def _describe(record: DatasetRecord, version: str) -> str:
         lines.append(f"Version {version!r}: {derived.description} ({describe_shape(derived.shape)}).")
     if record.note:
         lines.append(record.note)
-    lines.append(f"Reference: {record.citation}")
-    if record.homepage:
-        lines.append(f"Source: {record.homepage}")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"Reference: {record.citation}", f"Source: {record.homepage}"])
 
 
 _DOCUMENTATION = """{title}: {size}.
@@ -160,23 +160,11 @@ _DOCUMENTATION = """{title}: {size}.
 def _create_fetcher(name: str) -> Callable[..., Any]:
     """Create the function that fetches one dataset, with a docstring from its record."""
 
-    def fetch(
-        *,
-        version: str = "original",
-        return_X_y: bool = False,
-        as_frame: bool = False,
-        data_home: DataHome = None,
-        random_state: Any = 0,
-    ) -> Any:
-        return fetch_dataset(
-            name,
-            version=version,
-            return_X_y=return_X_y,
-            as_frame=as_frame,
-            data_home=data_home,
-            random_state=random_state,
-        )
+    def fetch(**options: Any) -> Any:
+        return fetch_dataset(name, **options)
 
+    _, *parameters = signature(fetch_dataset).parameters.values()
+    fetch.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     record = CATALOGUE[name]
     function = f"fetch_{name}"
     versions = {version: derived.description for version, derived in record.preparations.items()}
@@ -342,7 +330,8 @@ def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData
     if version.classes is not None:
         raw = _regroup_classes(raw, version.classes)
     if version.max_missing is not None:
-        raw = _drop_missing(raw, version.max_missing)
+        raw = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= version.max_missing))
+        raw = _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
     if version.columns is not None:
         raw = _take_columns(raw, np.asarray(version.columns))
     if version.per_class is not None:
@@ -357,11 +346,6 @@ def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> Raw
     codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
     regrouped = replace(raw, target=codes, target_names=list(groups))
     return _take_rows(regrouped, np.flatnonzero(codes >= 0))
-
-
-def _drop_missing(raw: RawData, max_missing: int) -> RawData:
-    raw = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= max_missing))
-    return _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
 
 
 def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:

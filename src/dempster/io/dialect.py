@@ -40,29 +40,14 @@ _OTHER_QUOTES = re.compile(r"\s*['‘“„«].*['’”“»]\s*")
 
 @dataclass(frozen=True)
 class Dialect:
-    """Layout of a text file.
+    """Layout of a text file."""
 
-    Attributes
-    ----------
-    delimiter : str
-        A character; a space stands for any number of spaces and tabs.
-    decimal : str
-        Decimal mark, ``"."`` or ``","``.
-    has_header : bool
-    first_line : list of str
-        Cells of the first line.
-    row_names : bool
-        Whether lines have one cell more than the header, the first of which is the name of the row.
-    trailing : bool
-        Whether lines end with a delimiter and the header does not.
-    """
-
-    delimiter: str
-    decimal: str
+    delimiter: str  # A space stands for any number of spaces and tabs.
+    decimal: str  # decimal mark, "." or ","
     has_header: bool
-    first_line: list[str]
-    row_names: bool = False
-    trailing: bool = False
+    first_line: list[str]  # cells
+    row_names: bool = False  # whether lines have one cell more than the header, first the name of the row
+    trailing: bool = False  # whether lines end with a delimiter and the header does not
 
 
 @dataclass(frozen=True)
@@ -87,10 +72,7 @@ class _Reading:
 
 
 def sniff(
-    path: str | os.PathLike[str],
-    header: bool | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
+    path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
 ) -> Dialect:
     """Detect the layout of a text file from its first lines; arguments that are not None are used as given."""
     lines = _first_lines(path)
@@ -157,12 +139,12 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
         readings.append(column)
     if not readings:
         raise InvalidInputError(_explain_sample(lines))
-    readings = [reading for reading in readings if not _has_stray_quotes(reading.cells)] or readings
+    # A cell with an odd number of quotation marks was split inside a quoted text.
+    readings = [one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)] or readings
     best = max(readings, key=lambda reading: reading.score)
     rivals = [reading for reading in readings if reading is not best and _is_as_good(reading, best)]
-    if best.coverage == 0 and not any(
-        '"' in line for line in lines[1:]
-    ):  # Spaces between words do not separate columns.
+    # Spaces between words do not separate columns.
+    if best.coverage == 0 and not any('"' in line for line in lines[1:]):
         rivals = [reading for reading in rivals if reading.delimiter != BLANKS]
         if best.delimiter == BLANKS and rivals:
             best = rivals.pop()
@@ -220,10 +202,6 @@ def _coverage(cells: Sequence[Sequence[str]], decimal: str | None, row_names: bo
     marks = [decimal] if decimal else [".", ","]
     n_numeric = max(sum(len(cell) for cell in body if is_number(cell, mark)) for mark in marks)
     return n_numeric / max(sum(map(len, body)), 1)
-
-
-def _has_stray_quotes(cells: Sequence[Sequence[str]]) -> bool:
-    return any(cell.count('"') % 2 for row in cells for cell in row)
 
 
 def _has_delimiters(cells: Sequence[Sequence[str]]) -> bool:

@@ -17,24 +17,15 @@ from dempster._validation import check_memory, shown
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, looks_like_number
-from dempster.io.tables import check_read_options, detect_format, parse_index, read_quietly
+from dempster.io.tables import TABLE_FORMATS, check_read_options, detect_format, parse_index, read_quietly
 from dempster.io.text import BLANKS, open_text, split_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_FORMATS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".txt": "text",
-    ".parquet": "table",
-    ".pq": "table",
-    ".feather": "table",
-    ".npy": "table",
-    ".npz": "sparse",
-    ".mtx": "market",
-}
+_FORMATS = {suffix: name for suffix, name in TABLE_FORMATS.items() if name != "excel"}
+_FORMATS |= {".npz": "sparse", ".mtx": "market"}
 _TRIANGLE_DELIMITERS = (",", ";", "\t", "|", BLANKS)
 _CODE = re.compile(r"0\d+")
 _ZERO = re.compile(r"0*[.,]?0*")
@@ -208,9 +199,7 @@ def _read_sparse(path: Path, file_format: str) -> Any:
 # ---- triangles ------------------------------------------------------------------------------------------------------
 
 
-def _read_triangle(
-    path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
-) -> pd.DataFrame | None:
+def _read_triangle(path: Path, header: bool | None, delimiter: str | None, decimal: str | None) -> pd.DataFrame | None:
     """Read a matrix if each line has one cell more (or one less) than the previous one; return None otherwise.
 
     The first line may contain column names or the number of objects, and the first cells may be row names. The

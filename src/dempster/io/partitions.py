@@ -122,9 +122,7 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
 def check_partition(partition: CredalPartition) -> None:
     """Raise InvalidParameterError if the argument is not a credal partition."""
     if not isinstance(partition, CredalPartition):
-        raise InvalidParameterError(
-            "partition", message=f"partition must be a CredalPartition, got {type(partition).__name__}"
-        )
+        raise InvalidParameterError("partition", "a CredalPartition", partition)
 
 
 # ---- names of clusters, sets and objects ----------------------------------------------------------------------------
@@ -242,18 +240,12 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = _to_object_array([_to_text(value) for value in partition.index])
+        values = np.array([_to_text(value) for value in partition.index], dtype=object)
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
             raise InvalidInputError(
                 "index contains different names with the same text, such as 1 and '1'; convert all of them to text"
             )
     return heading, values
-
-
-def _to_object_array(values: list[str]) -> np.ndarray:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
 
 
 def _to_text(value: Any) -> str:
@@ -271,7 +263,7 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":
         cells = [encode_cell(name) for name in names]
-        table.isetitem(0, _to_object_array(cells))
+        table.isetitem(0, np.array(cells, dtype=object))
         # Quotation marks distinguish text from numbers, and protect carriage returns.
         if not isinstance(parse_index(cells), list) or any("\r" in name for name in cells) or cells != [*names]:
             quoting = csv.QUOTE_NONNUMERIC

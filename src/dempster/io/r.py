@@ -41,17 +41,10 @@ _DAMAGED = "the file is truncated or damaged; write it again"
 
 @dataclass
 class RValue:
-    """A vector or list of R.
+    """A vector or list of R."""
 
-    Attributes
-    ----------
-    values : array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
-    attributes : dict
-        ``names``, ``dim``, ``class``, ..., each an RValue.
-    """
-
-    values: Any
-    attributes: dict[str, Any] = field(default_factory=dict)
+    values: Any  # array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
+    attributes: dict[str, Any] = field(default_factory=dict)  # names, dim, class, ..., each an RValue
 
     def __len__(self) -> int:
         return len(self.values)

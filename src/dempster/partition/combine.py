@@ -116,7 +116,8 @@ def combine_partitions(
     orders = [order_of_names(p.index, sources[0].index) for p in sources]
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
-        sources = [_normalize(p, normalization) for p in sources]
+        normalized = [NORMALIZATIONS[normalization](p.masses, p.focal_sets) for p in sources]
+        sources = [CredalPartition(*m, p.index, frame=p.frame) for m, p in zip(normalized, sources, strict=True)]
     rng = generator(random_state)
     n = len(sources[0])
     pairs = _select_pairs(n, n_partners, rng)
@@ -127,7 +128,11 @@ def combine_partitions(
         from tqdm.auto import tqdm
 
         starts = tqdm(starts, total=n_init, desc="combine_partitions", unit="start")
-    best = _select_start(problem, starts, tol) if n_init > 1 else next(iter(starts))
+    if n_init > 1:  # Continue from the start with the best index after a few sweeps, the first on ties.
+        runs = (problem.run(start, _FIRST_SWEEPS, tol) for start in starts)
+        best = max(runs, key=lambda run: run[1])[0]
+    else:
+        best = next(iter(starts))
     masses, index, n_sweeps = problem.run(best, max_iter, tol)
     return CredalPartition(
         masses,
@@ -219,17 +224,6 @@ class _PartitionFit:
         return masses, index, n_sweeps
 
 
-def _select_start(problem: _PartitionFit, starts: Iterable[np.ndarray], tol: float) -> np.ndarray:
-    """Return the masses of the start with the best index after a few sweeps; the first on ties."""
-    best, highest = None, -np.inf
-    for start in starts:
-        masses, index, _ = problem.run(start, _FIRST_SWEEPS, tol)
-        if best is None or index > highest:
-            best, highest = masses, index
-    assert best is not None
-    return best
-
-
 def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
     """Generate each partition, a hierarchy of the combined relation, then random masses."""
     for source in sources:
@@ -271,12 +265,6 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
     return hard + 0.1 / len(family)
 
 
-def _normalize(partition: CredalPartition, rule: str) -> CredalPartition:
-    """Remove mass on the empty set; an object with all mass there becomes vacuous."""
-    masses, family = NORMALIZATIONS[rule](partition.masses, partition.focal_sets)
-    return CredalPartition(masses, family, partition.index, frame=partition.frame)
-
-
 def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
     check(n_partners, "n_partners", integer(1) | choice("auto"))
     few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
@@ -304,8 +292,7 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
             raise InvalidParameterError(
-                "focal_sets",
-                message=f"focal_sets has {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}",
+                "focal_sets", message=f"focal_sets has {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}"
             )
         return focal_sets
     check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))

@@ -57,12 +57,7 @@ class IndexEstimate(float):
 
 
 def credal_rand_index(
-    a: Any,
-    b: Any,
-    *,
-    distance: str = "jousselme",
-    n_pairs: int | str | None = "auto",
-    random_state: Any = None,
+    a: Any, b: Any, *, distance: str = "jousselme", n_pairs: int | str | None = "auto", random_state: Any = None
 ) -> IndexEstimate:
     """Compute the similarity of two partitions: 1 minus the mean distance of their pairwise masses.
 
@@ -124,11 +119,7 @@ def jousselme_distances(d: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(squared / 2, 0))
 
 
-def _belief_distances(d: np.ndarray) -> np.ndarray:
-    return (np.abs(d[..., 0]) + np.abs(d[..., 1]) + np.abs(d[..., 2])) / 2
-
-
-_DISTANCES = {"jousselme": jousselme_distances, "belief": _belief_distances}
+_DISTANCES = {"jousselme": jousselme_distances, "belief": lambda d: np.abs(d[..., :3]).sum(axis=-1) / 2}
 
 
 def consistency_index(a: Any, b: Any) -> float:
@@ -149,9 +140,8 @@ def consistency_index(a: Any, b: Any) -> float:
     0.5
     """
     a, b = _match_objects(a, b)
-    forms_a, forms_b = pair_forms(a.focal_sets), pair_forms(b.focal_sets)
-    empty_a, same_a, different_a = forms_a[:3]
-    empty_b, same_b, different_b = forms_b[:3]
+    empty_a, same_a, different_a, _ = pair_forms(a.focal_sets)
+    empty_b, same_b, different_b, _ = pair_forms(b.focal_sets)
     ones_a, ones_b = np.ones_like(empty_a), np.ones_like(empty_b)
     # Conflict of two mass functions on {same, different}.
     terms = [

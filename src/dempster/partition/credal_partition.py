@@ -213,11 +213,9 @@ class CredalPartition(MassFunctions):
     def hard(self, rule: str = "plausibility") -> Array:
         """Return the cluster with the largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
         check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
-        if rule == "plausibility":
-            return self.contour.argmax(axis=1)
-        if rule == "belief":
-            return self.singleton_belief.argmax(axis=1)
-        return self.pignistic(normalized=False).argmax(axis=1)
+        if rule == "pignistic":
+            return self.pignistic(normalized=False).argmax(axis=1)
+        return (self.contour if rule == "plausibility" else self.singleton_belief).argmax(axis=1)
 
     @cached_property
     def labels_with_outliers(self) -> Array:
@@ -416,7 +414,6 @@ def _masses_from_soft(
     memberships: Any, rule: str, remainder: str, max_size: int | None
 ) -> tuple[np.ndarray, FocalSets]:
     """Return nested masses; clusters with similar memberships give mass on their union."""
-    """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
     check_choice(rule, "rule", _NESTED)
     check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = _read_memberships(memberships)

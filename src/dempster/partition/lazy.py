@@ -272,27 +272,14 @@ def _write_block(
 
 @dataclass(frozen=True)
 class _Totals:
-    """Sums over the rows of some blocks; sums of the following blocks can be added.
-
-    Attributes
-    ----------
-    n : int
-    counts : (f,) array
-        Number of rows with their largest mass on each set.
-    largest, typical : (c,) arrays
-        Largest mass on each single cluster, and the index of the first row with it.
-    outliers : (o,) array
-        Indices of the first outliers.
-    nonspecificity : float
-        Sum over the rows.
-    """
+    """Sums over the rows of some blocks; sums of the following blocks can be added."""
 
     n: int
-    counts: np.ndarray
-    largest: np.ndarray
-    typical: np.ndarray
-    outliers: np.ndarray
-    nonspecificity: float
+    counts: np.ndarray  # (f,) numbers of rows with their largest mass on each set
+    largest: np.ndarray  # (c,) largest mass on each single cluster
+    typical: np.ndarray  # (c,) index of the first row with this mass
+    outliers: np.ndarray  # indices of the first outliers
+    nonspecificity: float  # sum over the rows
 
     def __add__(self, later: _Totals) -> _Totals:
         is_larger = later.largest > self.largest

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -18,22 +20,13 @@ from dempster.apps.map import STATIC_FOLDER
 from dempster.apps.studio import clustering, comparison, export, loading, selection, teaching, views
 from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
-from dempster.apps.studio.planes import plane_kinds
 from dempster.apps.studio.sessions import Sessions
 
 _STATIC = Path(__file__).parent / "static"
 
 
 def make_app(guard: Guard, file: Path | None = None) -> Starlette:
-    """Return the application.
-
-    Parameters
-    ----------
-    guard : Guard
-        Access control.
-    file : Path, optional
-        Table that each new tab loads.
-    """
+    """Return the application; each new tab loads ``file``."""
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
     async def index(request: Request) -> Response:
@@ -44,11 +37,12 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
     async def about(request: Request) -> Response:
         examples = [{"name": name, "words": description} for name, description in loading.EXAMPLES.items()]
         methods = clustering.list_methods()
-        return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": plane_kinds()})
+        planes = ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
+        return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": planes})
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.sessions.close_on_exit()
+        atexit.register(app.state.sessions.close)  # removes the files if the server does not shut down regularly
         app.state.workers.prepare()
         yield
         app.state.sessions.close()

@@ -72,16 +72,9 @@ def _describe_method(name: str) -> dict[str, Any]:
 def build_recipe(session: Session, params: Params, source: Source, rows: np.ndarray | None = None) -> Recipe:
     """Build the recipe of a run and write the file of answers that it needs.
 
-    Parameters
-    ----------
-    session : Session
-    params : dict
-        ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``, ``parameters`` (numbers
-        may be text), ``learn`` (whether to use the answers about pairs).
-    source : Source
-        The table, or the part of it that is clustered.
-    rows : array of int, optional
-        Rows of the table that the part consists of; all by default.
+    ``params`` are ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``,
+    ``parameters`` (numbers may be text) and ``learn`` (whether to use the answers about pairs). ``source`` is the
+    table, or the part of it that consists of ``rows``.
     """
     columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
     if not columns and not categories:

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 FOLDER_PREFIX = "dempster-studio-"
+# The temporary folder of the studio, which messages leave out: '/tmp/dempster-studio-x1/0f/1/table.csv'.
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 
@@ -20,18 +21,6 @@ class GoneError(Exception):
 
 class TooLargeError(Exception):
     """A request or file that is larger than the limit."""
-
-
-def hide_folders(message: str) -> str:
-    """Remove the temporary folder of the studio from the paths in a message.
-
-    Examples
-    --------
-    >>> from dempster.apps.studio.errors import hide_folders
-    >>> hide_folders("cannot open '/tmp/dempster-studio-x1/0f/1/table.csv'")
-    "cannot open 'table.csv'"
-    """
-    return _FOLDER.sub("", message)
 
 
 def to_response(error: Exception) -> Response:
@@ -59,4 +48,4 @@ def describe_error(error: Exception) -> tuple[int, str]:
     else:
         traceback.print_exception(error, file=sys.stderr)
         status, message = 500, "Internal error; see the terminal in which the studio was started."
-    return status, hide_folders(message).encode("utf-8", "replace").decode()
+    return status, _FOLDER.sub("", message).encode("utf-8", "replace").decode()

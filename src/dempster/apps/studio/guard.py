@@ -13,7 +13,8 @@ import secrets
 import socket
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,16 +36,7 @@ _REJECTED = "Access denied. Open the address with the token that the studio prin
 
 
 class Guard:
-    """Host names and token that a request must have.
-
-    Parameters
-    ----------
-    host : str
-        Address that the studio listens on.
-    port : int
-    token : str, optional
-        A random one by default.
-    """
+    """Host names and token (random by default) that a request must have; the studio listens on ``host``."""
 
     def __init__(self, host: str, port: int, token: str | None = None):
         self.host, self.port = host, port
@@ -69,10 +61,6 @@ class Guard:
         if not colon or port != str(self.port):
             return False
         return name in self._names or (self._is_wildcard and _is_address(name.strip("[]")))
-
-    def is_own_origin(self, header: str) -> bool:
-        """Return whether the Origin header of a request names this page."""
-        return header.startswith("http://") and self.is_own_host(header.removeprefix("http://"))
 
     def is_token(self, text: str | None) -> bool:
         """Compare with the token, in constant time."""
@@ -119,26 +107,19 @@ class GuardMiddleware:
 
     def _rejection_status(self, scope: Scope) -> int:
         """Return the status with which to reject a request, 0 to accept it."""
-        headers, path, guard = Headers(scope=scope), scope["path"], self.guard
+        request, path, guard = HTTPConnection(scope), scope["path"], self.guard
+        headers = request.headers
         if not guard.is_own_host(headers.get("host", "")):
             return 421
-        origin = headers.get("origin")
-        if origin is not None and not guard.is_own_origin(origin):
+        protocol, _, host = headers.get("origin", "").rpartition("://")
+        if "origin" in headers and not (protocol == "http" and guard.is_own_host(host)):
             return 403
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return 403
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if path == "/" else []
         has_token = len(tokens) == 1 and guard.is_token(tokens[0])
-        if not has_token and not guard.is_token(_read_cookie(headers.get("cookie", ""), guard.cookie)):
+        if not has_token and not guard.is_token(request.cookies.get(guard.cookie)):
             return 403
         if path.startswith("/api/") and not guard.is_token(headers.get(TOKEN_HEADER)):
             return 403
         return 0
-
-
-def _read_cookie(header: str, name: str) -> str | None:
-    for part in header.split(";"):
-        key, _, value = part.strip().partition("=")
-        if key == name:
-            return value
-    return None

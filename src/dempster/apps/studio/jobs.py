@@ -29,27 +29,14 @@ class TooBusyError(ValueError):
 
 
 class Job:
-    """A task in a process.
-
-    Attributes
-    ----------
-    id, kind : str
-    state : {"running", "done", "failed", "stopped"}
-    message : str
-        Progress message of the process.
-    share : float or None
-        Share of the work that is done, if the task reports it.
-    error : str or None
-    answer : object
-        Return value of ``finish``.
-    """
+    """A task in a process; its state is "running", "done", "failed" or "stopped"."""
 
     def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Finish):
         self.id, self.kind = str(next(_numbers)), kind
         self.state, self.message = "running", "starting"
         self.error: str | None = None
-        self.share: float | None = None
-        self.answer: Any = None
+        self.share: float | None = None  # of the work that is done, if the task reports it
+        self.answer: Any = None  # return value of finish
         self.start_time = time.time()
         self.end_time: float | None = None
         self._process, self._finish = process, finish

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,39 +30,12 @@ _DISTORTION_MESSAGES = {
 }
 
 
-@dataclass(frozen=True)
-class Distortion:
-    """Distortion of a plane.
+def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] | None:
+    """Compare (n, 2) positions with the (n, p) data, on a sample; return None for fewer than four objects.
 
-    Attributes
-    ----------
-    kept : float
-        Mean share of the ten nearest neighbors of an object that are among its ten nearest in the plane.
-    correlation : float
-        Rank correlation of the distances between objects with those in the plane.
+    ``kept`` is the mean share of the ten nearest neighbors of an object that are among its ten nearest in the plane,
+    ``correlation`` the rank correlation of the distances. The page shows the sentence ``words``.
     """
-
-    kept: float
-    correlation: float
-
-    @property
-    def grade(self) -> str:
-        """Grade "faithful", "fair" or "distorted"."""
-        if self.kept >= MIN_FAITHFUL_SHARE:
-            return "faithful"
-        return "fair" if self.kept >= MIN_FAIR_SHARE else "distorted"
-
-    def describe(self) -> dict[str, Any]:
-        """Return the numbers and a sentence for the page."""
-        message = (
-            f"{_DISTORTION_MESSAGES[self.grade]}. About {round(10 * self.kept)} of the 10 nearest neighbors of an "
-            f"object are also its nearest here; the rank correlation of the distances is {self.correlation:.2f}."
-        )
-        return {"kept": self.kept, "correlation": self.correlation, "grade": self.grade, "words": message}
-
-
-def compute_distortion(points: np.ndarray, data: np.ndarray) -> Distortion | None:
-    """Compare (n, 2) positions with the (n, p) data, on a sample; return None for fewer than four objects."""
     from scipy.stats import spearmanr
 
     n = len(data)
@@ -79,7 +51,13 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> Distortion | Non
     neighbors = zip(_nearest(squareform(true), k), _nearest(squareform(flat), k), strict=True)
     kept = float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in neighbors]))
     step = max(1, len(true) // MAX_RANKED_PAIRS)
-    return Distortion(kept, float(spearmanr(true[::step], flat[::step])[0]))
+    correlation = float(spearmanr(true[::step], flat[::step])[0])
+    grade = "faithful" if kept >= MIN_FAITHFUL_SHARE else "fair" if kept >= MIN_FAIR_SHARE else "distorted"
+    message = (
+        f"{_DISTORTION_MESSAGES[grade]}. About {round(10 * kept)} of the 10 nearest neighbors of an object are also "
+        f"its nearest here; the rank correlation of the distances is {correlation:.2f}."
+    )
+    return {"kept": kept, "correlation": correlation, "grade": grade, "words": message}
 
 
 def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
@@ -89,20 +67,12 @@ def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Plane:
-    """Positions of the objects on the map.
+    """Positions of the objects on the map."""
 
-    Attributes
-    ----------
-    points : (n, 2) array
-    axes : names of the two axes
-    distortion : Distortion or None
-    directions, origin, shift, stretch : arrays or None
-        Of a linear plane: the data at a point are ``origin + ((point - shift) / stretch) @ directions``.
-    """
-
-    points: np.ndarray
-    axes: tuple[str, str]
-    distortion: Distortion | None
+    points: np.ndarray  # (n, 2)
+    axes: tuple[str, str]  # names
+    distortion: dict[str, Any] | None
+    # The data at a point of a linear plane are origin + ((point - shift) / stretch) @ directions.
     directions: np.ndarray | None = None
     origin: np.ndarray | None = None
     shift: np.ndarray | float = 0.0
@@ -116,16 +86,7 @@ class Plane:
 
     def describe(self) -> dict[str, Any]:
         """Return axes and distortion for the page."""
-        return {
-            "axes": list(self.axes),
-            "distortion": None if self.distortion is None else self.distortion.describe(),
-            "straight": self.directions is not None,
-        }
-
-
-def plane_kinds() -> list[str]:
-    """Return the kinds of planes that are available."""
-    return ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
+        return {"axes": list(self.axes), "distortion": self.distortion, "straight": self.directions is not None}
 
 
 def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:

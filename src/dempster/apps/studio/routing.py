@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -44,7 +43,10 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
         try:
             session = request.app.state.sessions.get(request.path_params["session"])
             params = await _read_params(request, method) | request.path_params
-            return to_content_response(await run_in_threadpool(function, session, params))
+            content = await run_in_threadpool(function, session, params)
+            if isinstance(content, bytes):  # packed arrays
+                return Response(content, media_type=MEDIA_TYPE)
+            return content if isinstance(content, Response) else JSONResponse(content)
         except Exception as error:
             return to_response(error)
 
@@ -56,15 +58,6 @@ def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "
     return route(
         f"/runs/{{run}}{path}", lambda session, params: function(session.get_run(params["run"]), params), method
     )
-
-
-def to_content_response(content: Any) -> Response:
-    """Return bytes as packed arrays, anything else as JSON."""
-    if isinstance(content, Response):
-        return content
-    if isinstance(content, bytes):
-        return Response(content, media_type=MEDIA_TYPE)
-    return JSONResponse(content)
 
 
 def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:
@@ -99,36 +92,21 @@ def _parse_body(body: bytes) -> Params:
 def parse_json(text: bytes | str, name: str) -> Any:
     """Parse JSON; raise if it has a number that is not finite or text that UTF-8 cannot encode."""
     try:
-        content = json.loads(text, parse_constant=_reject_number, parse_int=_parse_int, parse_float=_parse_float)
-        json.dumps(content, ensure_ascii=False).encode()  # Lone surrogates cannot be sent back.
+        content = json.loads(text, parse_int=_parse_int)
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # The content can be sent back.
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} must be JSON with finite numbers and valid text") from error
     return content
 
 
-def _reject_number(text: str) -> Any:
-    raise ValueError(text)
-
-
 def _parse_int(digits: str) -> int:
-    return int(digits) if len(digits) <= MAX_DIGITS else _reject_number(digits)
-
-
-def _parse_float(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _reject_number(digits)
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(digits)
+    return int(digits)
 
 
 def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
-    """Return a parameter that is an integer or its text.
-
-    Parameters
-    ----------
-    params : dict
-    name : str
-    bounds : (int, int), optional
-        The range from the first (included) to the second (excluded).
-    """
+    """Return a parameter that is an integer or its text, from the first bound to below the second."""
     value = params.get(name)
     expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:

@@ -66,12 +66,7 @@ def serve(
 
         app = make_app(guard, path)
         config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="on",
-            timeout_graceful_shutdown=3,
+            app, log_level="warning", access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=3
         )
         try:
             print(f"The studio is at {guard.address}\nPress Ctrl-C to stop it.", flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import secrets
 import shutil
 import tempfile
@@ -41,26 +40,13 @@ MAX_COUNTED_VALUES = 100_000
 
 @dataclass(eq=False)
 class Source:
-    """A table that was loaded.
+    """A table that was loaded."""
 
-    Attributes
-    ----------
-    path : Path
-        The file on disk, or a copy of the uploaded file.
-    name : str
-        Name of the file in exported code and commands.
-    options : dict
-        Arguments of `dempster.io.read_table`.
-    table : DataFrame
-    notes : list of str
-        Warnings of the reader.
-    """
-
-    path: Path
-    name: str
-    options: dict[str, Any]
+    path: Path  # the file on disk, or a copy of the uploaded file
+    name: str  # of the file in exported code and commands
+    options: dict[str, Any]  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # warnings of the reader
 
     @cached_property
     def names(self) -> list[str]:
@@ -110,46 +96,22 @@ def _describe_column(column: pd.Series) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Run:
-    """A clustering.
-
-    Attributes
-    ----------
-    id, name : str
-    recipe : Recipe
-        The settings; its files belong to the session.
-    estimator : fitted clusterer
-    table : DataFrame
-        The clustered rows, with all columns of the file.
-    attributes, values : DataFrames
-        The clustered columns, in the units of the file and as they were clustered.
-    preparation : Preparation
-        The transformation from ``attributes`` to ``values``.
-    rows : (n,) array
-        Positions of the objects in the table of the session.
-    notes : list of str
-        Rows left out, automatic choices and warnings.
-    seconds : float
-    origin : str
-        The objects and the start, such as "all objects" or "5 chosen belief peaks".
-    planes : dict of Plane
-    cache : dict
-        Results that take long to compute.
-    """
+    """A clustering."""
 
     id: str
     name: str
-    recipe: Recipe
+    recipe: Recipe  # the settings; its files belong to the session
     estimator: Any
-    table: pd.DataFrame
-    attributes: pd.DataFrame
-    values: pd.DataFrame
-    preparation: Any
-    rows: np.ndarray
-    notes: list[str]
+    table: pd.DataFrame  # the clustered rows, with all columns of the file
+    attributes: pd.DataFrame  # the clustered columns in the units of the file
+    values: pd.DataFrame  # the clustered columns as they were clustered
+    preparation: Any  # the transformation from attributes to values
+    rows: np.ndarray  # positions of the objects in the table of the session
+    notes: list[str]  # rows left out, automatic choices and warnings
     seconds: float
-    origin: str
+    origin: str  # the objects and the start, such as "all objects" or "5 chosen belief peaks"
     planes: dict[str, Plane] = field(default_factory=dict)
-    cache: dict[str, Any] = field(default_factory=dict)
+    cache: dict[str, Any] = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 
     @property
@@ -256,14 +218,9 @@ class Run:
 
 @dataclass
 class PairAnswers:
-    """Answers of the user about pairs of rows of the table; all runs of a session share them.
+    """Answers of the user about pairs of rows of the table; all runs of a session share them."""
 
-    Attributes
-    ----------
-    answers : list of (row, row, answer)
-        In order of time; the answer is "same", "different" or "unknown".
-    """
-
+    # (row, row, answer) in order of time; the answer is "same", "different" or "unknown".
     answers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, first: int, second: int, answer: str) -> None:
@@ -274,11 +231,6 @@ class PairAnswers:
             raise InvalidParameterError("second", "another object than first", second)
         self.remove(first, second)
         self.answers.append((first, second, answer))
-
-    def undo(self) -> None:
-        """Remove the last answer."""
-        if self.answers:
-            self.answers.pop()
 
     def remove(self, first: int, second: int) -> None:
         """Remove the answer about a pair."""
@@ -373,7 +325,7 @@ class Session:
         """Add a run and drop the oldest one if there are too many."""
         with self.lock:
             self.runs[run.id] = run
-            while len(self.runs) > MAX_RUNS:
+            if len(self.runs) > MAX_RUNS:
                 del self.runs[next(iter(self.runs))]
 
     def get_run(self, number: str) -> Run:
@@ -446,10 +398,6 @@ class Sessions:
         self._workers = workers
         self._sessions: dict[str, Session] = {}
         self._lock = RLock()
-
-    def close_on_exit(self) -> None:
-        """Remove the files at exit even if the server does not shut down regularly."""
-        atexit.register(self.close)
 
     def new(self) -> Session:
         """Open a session."""

@@ -74,13 +74,7 @@ def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
 
     The answer "same" assigns i to cluster k and removes its nonspecificity. The answer "different" excludes k: the
     masses are conditioned on the other clusters. With the nonspecificity N (in bits) and the pignistic probability p
-    of k,
-
-        gain = N(m_i) - (1 - p) N(m_i | not k).
-
-    Returns
-    -------
-    p, gain, N(m_i)
+    of k, gain = N(m_i) - (1 - p) N(m_i | not k). Return p, gain and N(m_i).
     """
     own = run.partition[np.array([i])]
     k = int(run.partition.labels[j])
@@ -106,7 +100,7 @@ def _add_answer(session: Session, params: Params) -> dict[str, Any]:
 
 def _undo_answer(session: Session, params: Params) -> dict[str, Any]:
     with session.lock:
-        session.pair_answers.undo()
+        del session.pair_answers.answers[-1:]
     return _describe_answers(session, params)
 
 

@@ -152,14 +152,7 @@ def report(progress: Progress, **arguments: Any) -> str:
     return make_report(**arguments).to_html()
 
 
-TASKS: dict[str, Callable[..., Any]] = {
-    "load": load,
-    "cluster": cluster,
-    "peaks": peaks,
-    "number": number,
-    "plane": plane,
-    "report": report,
-}
+TASKS: dict[str, Callable[..., Any]] = {task.__name__: task for task in (load, cluster, peaks, number, plane, report)}
 
 # ---- the process ----------------------------------------------------------------------------------------------------
 
