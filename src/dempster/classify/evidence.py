@@ -154,8 +154,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             check_is_fitted(self.estimator)
             self._check_attributes()
             self.classes_ = np.asarray(self.estimator.classes_)
-            names = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
-            unknown = set(names) - set(self.classes_.tolist())
+            classes = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
+            unknown = set(classes) - set(self.classes_.tolist())
             if unknown:
                 raise InvalidParameterError("y", "classes of the fitted estimator", sorted(map(repr, unknown))[:5])
         return data
