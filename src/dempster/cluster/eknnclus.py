@@ -71,6 +71,7 @@ def symmetrize_graph(
     return union, *entries
 
 
+Source = DissimilaritySource | SparseSource
 _MIN_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # Weights are in [1e-6, 20.7], also of equal and distant rows.
 _DISTANCES_PER_BLOCK = 65_536  # These fit into the cache.
 _QUANTILE_VALUES = 10_000_000  # distances used for the quantile
@@ -107,10 +108,7 @@ class Evidence:
 
     def weights(self, d: np.ndarray) -> np.ndarray:
         """Return w = -log(1 - phi(d))."""
-        with np.errstate(over="ignore"):
-            support = np.exp(-((np.asarray(d, dtype=float) / self.scale) ** self.power))
-        np.clip(support, _MIN_SUPPORT, _MAX_SUPPORT, out=support)
-        return -np.log1p(-support)
+        return -np.log1p(-np.clip(np.exp(-self.energies(d)), _MIN_SUPPORT, _MAX_SUPPORT))
 
     def weight_graph(self, neighbors: sparse.csr_matrix, apply: Apply) -> sparse.csr_matrix:
         """Replace the distances in a graph by weights."""
@@ -128,14 +126,8 @@ class Evidence:
 class NeighborGraph:
     """Weights of evidence between rows of X, in compressed sparse rows.
 
-    Attributes
-    ----------
-    indptr, indices, weights : arrays
-        The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``.
-    symmetric : bool
-    order : (n,) array or None
-        Row of X for each row of the graph; None if they are the same. A sweep is faster if neighbors are close in
-        memory.
+    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. ``order`` contains the row of X for
+    each row of the graph, because a sweep is faster if neighbors are close in memory; None if they are the same.
     """
 
     indptr: np.ndarray
@@ -188,22 +180,8 @@ class NeighborGraph:
 
         Every row in turn takes the label that its neighbors support most: the plausibility that it belongs to cluster
         k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in k (Denoeux,
-        Kanjanatarakul and Sriboonchitta, 2015).
-
-        Parameters
-        ----------
-        labels : (n,) array
-        rng : Generator
-        max_iter : int
-        orders : sequence of (n,) arrays, optional
-            Order of the rows in each sweep; random by default.
-
-        Returns
-        -------
-        labels : (n,) array of 0..c-1
-        history : list of float
-            Agreement after every sweep.
-        converged : bool
+        Kanjanatarakul and Sriboonchitta, 2015). ``orders`` contains the order of the rows in each sweep, random by
+        default. Return labels 0..c-1, the agreement after every sweep, and whether the search converged.
         """
         n = len(self)
         labels = renumber(labels)
@@ -247,14 +225,9 @@ class NeighborGraph:
         return n_moves, float(gained[0])
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
-        """Combine the evidence of the neighbors of each row by Dempster's rule.
+        """Combine the evidence of the neighbors by Dempster's rule: masses of the empty set, clusters and frame.
 
         With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r).
-
-        Returns
-        -------
-        (n, c + 2) array
-            Masses of the empty set, the clusters and the frame.
         """
         n = len(self)
         out = np.empty((n, n_clusters + 2))
@@ -301,19 +274,13 @@ def nearest_stored(matrix: sparse.csr_matrix, n_neighbors: int | None, *, drop_d
     matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    keep = np.ones(matrix.nnz, dtype=bool)
-    if drop_diagonal:
-        keep = matrix.indices != rows
+    kept = np.flatnonzero(matrix.indices != rows) if drop_diagonal else np.arange(matrix.nnz)
     if n_neighbors is not None:
-        order = np.lexsort((matrix.data, rows))
-        order = order[keep[order]]
-        begin = np.concatenate([[0], np.cumsum(np.bincount(rows[keep], minlength=matrix.shape[0]))[:-1]])
-        rank = np.arange(len(order)) - begin[rows[order]]
-        keep = np.zeros(matrix.nnz, dtype=bool)
-        keep[order[rank < n_neighbors]] = True
-    count = np.bincount(rows[keep], minlength=matrix.shape[0])
-    indptr = np.concatenate([[0], np.cumsum(count)]).astype(matrix.indptr.dtype)
-    return sparse.csr_matrix((matrix.data[keep], matrix.indices[keep], indptr), matrix.shape)
+        order = kept[np.lexsort((matrix.data[kept], rows[kept]))]
+        rank = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
+        kept = np.sort(order[rank < n_neighbors])
+    indptr = np.searchsorted(rows[kept], np.arange(matrix.shape[0] + 1)).astype(matrix.indptr.dtype)
+    return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], indptr), matrix.shape)
 
 
 _ROWS_PER_BLOCK = 16_384
@@ -321,36 +288,16 @@ _ROWS_PER_BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """Model that combines the evidence of the nearest training rows; a row equal to one of them has its masses.
+    """Model that combines the evidence of the nearest training rows; a row equal to one of them has its masses."""
 
-    Attributes
-    ----------
-    family : FocalSets
-        Empty set, single clusters, frame.
-    references : References
-        All training rows.
-    support : Evidence
-        Support of a neighbor as a function of distance.
-    labels : (n,) array
-        Clusters of the training rows.
-    own_masses : (n, f) array
-        Masses of the training rows, each from its neighbors.
-    n_neighbors : int
-        Number of neighbors of a new row.
-    n_stored : int or None
-        Number of stored entries used in a sparse row; None: all.
-    searches : tuple of (int, float)
-        Number of clusters and objective of every search.
-    """
-
-    family: FocalSets
-    references: References
-    support: Evidence
-    labels: np.ndarray
-    own_masses: np.ndarray
-    n_neighbors: int
-    n_stored: int | None
-    searches: tuple[tuple[int, float], ...]
+    family: FocalSets  # empty set, single clusters, frame
+    references: References  # all training rows
+    support: Evidence  # of a neighbor, as a function of distance
+    labels: np.ndarray  # (n,), clusters of the training rows
+    own_masses: np.ndarray  # (n, f), masses of the training rows, each from its neighbors
+    n_neighbors: int  # of a new row
+    n_stored: int | None  # number of stored entries used in a sparse row; None: all
+    searches: tuple[tuple[int, float], ...]  # number of clusters and objective of every search
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Compute the masses (n, f) of rows as `DissimilarityInput.new` returns them.
@@ -419,19 +366,17 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
     return masses if masses.shape[1] > 3 else np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
-def find_equal_rows(
-    source: DissimilaritySource | SparseSource, references: References, among: np.ndarray | None = None
-) -> np.ndarray:
+def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
     """Return, for each row, the first row with equal attributes or dissimilarity zero.
 
     ``among``: sorted indices of all rows that may be equal to another one; None if not known.
     """
-    if references.source is not None and among is not None:
+    if references.source is not None:
+        if among is None:
+            return references.equals(references.source.objects)
         equal, some = np.arange(len(source)), References.from_source(references.source, among)
         equal[among] = among[some.equals(references.source.objects[among])]
         return equal
-    if references.source is not None:
-        return references.equals(references.source.objects)
     if isinstance(source, SparseSource):
         first = _first_stored_zeros(source.stored)
     else:
@@ -488,17 +433,17 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def __init__(
         self,
         params: EKNNClus,
-        sample: Sample[DissimilaritySource | SparseSource],
+        source: Source,
         rng: np.random.Generator,
         apply: Apply,
-        init: str | int | ArrayLike | CredalPartition,
+        init: Any,
         n_neighbors: int | None,
     ):
-        self.params, self.source, self.rng, self.apply = params, sample.values, rng, apply
+        self.params, self.source, self.rng, self.apply = params, source, rng, apply
         self.init, self.n_neighbors_param = init, n_neighbors
-        if isinstance(self.source, SparseSource):
-            self.source = SparseSource(sparse.csr_matrix(self.source.stored))
-        self.n = len(self.source)
+        if isinstance(source, SparseSource):
+            self.source = SparseSource(sparse.csr_matrix(source.stored))
+        self.n = len(source)
         if n_neighbors is not None and n_neighbors >= self.n:
             expected = f"smaller than the number of objects, {self.n}"
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
@@ -536,15 +481,14 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         init = self.init
         if isinstance(init, str | int | np.integer):
-            seeds = self.rng.integers(2**63, size=self.params.n_init)
-            return [self._draw_start(init, np.random.default_rng(seed)) for seed in seeds]
+            rngs = map(np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init))
+            if isinstance(init, str):
+                return [LabelStart(np.arange(self.n), rng) for rng in rngs]
+            return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
         labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
         if len(labels) != self.n:
             raise InvalidParameterError("init", must=f"contain {self.n} labels, one for each row, got {len(labels)}")
         return [LabelStart(renumber(labels), self.rng)]
-
-    def _draw_start(self, init: str | int | np.integer, rng: np.random.Generator) -> LabelStart:
-        return LabelStart(np.arange(self.n) if isinstance(init, str) else rng.integers(init, size=self.n), rng)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -597,17 +541,14 @@ class SampledNeighborMethod(NeighborMethod):
     def __init__(
         self,
         params: EKNNClus,
-        sample: Sample[DissimilaritySource | SparseSource],
+        source: DissimilaritySource,
         rng: np.random.Generator,
         apply: Apply,
-        init: str | int | ArrayLike | CredalPartition,
         n_neighbors: int | None,
     ):
-        super().__init__(params, sample, rng, apply, init, n_neighbors)
-        assert isinstance(self.source, DissimilaritySource)
+        super().__init__(params, source, rng, apply, "sample", n_neighbors)
         self.sample_rows = np.sort(rng.permutation(self.n)[:_SAMPLE_SIZE])
-        subset: Sample[DissimilaritySource | SparseSource] = Sample(self.source.subset(self.sample_rows))
-        self.sample_method = create_method(params, subset, rng, apply, "auto", None)
+        self.sample_method = create_method(params, source.subset(self.sample_rows), rng, apply, "auto", None)
 
     def _default_n_neighbors(self) -> int:
         return _MAX_NEIGHBORS_AFTER_SAMPLE if self.n > _SAMPLE_SIZE else super()._default_n_neighbors()
@@ -629,25 +570,19 @@ class SampledNeighborMethod(NeighborMethod):
 
 
 def create_method(
-    params: EKNNClus,
-    sample: Sample[DissimilaritySource | SparseSource],
-    rng: np.random.Generator,
-    apply: Apply,
-    init: str | int | ArrayLike | CredalPartition,
-    n_neighbors: int | None,
+    params: EKNNClus, source: Source, rng: np.random.Generator, apply: Apply, init: Any, n_neighbors: int | None
 ) -> NeighborMethod:
     """Return the method with the given ``init``; "auto" depends on the number of rows."""
-    source = sample.values
     has_attributes = isinstance(source, DissimilaritySource) and source.objects is not None
     if isinstance(init, str) and init == "auto":
         init = "distinct" if len(source) <= _DISTINCT_UP_TO else max(2, len(source) // 10)
         if has_attributes and len(source) > _SAMPLE_FROM:
             init = "sample"
     if isinstance(init, str) and init == "sample":
-        if not has_attributes:
+        if isinstance(source, SparseSource) or not has_attributes:
             raise InvalidInputError("init='sample' needs attributes, not precomputed dissimilarities")
-        return SampledNeighborMethod(params, sample, rng, apply, init, n_neighbors)
-    return NeighborMethod(params, sample, rng, apply, init, n_neighbors)
+        return SampledNeighborMethod(params, source, rng, apply, n_neighbors)
+    return NeighborMethod(params, source, rng, apply, init, n_neighbors)
 
 
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
@@ -830,10 +765,10 @@ class EKNNClus(EvidentialClusterer):
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         return 1  # not used: the searches determine it
 
-    def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> NeighborMethod:
+    def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         rng = generator(self.random_state)
-        return create_method(self, sample, rng, request.apply, self.init, n_neighbors)
+        return create_method(self, sample.values, rng, request.apply, self.init, n_neighbors)
 
     def _fitted_attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)
