@@ -33,27 +33,14 @@ _MAX_DISSIMILARITIES = 20_000_000  # in memory at the same time
 
 @dataclass(frozen=True, eq=False)
 class PeakScores:
-    """Belief and delta of every row.
+    """Belief and delta of every row."""
 
-    Attributes
-    ----------
-    n_neighbors : int
-        The number K of neighbors.
-    belief, delta : (n,) arrays
-    nearest_higher : (n,) array
-        Nearest row of higher belief, -1 for the row with the highest belief.
-    order : (n,) array
-        Row indices by decreasing belief; ties in the order of the rows.
-    n_maxima : int
-        Number of rows with a higher belief than all their neighbors.
-    """
-
-    n_neighbors: int
-    belief: np.ndarray
-    delta: np.ndarray
-    nearest_higher: np.ndarray
-    order: np.ndarray
-    n_maxima: int
+    n_neighbors: int  # the number K of neighbors
+    belief: np.ndarray  # (n,)
+    delta: np.ndarray  # (n,)
+    nearest_higher: np.ndarray  # (n,), nearest row of higher belief, -1 for the row with the highest belief
+    order: np.ndarray  # (n,), row indices by decreasing belief; ties in the order of the rows
+    n_maxima: int  # number of rows with a higher belief than all their neighbors
 
     @property
     def prominence(self) -> np.ndarray:
@@ -64,22 +51,13 @@ class PeakScores:
 class Peaks:
     """Centers, and the clusters around them.
 
-    Attributes
-    ----------
-    scores : PeakScores
-    indices : (c,) array
-        Row indices of the centers, the most prominent first.
-    labels : (n,) array
-        Every row has the label of its nearest row of higher belief.
-    min_belief, min_delta : float
-        Thresholds.
-    min_prominence : float or None
-        A value between the prominences of the last peak and of the next row; None if only thresholds select peaks.
+    ``min_prominence`` is a value between the prominences of the last peak and of the next row; None if only thresholds
+    select peaks.
     """
 
     scores: PeakScores
-    indices: np.ndarray
-    labels: np.ndarray
+    indices: np.ndarray  # (c,), row indices of the centers, the most prominent first
+    labels: np.ndarray  # (n,), every row has the label of its nearest row of higher belief
     min_belief: float
     min_delta: float
     min_prominence: float | None

@@ -298,11 +298,7 @@ def fit_peaks(
 
 
 def fit_source_peaks(
-    init: Any,
-    source: DissimilaritySource | SparseSource,
-    n_clusters: int,
-    random_state: Seed,
-    n_jobs: int | None,
+    init: Any, source: DissimilaritySource | SparseSource, n_clusters: int, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks | None:
     """Fit belief peaks to the dissimilarities of a source if ``init`` selects them; else return None."""
     if not uses_belief_peaks(init):
@@ -321,6 +317,6 @@ def fit_source_peaks(
 
 def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
     """Return the attributes of the belief peaks if ``init`` selects them; else ``init``."""
-    if not isinstance(init, BeliefPeaks) and (not isinstance(init, str) or init != "belief-peaks"):
+    if not uses_belief_peaks(init):
         return init
     return fit_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

@@ -223,22 +223,13 @@ def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tu
 class PairFamily:
     """Nonempty focal sets of a family; a mixture gives the empty set no mass.
 
-    Attributes
-    ----------
-    asked : FocalSets
-        The family, possibly with the empty set.
-    sets : FocalSets
-        Its nonempty sets.
-    columns : (f,) array
-        Indices of the nonempty sets in ``asked``.
-    forms : (2, f, f) array
-        Matrices S and C with m_i' S m_j = belief and m_i' C m_j = 1 - plausibility of "same cluster".
+    ``forms`` contains matrices S and C with m_i' S m_j = belief and m_i' C m_j = 1 - plausibility of "same cluster".
     """
 
-    asked: FocalSets
-    sets: FocalSets
-    columns: np.ndarray
-    forms: np.ndarray
+    asked: FocalSets  # the family, possibly with the empty set
+    sets: FocalSets  # its nonempty sets
+    columns: np.ndarray  # (f,), indices of the nonempty sets in `asked`
+    forms: np.ndarray  # (2, f, f)
 
     @classmethod
     def from_focal_sets(cls, family: FocalSets) -> PairFamily:
@@ -327,7 +318,14 @@ class Bootstraps:
 
     def posterior_function(self) -> Callable[..., np.ndarray]:
         """Return `posteriors` as a function that computes the factors of the covariances only once."""
-        prepared = self._prepare_densities()
+        factors = np.linalg.cholesky(self.covariances)
+        whiteners = np.linalg.inv(factors)
+        # The unit is a power of two, so that the unit of X does not change any digit.
+        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
+        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
+        constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
+        # The kernel needs the fits on the last axis.
+        prepared = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)]
 
         def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
             out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
@@ -340,30 +338,8 @@ class Bootstraps:
 
         return posteriors
 
-    def _prepare_densities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
-        factors = np.linalg.cholesky(self.covariances)
-        whiteners = np.linalg.inv(factors)
-        # The unit is a power of two, so that the unit of X does not change any digit.
-        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
-        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
-        constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
-        last = (np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants))
-        return tuple(last)  # type: ignore[return-value]
-
     def __repr__(self) -> str:
         return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
-
-
-def _refit_samples(
-    data: np.ndarray,
-    fitted: GaussianParameters,
-    posterior: np.ndarray,
-    settings: dict[str, Any],
-    seeds: list[np.random.SeedSequence],
-) -> list[tuple[Any, ...]]:
-    """Draw and fit some samples; return proportions, means, covariances, log-likelihood and redraws of each."""
-    return [_refit_sample(data, fitted, posterior, settings, np.random.default_rng(seed)) for seed in seeds]
 
 
 def _refit_sample(
@@ -371,10 +347,13 @@ def _refit_sample(
     fitted: GaussianParameters,
     posterior: np.ndarray,
     settings: dict[str, Any],
-    rng: np.random.Generator,
+    seed: np.random.SeedSequence,
 ) -> tuple[Any, ...]:
-    """Draw a sample and fit it; draw again if the fit loses a component."""
-    n = len(data)
+    """Draw a sample and fit it; draw again if the fit loses a component.
+
+    Return the proportions, means, covariances and log-likelihood, and the number of redraws.
+    """
+    n, rng = len(data), np.random.default_rng(seed)
     for redraws in range(_MAX_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
@@ -406,26 +385,13 @@ def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np
 
 @dataclass(frozen=True, eq=False)
 class PairModel:
-    """Model that compares each row with the reference rows, whose masses are fixed.
-
-    Attributes
-    ----------
-    bootstraps : Bootstraps
-    confidence : float
-        Level of the intervals.
-    references : References
-        Reference rows in double precision.
-    fitted : PairMasses
-        Masses of the references.
-    compared : (r,) array
-        Indices of the references that other rows are compared with.
-    """
+    """Model that compares each row with the reference rows, whose masses are fixed."""
 
     bootstraps: Bootstraps
-    confidence: float
-    references: References
-    fitted: PairMasses
-    compared: np.ndarray
+    confidence: float  # level of the intervals
+    references: References  # reference rows in double precision
+    fitted: PairMasses  # masses of the references
+    compared: np.ndarray  # (r,), indices of the references that other rows are compared with
 
     @property
     def family(self) -> FocalSets:
@@ -498,27 +464,13 @@ def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class MixtureFits:
-    """Fitted mixtures.
+    """Mixtures fitted to the data and to the samples."""
 
-    Attributes
-    ----------
-    mixture : ParsimoniousGaussianMixture
-        Mixture fitted to the data.
-    posterior : (n, c) array
-        Its probabilities of the components.
-    bootstraps : Bootstraps
-        Mixtures fitted to the samples.
-    for_references : numpy SeedSequence
-        Seed for the references.
-    fingerprint : str
-        Hash of the settings, the data and the random state after this fit.
-    """
-
-    mixture: ParsimoniousGaussianMixture
-    posterior: np.ndarray
-    bootstraps: Bootstraps
-    for_references: np.random.SeedSequence
-    fingerprint: str
+    mixture: ParsimoniousGaussianMixture  # fitted to the data
+    posterior: np.ndarray  # (n, c), its probabilities of the components
+    bootstraps: Bootstraps  # fitted to the samples
+    for_references: np.random.SeedSequence  # seed for the references
+    fingerprint: str  # hash of the settings, the data and the random state after this fit
 
 
 def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
@@ -575,22 +527,20 @@ def _fit_bootstraps(
 
     n = params.n_bootstraps
     check_memory(n * fitted.covariances.nbytes, f"n_bootstraps={n:,}", "take fewer")
+    refit = partial(_refit_sample, data, fitted, posterior, settings)
     seeds = seed.spawn(n)
-    tasks = [seeds[start : start + _SAMPLES_PER_TASK] for start in range(0, n, _SAMPLES_PER_TASK)]
-    refit = partial(_refit_samples, data, fitted, posterior, settings)
-    n_workers = min(n_threads(params.n_jobs), len(tasks))
-    results: Iterable[list[tuple[Any, ...]]] = map(refit, tasks)
+    n_workers = min(n_threads(params.n_jobs), int(np.ceil(n / _SAMPLES_PER_TASK)))
+    results: Iterable[tuple[Any, ...]] = map(refit, seeds)
     if n_workers > 1:
-        workers = Parallel(n_jobs=n_workers, prefer="threads", return_as="generator")
-        results = workers(delayed(refit)(task) for task in tasks)
+        workers = Parallel(n_workers, prefer="threads", return_as="generator", batch_size=_SAMPLES_PER_TASK)
+        results = workers(delayed(refit)(each) for each in seeds)
     fits = []
     n_redrawn = 0
     with params._open_progress(n, "samples") as advance:
-        for result in results:
-            for fit in result:
-                fits.append(fit)
-                n_redrawn += fit[-1]
-                advance(f"{n_redrawn} redrawn" if n_redrawn else "")
+        for fit in results:
+            fits.append(fit)
+            n_redrawn += fit[-1]
+            advance(f"{n_redrawn} redrawn" if n_redrawn else "")
     proportions, means, covariances, likelihoods, _ = zip(*fits, strict=True)
     return Bootstraps(
         np.stack(proportions), np.stack(means), np.stack(covariances), np.array(likelihoods, dtype=float), n_redrawn
@@ -631,9 +581,6 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
     def run_start(self, start: PairMasses) -> Run[PairMasses]:
         return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
 
-    def partition(self, run: Run[PairMasses]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses, run.model.family.sets)
-
     def result(self, run: Run[PairMasses]) -> FitResult:
         model = PairModel(self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared)
         return FitResult(run, model, model.masses(self.values, self.apply))
@@ -642,22 +589,6 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         upper_triangle = np.triu_indices(len(self.which), 1)
         lower, upper = self.lower[upper_triangle], self.upper[upper_triangle]
         return PairIntervals(partition, self.which, lower, upper, self.params.confidence)
-
-
-def select_pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
-    """Return the family of focal sets for the parameter ``focal_sets`` of BootClus."""
-    if isinstance(focal_sets, FocalSets):
-        require_singletons(focal_sets, "belief in a pair comes from them")
-        return focal_sets
-    posterior, mixture = fits.posterior, fits.mixture
-    n_clusters = posterior.shape[1]
-    if focal_sets == "auto":
-        within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
-        return neighbor_family(mixture.means_, within)
-    if focal_sets == "selected":
-        similar = mutual_neighbors(posterior.T @ posterior, n_neighbor_clusters)
-        return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
-    return named_family(focal_sets, n_clusters, empty=False, omega=False)
 
 
 class BootClus(EvidentialClusterer):
@@ -833,20 +764,31 @@ class BootClus(EvidentialClusterer):
         elif isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters
         check_different_objects(data, data, n_clusters or 1)
-        previous = self._fits if self.warm_start else None
-        if previous is None or previous.fingerprint != mixture_fingerprint(self, n_clusters, data):
-            self._fits = fit_mixtures(self, n_clusters, data)
-        return self._mixture_fits().bootstraps.n_clusters
-
-    def _mixture_fits(self) -> MixtureFits:
-        assert self._fits is not None
-        return self._fits
+        fits = self._fits if self.warm_start else None
+        if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
+            fits = fit_mixtures(self, n_clusters, data)
+        self._fits = fits
+        return fits.bootstraps.n_clusters
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        return Families(select_pair_family(self.focal_sets, self._mixture_fits(), self.n_neighbor_clusters))
+        assert self._fits is not None
+        posterior, mixture = self._fits.posterior, self._fits.mixture
+        if isinstance(self.focal_sets, FocalSets):
+            require_singletons(self.focal_sets, "belief in a pair comes from them")
+            family = self.focal_sets
+        elif self.focal_sets == "auto":
+            within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
+            family = neighbor_family(mixture.means_, within)
+        elif self.focal_sets == "selected":
+            similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
+            family = FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
+        else:
+            family = named_family(self.focal_sets, n_clusters, empty=False, omega=False)
+        return Families(family)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
-        return BootClusMethod(self, sample, self._mixture_fits(), request.apply)
+        assert self._fits is not None
+        return BootClusMethod(self, sample, self._fits, request.apply)
 
     def _fitted_attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
         return {

@@ -34,28 +34,15 @@ from dempster.partition import CredalPartition
 class EvidentialMixture:
     """Parameters of the mixture, and the masses they give.
 
-    Attributes
-    ----------
-    components : FocalSets
-        Sets that have a Gaussian component.
-    means : (c, p) array
-        Means of the clusters, relative to ``origin`` and in units of ``unit``.
-    covariance : (p, p) array
-    weights : (g,) array
-        Weights of the components, one for each nonempty set.
-    origin : (p,) array or None
-        Origin to subtract from X; None if X is already centered and scaled.
-    unit : float
-        Unit of means and covariance.
-    doubtful : FocalSets or None
-        Single clusters and pairs of neighbors that carry the mass, derived from the probabilities of single clusters.
+    ``doubtful`` contains the single clusters and pairs of neighbors that carry the mass, if it is derived from the
+    probabilities of single clusters.
     """
 
-    components: FocalSets
-    means: np.ndarray
-    covariance: np.ndarray
-    weights: np.ndarray
-    origin: np.ndarray | None = None
+    components: FocalSets  # sets that have a Gaussian component
+    means: np.ndarray  # (c, p), relative to `origin` and in units of `unit`
+    covariance: np.ndarray  # (p, p), in these units
+    weights: np.ndarray  # (g,), of the components, one for each nonempty set
+    origin: np.ndarray | None = None  # (p,), to subtract from X; None if X is already centered and scaled
     unit: float = 1.0
     doubtful: FocalSets | None = None
 
@@ -91,19 +78,17 @@ class EvidentialMixture:
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """Return a function of rows that computes their masses on the nonempty sets and their log-densities."""
         components = self.round_components()
-        rounded, places, constant = components.rounded, components.places, components.constants
-        normalizer = components.normalizer
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             rows = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
-            rows = rows @ rounded
-            logs = rows @ places.T + constant
+            rows = rows @ components.rounded
+            logs = rows @ components.places.T + components.constants
             top = logs.max(axis=1)
             logs -= top[:, None]
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
             logs /= total[:, None]
-            return logs, np.log(total) + top - np.einsum("id,id->i", rows, rows) / 2 + normalizer
+            return logs, np.log(total) + top - np.einsum("id,id->i", rows, rows) / 2 + components.normalizer
 
         return densities
 
@@ -160,11 +145,10 @@ class EvidentialMixture:
 
         def sums(start: int, stop: int) -> MixtureSums:
             masses, logs = densities(X[start:stop])
-            if len(weights) == 0:
-                return MixtureSums(float(logs.sum()), masses.sum(axis=0), masses.T @ X[start:stop])
-            w = weights[start:stop]
-            masses *= w[:, None]
-            return MixtureSums(float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop])
+            if len(weights):
+                masses *= weights[start:stop, None]
+            likelihood = logs @ weights[start:stop] if len(weights) else logs.sum()
+            return MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ X[start:stop])
 
         return reduce(add, apply(sums, row_blocks(len(X), most=None)))
 
@@ -233,32 +217,16 @@ class OnlineMixture:
 
     The masses of each block are computed with the mixture at that time (Neal and Hinton, 1998: incremental variants of
     EM). Earlier blocks are forgotten as in Cappe and Moulines (2009, online EM).
-
-    Attributes
-    ----------
-    model : EvidentialMixture
-        Current mixture, relative to ``origin`` and in units of ``unit``.
-    origin : (p,) array
-    unit : float
-    reg_covar : float
-    neighbors : bool
-        Whether pairs of neighboring clusters get mass.
-    sums : MixtureSums or None
-        None before the first block.
-    second : (p, p) array
-        Sum of x x'.
-    n : float
-        Sum of the weights.
     """
 
-    model: EvidentialMixture
+    model: EvidentialMixture  # current mixture, relative to `origin` and in units of `unit`
     origin: np.ndarray
     unit: float
     reg_covar: float
-    neighbors: bool
-    sums: MixtureSums | None = None
-    second: np.ndarray | float = 0.0
-    n: float = 0.0
+    neighbors: bool  # whether pairs of neighboring clusters get mass
+    sums: MixtureSums | None = None  # None before the first block
+    second: np.ndarray | float = 0.0  # (p, p), sum of x x'
+    n: float = 0.0  # sum of the weights
 
     @property
     def objective(self) -> float:
@@ -302,29 +270,22 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     ):
         self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
         self.rng = as_random_state(estimator.random_state)
+        self.has_user_start = not isinstance(init, str)
         self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
-        self.values = self.rows.values
-        self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
         self.origin = self.rows.mean()
         spread = self.rows.shift(self.origin).mean_squared_deviation()
-        self.unit = float(np.sqrt(spread / self.values.shape[1])) or 1.0
+        self.unit = float(np.sqrt(spread / self.rows.values.shape[1])) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
+        self.weights = np.ones(len(self.data)) if sample.weights is None else sample.weights
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
         _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
         self.n = self.rows.total_weight
         self.second = self.shifted.products()
-        self.ridge = estimator.reg_covar * self._mean_variance()
-
-    def _mean_variance(self) -> float:
-        return float(np.trace(self.second)) / self.n / self.data.shape[1]
+        self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
+        self.ridge = estimator.reg_covar * self.mean_variance
 
     # ---- starts ---------------------------------------------------------------------------------------------------
-
-    @property
-    def has_user_start(self) -> bool:
-        """Whether ``init`` contains means or a partition."""
-        return not isinstance(self.init, str)
 
     def draw_starts(self, family: FocalSets) -> list[EvidentialMixture]:
         if self.has_user_start:
@@ -354,7 +315,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
         # The scatter is zero if there are as many clusters as rows.
-        least = max(self.ridge, 1e-6 * self._mean_variance())
+        least = max(self.ridge, 1e-6 * self.mean_variance)
         covariance = make_positive_definite(scatter + least * np.eye(len(scatter)))
         g = int((family.cardinality > 0).sum())
         return EvidentialMixture(family, means, covariance, np.full(g, 1 / g))
@@ -387,11 +348,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
     def _run(
-        self,
-        start: EvidentialMixture,
-        sums: Callable[[EvidentialMixture], MixtureSums],
-        second: np.ndarray,
-        n: float,
+        self, start: EvidentialMixture, sums: Callable[[EvidentialMixture], MixtureSums], second: np.ndarray, n: float
     ) -> Run[EvidentialMixture]:
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
             return mixture.step(sums(mixture), second, n, self.ridge)

@@ -25,34 +25,19 @@ from dempster.partition import CredalPartition
 class ClusterEvidence:
     """Evidence for each of c clusters, and its terms.
 
-    Attributes
-    ----------
-    quantity : str
-        Name of the quantity.
-    total : (c,) array
-        The evidence; -inf for a cluster without anything to compare with.
-    parts : (p, c) array or None
-        Term of each attribute; None without attributes.
-    positions : (r,) array
-        Indices of the training rows that the row is compared with; empty if the model has centers.
-    coefficients : (r, c) array
-        Weight of each of these rows for each cluster.
-    costs : (r,) array
-        Distance to each of these rows, as the model measures it.
-    log_strengths : (r, c) array or None
-        Logarithms of the terms of each cluster, if the evidence is the logarithm of their sum.
-    views : (r,) array or None
-        View in which each row is compared, if a model has several.
+    It is computed from p attributes, or from r training rows that the row is compared with. If the evidence is the
+    logarithm of a sum, ``log_strengths`` contains the logarithms of its terms. ``views`` contains the view in which
+    each row is compared, if a model has several.
     """
 
-    quantity: str
-    total: np.ndarray
-    parts: np.ndarray | None
-    positions: np.ndarray
-    coefficients: np.ndarray
-    costs: np.ndarray
-    log_strengths: np.ndarray | None = None
-    views: np.ndarray | None = None
+    quantity: str  # name of the quantity
+    total: np.ndarray  # (c,), the evidence; -inf for a cluster without anything to compare with
+    parts: np.ndarray | None  # (p, c), term of each attribute; None without attributes
+    positions: np.ndarray  # (r,), indices of the compared rows; empty if the model has centers
+    coefficients: np.ndarray  # (r, c), weight of each compared row for each cluster
+    costs: np.ndarray  # (r,), distance to each compared row, as the model measures it
+    log_strengths: np.ndarray | None = None  # (r, c)
+    views: np.ndarray | None = None  # (r,)
 
     @classmethod
     def from_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
@@ -84,12 +69,7 @@ class ClusterEvidence:
 
             log S = -sum_j p_j e_j + a remainder that depends on the number and size of the terms,
 
-        so that row j contributes -p_j e_j.
-
-        Parameters
-        ----------
-        logs : (r, c) logarithms of the terms, -inf where a row is no evidence for a cluster
-        energies : (r,) array
+        so that row j contributes -p_j e_j. ``logs`` (r, c) is -inf where a row is no evidence for a cluster.
         """
         top = logs.max(axis=0, initial=-np.inf)
         has_terms = np.isfinite(top)
@@ -146,15 +126,7 @@ def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 class ObjectReader:
-    """One row of X, validated by a fitted clusterer.
-
-    Parameters
-    ----------
-    estimator : fitted clusterer
-    X : data as for ``predict``, or a table of attributes
-    i : int or None
-        Index of the row; None: X is the single row, given by its attributes.
-    """
+    """Row i of X, validated by a fitted clusterer; if i is None, X is the single row, given by its attributes."""
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator

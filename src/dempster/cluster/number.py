@@ -167,14 +167,8 @@ def compare_numbers(
     partitions = _fit_partitions(sample.objects if is_euclidean else None, squares, w, numbers, rng)
     silhouettes, one, own = np.array([_score_partition(D, squares, labels, w, dimension) for labels in partitions]).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
-    return NumberOfClusters(
-        numbers,
-        silhouettes,
-        one - (dimension + 1) * cost,
-        own - (dimension + 2) * cost,
-        n_peaks,
-        n,
-    )
+    one, own = one - (dimension + 1) * cost, own - (dimension + 2) * cost
+    return NumberOfClusters(numbers, silhouettes, one, own, n_peaks, n)
 
 
 def _draw_sample(

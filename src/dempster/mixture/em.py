@@ -67,31 +67,15 @@ class GaussianParameters:
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """Result of EM.
-
-    Parameters
-    ----------
-    parameters : GaussianParameters or None
-        None if a component collapsed.
-    log_likelihood : float
-        Weighted log-likelihood; -inf if a component collapsed.
-    n_iter : int
-    converged : bool
-    responsibilities : ndarray of shape (n, g) or None
-        Responsibilities of all rows, also those of weight zero; None if a component collapsed.
-    problem : str or None
-        Message about the component that collapsed.
-    history : ndarray of shape (n_iter,)
-        Log-likelihood after every iteration.
-    """
+    """Result of EM; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
 
     parameters: GaussianParameters | None
-    log_likelihood: float
+    log_likelihood: float  # weighted; -inf if a component collapsed
     n_iter: int
     converged: bool
-    responsibilities: np.ndarray | None
-    problem: str | None
-    history: np.ndarray
+    responsibilities: np.ndarray | None  # (n, g), of all rows, also those of weight zero
+    problem: str | None  # message about the component that collapsed
+    history: np.ndarray  # (n_iter,), log-likelihood after every iteration
 
 
 def fit_em(

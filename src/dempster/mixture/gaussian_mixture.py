@@ -291,8 +291,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
         """Run EM for every candidate, from its best start."""
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
-        settings["scaled"] = self.convention == "scaled"
+        scaled = self.convention == "scaled"
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar, "scaled": scaled}
         shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
 
         def fit_best(g: int, model: str) -> EMResult:
@@ -449,7 +449,8 @@ class EMStarts:
     def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
         self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
         if isinstance(init, GaussianParameters):
-            _check_shapes(init, data.shape[1])
+            if init.means.shape[1] != data.shape[1]:
+                raise InvalidParameterError("init", f"means with {data.shape[1]} attributes", init.means.shape)
         elif not isinstance(init, str):
             init = _read_responsibilities(init, len(data))
         self.init: str | np.ndarray | GaussianParameters = init
@@ -565,10 +566,3 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
         raise InvalidParameterError("init", "responsibilities that are nonnegative and sum to one in every row")
     return array
-
-
-def _check_shapes(init: GaussianParameters, d: int) -> None:
-    g = len(init.proportions)
-    shapes = np.shape(init.means), np.shape(init.covariances)
-    if shapes != ((g, d), (g, d, d)):
-        raise InvalidParameterError("init", f"means of shape {(g, d)} and covariances of shape {(g, d, d)}", shapes)

@@ -19,30 +19,19 @@ _cut = kernel("""cut_merges(
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """Merges of an agglomerative clustering.
+    """Merges of an agglomerative clustering of points; equal rows are one point."""
 
-    Parameters
-    ----------
-    merges : ndarray of shape (n_points - 1, 2)
-        Clusters merged at each step; a cluster has the index of its first point.
-    point_of : ndarray of shape (n_samples,)
-        Index of the point of each row (equal rows are one point), -1 for a row of weight zero.
-    """
-
-    merges: np.ndarray
-    point_of: np.ndarray
-
-    @property
-    def n_points(self) -> int:
-        return len(self.merges) + 1
+    merges: np.ndarray  # (n_points - 1, 2), clusters merged at each step; a cluster has the index of its first point
+    point_of: np.ndarray  # (n_samples,), index of the point of each row, -1 for a row of weight zero
 
     def labels(self, n_clusters: int) -> np.ndarray:
         """Return labels 0..n_clusters-1 in the order of the sorted points, and -1 for rows of weight zero."""
-        if not 1 <= n_clusters <= self.n_points:
-            expected = f"between 1 and the number of different objects, {self.n_points}"
+        n_points = len(self.merges) + 1
+        if not 1 <= n_clusters <= n_points:
+            expected = f"between 1 and the number of different objects, {n_points}"
             raise InvalidParameterError("n_clusters", expected, n_clusters)
-        labels = np.empty(self.n_points, np.int64)
-        _cut(self.merges, self.n_points - n_clusters, labels)
+        labels = np.empty(n_points, np.int64)
+        _cut(self.merges, n_points - n_clusters, labels)
         return np.append(labels, -1)[self.point_of]
 
 

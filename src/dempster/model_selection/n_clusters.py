@@ -50,18 +50,11 @@ def _check_candidates(candidates: Any, name: str) -> list[int]:
     if not isinstance(candidates, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
     values = listed(candidates, name, "integers")
-    if len(values) > _MAX_CANDIDATES:
-        raise InvalidParameterError(name, must=f"contain at most {_MAX_CANDIDATES:,} numbers", value=candidates)
-    if not values:
-        raise InvalidParameterError(name, must="contain at least one number", value=candidates)
-    if not all(map(is_integer, values)):
-        raise InvalidParameterError(name, must="contain integers", value=values)
-    numbers = sorted(int(c) for c in values)
-    if len(set(numbers)) < len(numbers):
-        raise InvalidParameterError(name, must="contain different numbers", value=values)
-    if numbers[0] < 2:
-        raise InvalidParameterError(name, must=f"be at least 2, got {numbers[0]}")
-    return numbers
+    if not 1 <= len(values) <= _MAX_CANDIDATES:
+        raise InvalidParameterError(name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates)
+    if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(values):
+        raise InvalidParameterError(name, must="contain different integers of at least 2", value=values)
+    return sorted(map(int, values))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,13 +235,8 @@ def _fit_candidate(
         raise InvalidParameterError(
             "estimator", must=f"set credal_partition_ in fit, but {type(model).__name__} does not"
         )
-    objective = float(getattr(model, "objective_", np.nan))
-    return (
-        partition.to_numpy(),
-        objective,
-        bool(getattr(model, "converged_", True)),
-        model if return_estimator else None,
-    )
+    objective, converged = float(getattr(model, "objective_", np.nan)), bool(getattr(model, "converged_", True))
+    return partition.to_numpy(), objective, converged, model if return_estimator else None
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
