@@ -162,7 +162,7 @@ def test_convergence():
         ([2, 2.5], TypeError, "n_clusters .* integers"),
         ([True, 2], TypeError, "n_clusters .* integers"),
         ([2, 3, 2], ValueError, "n_clusters .* different"),
-        (range(1, 4), ValueError, "n_clusters .* got 1"),
+        (range(1, 4), ValueError, "n_clusters .* at least 2"),
         ([2, 61], ValueError, "n_clusters .* 60, got 61"),
     ],
 )
