@@ -60,11 +60,10 @@ def test_version_and_help():
     assert "cluster" in text
     assert "demo" in text
     assert run().stdout == text
-    for command, short_help in COMMANDS.items():
+    for command in COMMANDS:
         result = run(command, "--help")
         assert result.exit_code == 0
         assert len(result.stdout.splitlines()) > 5
-        assert program.get_command(None, command).short_help == short_help
 
 
 def test_help_needs_no_heavy_imports():

@@ -223,32 +223,25 @@ def _evclus_methods() -> tuple[Schema, ...]:
 
 
 def _other_methods() -> tuple[Schema, ...]:
-    from dempster.cluster.bootclus import (
-        BootClus,
-        Bootstraps,
-        MixtureFits,
-        PairFamily,
-        PairIntervals,
-        PairMasses,
-        PairModel,
-    )
+    from dempster.cluster import bootclus
     from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
     from dempster.cluster.number import NumberOfClusters
     from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
 
     components = {"means": "c p", "covariance": "p p", "weights": "g", "origin": "p?"}
-    fits = {"_fits": MixtureFits | None, "bootstraps_": Bootstraps}
+    fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps}
+    samples = {"proportions": "B c", "means": "B c d", "covariances": "B c d d", "log_likelihood": "B"}
     intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
     views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
     columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
     return (
-        _clusterer(BootClus, PairModel, **fits),
-        Schema.from_fields(Bootstraps, proportions="B c", means="B c d", covariances="B c d d", log_likelihood="B"),
-        Schema.from_fields(MixtureFits, posterior="n c"),
-        Schema.from_fields(PairFamily, columns="f", forms="2 f f"),
-        Schema.from_fields(PairMasses, masses="r f"),
-        Schema.from_fields(PairModel, **{"compared": "r", "fitted.masses": "r *"}),
-        Schema.from_attributes(PairIntervals, **intervals),
+        _clusterer(bootclus.BootClus, bootclus.PairModel, **fits),
+        Schema.from_fields(bootclus.Bootstraps, **samples),
+        Schema.from_fields(bootclus.MixtureFits, posterior="n c"),
+        Schema.from_fields(bootclus.PairFamily, columns="f", forms="2 f f"),
+        Schema.from_fields(bootclus.PairMasses, masses="r f"),
+        Schema.from_fields(bootclus.PairModel, **{"compared": "r", "fitted.masses": "r *"}),
+        Schema.from_attributes(bootclus.PairIntervals, **intervals),
         _clusterer(EGMM, EvidentialMixture),
         Schema.from_fields(EvidentialMixture, _check_components, **components),
         Schema.from_fields(OnlineMixture, origin="p"),
@@ -325,13 +318,8 @@ def _classify() -> tuple[Schema, ...]:
 
     every = {"classes_": "n_classes:any", "focal_sets_": FocalSets}
     evidence = {"estimator_": Any, "feature_means_": "J", "slopes_": "J n_classes", "offsets_": "J n_classes"}
-    neighbors: dict[str, Any] = {
-        "_search": Any,
-        "_codes": np.ndarray | None,
-        "_soft": SoftLabels | None,
-        "_n_training": int,
-    }
-    neighbors |= {"_reliability": float, "n_neighbors_": int, "gamma_": "n_classes"}
+    neighbors: dict[str, Any] = {"_search": Any, "_codes": np.ndarray | None, "_soft": SoftLabels | None}
+    neighbors |= {"_n_training": int, "_reliability": float, "n_neighbors_": int, "gamma_": "n_classes"}
     places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
     radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}

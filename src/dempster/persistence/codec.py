@@ -91,7 +91,11 @@ class Encoder:
         if is_tensor(value):
             return self._encode_array(to_host(value), where, depth)
         if any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(value).__mro__):
-            self.weights.append(_pack_weights(value))
+            from safetensors.torch import save  # The format contains names and numbers only.
+
+            # safetensors does not support shared tensors, so each is copied.
+            weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in value.state_dict().items()}
+            self.weights.append(save(weights))
             layers = _describe_layers(value)
             return {"network": len(self.weights) - 1, "class": type(value).__name__, "layers": layers}
         encoded = _encode_value(value)
@@ -364,14 +368,6 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
 
 
 # ---- networks of torch ----------------------------------------------------------------------------------------------
-
-
-def _pack_weights(module: Any) -> bytes:
-    """Return the weights of a network in the safetensors format, which contains names and numbers only."""
-    from safetensors.torch import save
-
-    # safetensors does not support shared tensors, so each is copied.
-    return save({name: tensor.detach().cpu().contiguous().clone() for name, tensor in module.state_dict().items()})
 
 
 def _describe_layers(module: Any) -> list[Any] | None:

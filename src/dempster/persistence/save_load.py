@@ -14,16 +14,14 @@ from dempster.persistence.codec import Decoder, Encoder
 from dempster.persistence.container import FORMAT_VERSION, UnreadableFileError, open_container, write_container
 from dempster.persistence.schema import schema_for
 
-_TABLE = "a table; use dempster.io.write_partition for partitions"
-_PICKLE = "a pickle"
 # File formats that the extensions of other files stand for.
 _OTHER_FORMATS = {
-    **dict.fromkeys((".csv", ".tsv", ".parquet"), _TABLE),
+    **dict.fromkeys((".csv", ".tsv", ".parquet"), "a table; use dempster.io.write_partition for partitions"),
     ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
     ".npy": "an array",
     ".json": "a text",
     ".rds": "an R object; use dempster.io.write_r for partitions",
-    **dict.fromkeys((".pkl", ".pickle", ".joblib", ".pt"), _PICKLE),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib", ".pt"), "a pickle"),
     ".onnx": "an ONNX graph; use dempster.onnx.to_onnx for estimators",
 }
 

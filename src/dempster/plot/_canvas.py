@@ -14,11 +14,7 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
 from dempster._validation import as_reals, listed, shown
-from dempster.plot.palette import PALETTE
-
-INK = "#222222"
-GREY = "#8A8A8A"
-
+from dempster.plot.palette import GREY, PALETTE
 
 # ---- axes -----------------------------------------------------------------------------------------------------------
 
@@ -282,29 +278,16 @@ _RULES = {
     "ax": rule.Rule("rectilinear Matplotlib axes of a figure", _is_axes),
     "axes": rule.Rule("rectilinear Matplotlib axes of a figure, one for each panel", _are_axes),
     "bins": rule.Rule(f"an integer from 1 to {_MAX_BINS:,}", integers=(1, _MAX_BINS)),
-    "boundary": rule.flag,
-    "centers": rule.flag,
     "cmap": rule.Rule("a Matplotlib colormap or the name of one", _is_colormap),
     "color": rule.Rule("a Matplotlib color such as 'red', '#0072B2' or (0, 0.4, 0.7)", _is_color),
-    "colorbar": rule.flag,
     "colors": rule.Rule("a sequence of Matplotlib colors", _are_colors),
-    "criteria": rule.flag,
     "label": _TEXT,
-    "labels": rule.flag,
-    "legend": rule.flag,
     "levels": rule.array,
-    "lower": rule.flag,
-    "mark_best": rule.flag,
     "marker_size": rule.real(0, 1e6, open_low=True),
-    "most": rule.integer(1),
-    "n_columns": rule.integer(1),
-    "n_features": rule.integer(1),
-    "n_groups": rule.integer(1),
-    "points": rule.flag,
-    "sort": rule.flag,
-    "thresholds": rule.flag,
     "title": _TEXT,
-    "upper": rule.flag,
+    **dict.fromkeys(("most", "n_columns", "n_features", "n_groups"), rule.integer(1)),
+    **dict.fromkeys(("boundary", "centers", "colorbar", "criteria", "labels", "legend"), rule.flag),
+    **dict.fromkeys(("lower", "mark_best", "points", "sort", "thresholds", "upper"), rule.flag),
 }
 
 

@@ -9,18 +9,8 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, real
-from dempster.plot._canvas import (
-    GREY,
-    cluster_colors,
-    draw_line_legend,
-    finish_axes,
-    mapping_items,
-    name_estimators,
-    open_axes,
-    resolve_auto,
-    validate_estimator,
-    validate_options,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import GREY
 
 _MIN_LOG_RATIO = 20.0  # Ratio of the largest to the smallest objective that requires a logarithmic axis.
 _MAX_DOTS = 60  # Iterations of longer runs are not marked by dots.
@@ -72,7 +62,7 @@ class ConvergenceDisplay:
         self.histories = _validate_histories(histories, "histories")
         if not self.histories:
             raise InvalidInputError("histories must hold at least one history")
-        flags = dict(mapping_items(converged, "converged"))
+        flags = dict(canvas.mapping_items(converged, "converged"))
         self.converged = {name: bool(flags.get(name, True)) for name in self.histories}
         self.validation = _validate_histories(validation, "validation")
         unknown = [name for name in self.validation if name not in self.histories]
@@ -81,7 +71,7 @@ class ConvergenceDisplay:
                 f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}"
             )
         self.references = {}
-        for name, value in mapping_items(references, "references"):
+        for name, value in canvas.mapping_items(references, "references"):
             check(value, f"references[{name!r}]", real())
             self.references[str(name)] = float(value)
 
@@ -103,10 +93,10 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        estimators = name_estimators(estimator, names)
+        estimators = canvas.name_estimators(estimator, names)
         histories, converged, validation, references = {}, {}, {}, {}
         for name, one in estimators.items():
-            validate_estimator(one, "history_")
+            canvas.validate_estimator(one, "history_")
             histories[name] = one.history_
             converged[name] = getattr(one, "converged_", True)
             if len(held_out := getattr(one, "validation_history_", ())):
@@ -116,7 +106,7 @@ class ConvergenceDisplay:
         display = cls(histories=histories, converged=converged, validation=validation, references=references)
         return display.plot(**options)
 
-    @validate_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
+    @canvas.validate_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
     def plot(
         self,
         *,
@@ -157,8 +147,8 @@ class ConvergenceDisplay:
         references = {} if is_excess else self.references
         values = [*curves.values(), *held_out.values(), np.array(list(references.values()))]
         is_log = _is_logarithmic(scale, quantity, np.concatenate(values))
-        palette = dict(zip(curves, cluster_colors(len(curves), colors), strict=True))
-        self.ax_ = open_axes(ax, (6.4, 4))
+        palette = dict(zip(curves, canvas.cluster_colors(len(curves), colors), strict=True))
+        self.ax_ = canvas.open_axes(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
         if is_log:
             curves, held_out = (
@@ -179,10 +169,10 @@ class ConvergenceDisplay:
             for name, value in references.items()
         ]
         ylabel = "objective above its lowest value" if is_excess else "objective"
-        finish_axes(self.ax_, "iteration", ylabel, title, grid=True, integer_ticks=True)
+        canvas.finish_axes(self.ax_, "iteration", ylabel, title, grid=True, integer_ticks=True)
         lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
-        if resolve_auto(legend, len(lines) > 1):
-            draw_line_legend(self.ax_, lines)
+        if canvas.resolve_auto(legend, len(lines) > 1):
+            canvas.draw_line_legend(self.ax_, lines)
         return self
 
     def _draw_history(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
@@ -212,7 +202,7 @@ def _is_logarithmic(scale: str, quantity: str, values: np.ndarray) -> bool:
 
 def _validate_histories(histories: Any, argument: str) -> dict[str, np.ndarray]:
     arrays = {}
-    for name, history in mapping_items(histories, argument):
+    for name, history in canvas.mapping_items(histories, argument):
         array = as_reals(history, f"{argument}[{name!r}]")
         if array.ndim != 1 or len(array) == 0:
             raise InvalidInputError(f"{argument}[{name!r}] must be a nonempty sequence, got shape {array.shape}")

@@ -14,21 +14,8 @@ from dempster._text import format_cluster
 from dempster._validation import as_truth, check_missing, check_scale, reading
 from dempster.dissimilarity.partial import filled
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot._canvas import (
-    GREY,
-    INK,
-    cluster_colors,
-    draw_legend,
-    finish_axes,
-    halo,
-    mix_colors,
-    open_axes,
-    resolve_auto,
-    validate_estimator,
-    validate_names,
-    validate_options,
-    validate_points,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import GREY, INK
 
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
@@ -50,11 +37,6 @@ class Plane:
     project: Callable[[np.ndarray], np.ndarray]
     explained_variance_ratio: np.ndarray | None = None  # (2,) for principal components
 
-    @property
-    def is_strip(self) -> bool:
-        """Whether there is one attribute, so that the second coordinate has no meaning."""
-        return self.n_attributes == 1
-
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     """Project objects to the plane.
@@ -65,7 +47,10 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     from sklearn.decomposition import PCA
     from sklearn.utils import check_array
 
-    names = _column_names(X)
+    columns = getattr(X, "columns", None)
+    if columns is None and getattr(X, "name", None) is not None:
+        columns = [X.name]  # of a series
+    names = None if columns is None else [str(name) for name in columns]
     with reading(X, "X"):
         data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan")
     check_scale(data, "X")
@@ -93,15 +78,6 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     ratio = model.explained_variance_ratio_
     first, second = (f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1))
     return Plane(model.transform(data), (first, second), p, model.transform, ratio)
-
-
-def _column_names(X: Any) -> list[str] | None:
-    """Return the column names of a table or the name of a series; None for arrays."""
-    columns = getattr(X, "columns", None)
-    if columns is not None:
-        return [str(name) for name in columns]
-    name = getattr(X, "name", None)
-    return None if name is None else [str(name)]
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
@@ -213,8 +189,6 @@ class CredalPartitionDisplay:
 
     Attributes
     ----------
-    points, assignment, cluster_names, centers, axis_names, is_strip, explained_variance_ratio
-        The parameters.
     lower, upper : lists of c arrays
         Indices of the objects that certainly, and possibly, belong to each cluster.
     ambiguous, outliers : arrays
@@ -256,14 +230,15 @@ class CredalPartitionDisplay:
         is_strip: bool = False,
         explained_variance_ratio: Any = None,
     ):
-        self.points = validate_points(points, "points")
+        self.points = canvas.validate_points(points, "points")
         self.assignment = as_truth(assignment, "assignment")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
             raise InvalidInputError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
         c = self.n_clusters
-        self.cluster_names = validate_names(range(c) if cluster_names is None else cluster_names, "cluster_names", c)
-        self.centers = None if centers is None else validate_points(centers, "centers", (c, 2))
-        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
+        names = range(c) if cluster_names is None else cluster_names
+        self.cluster_names = canvas.validate_names(names, "cluster_names", c)
+        self.centers = None if centers is None else canvas.validate_points(centers, "centers", (c, 2))
+        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
         self.explained_variance_ratio = explained_variance_ratio
 
@@ -305,14 +280,14 @@ class CredalPartitionDisplay:
         plane = project_to_plane(X, len(partition))
         if cluster_centers is not None:
             shape = (partition.n_clusters, plane.n_attributes)
-            cluster_centers = plane.project(validate_points(cluster_centers, "cluster_centers", shape))
+            cluster_centers = plane.project(canvas.validate_points(cluster_centers, "cluster_centers", shape))
         display = cls(
             points=plane.points,
             assignment=assignment,
             cluster_names=partition.frame if cluster_names is None else cluster_names,
             centers=cluster_centers,
             axis_names=plane.axis_names,
-            is_strip=plane.is_strip,
+            is_strip=plane.n_attributes == 1,
             explained_variance_ratio=plane.explained_variance_ratio,
         )
         return display.plot(**options)
@@ -335,7 +310,7 @@ class CredalPartitionDisplay:
         -------
         CredalPartitionDisplay
         """
-        validate_estimator(estimator, "credal_partition_")
+        canvas.validate_estimator(estimator, "credal_partition_")
         partition = estimator.credal_partition_
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
@@ -410,7 +385,7 @@ class CredalPartitionDisplay:
 
     # ---- drawing --------------------------------------------------------------------------------------------------
 
-    @validate_options(legend=("auto", "inside", "outside"))
+    @canvas.validate_options(legend=("auto", "inside", "outside"))
     def plot(
         self,
         *,
@@ -451,28 +426,29 @@ class CredalPartitionDisplay:
         self
         """
         many = self.n_clusters > MAX_LISTED_CLUSTERS
-        upper, labels, with_legend = (
-            resolve_auto(upper, not many),
-            resolve_auto(labels, many),
-            resolve_auto(legend, True),
-        )
+        with_legend = canvas.resolve_auto(legend, True)
         outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
-        self.colors_ = cluster_colors(self.n_clusters, colors)
-        self.ax_ = open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
+        self.colors_ = canvas.cluster_colors(self.n_clusters, colors)
+        self.ax_ = canvas.open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
         self.figure_ = self.ax_.figure
         size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)) if marker_size is None else marker_size
-        self.lower_patches_ = self._draw_lower_hulls() if lower else []
-        self.upper_patches_ = self._draw_upper_hulls() if upper else []
+        self.lower_patches_ = self._draw_hulls(self.lower_hulls, is_upper=False) if lower else []
+        upper = canvas.resolve_auto(upper, not many)
+        self.upper_patches_ = self._draw_hulls(self.upper_hulls, is_upper=True) if upper else []
         self.certain_artists_ = self._draw_certain(size)
         self.ambiguous_artists_ = self._draw_ambiguous(size) if len(self.ambiguous) else []
-        self.outlier_artist_ = self._draw_outliers(size) if len(self.outliers) else None
-        self.center_artist_ = None
+        self.outlier_artist_ = self.center_artist_ = None
+        if len(self.outliers):
+            width, zorder = (0.3, 1.2) if self._is_crowded else (1.2, 4)
+            cross = {"marker": "x", "color": "black", "linewidths": width, "rasterized": self._is_crowded}
+            points = self.points[self.outliers]
+            self.outlier_artist_ = self.ax_.scatter(*points.T, s=max(1.3 * size, 4), zorder=zorder, **cross)
         if centers and self.centers is not None:
             style = {"marker": "D", "edgecolors": "white", "linewidths": 1.4, "zorder": 5}
             self.center_artist_ = self.ax_.scatter(*self.centers.T, s=50, c=self.colors_, **style)
-        if labels:
+        if canvas.resolve_auto(labels, many):
             self._write_names()
-        finish_axes(self.ax_, title=title)
+        canvas.finish_axes(self.ax_, title=title)
         self.ax_.autoscale_view()
         self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
         self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
@@ -482,39 +458,27 @@ class CredalPartitionDisplay:
         self.legend_ = self._draw_legend(outside) if with_legend else None
         return self
 
-    def _draw_lower_hulls(self) -> list[Any]:
+    def _draw_hulls(self, hulls: list[np.ndarray], is_upper: bool) -> list[Any]:
+        """Draw filled hulls (lower approximations), or dashed hulls whose edges are apart (upper approximations)."""
         from matplotlib.patches import Polygon
 
         patches = []
-        for hull, color in zip(self.lower_hulls, self.colors_, strict=True):
-            if len(hull):
-                outline = rounded_outline(self._hull_corners(hull, 0), _PADDING * self._extent)
-                patch = Polygon(outline, facecolor=(*color, 0.18), edgecolor=(*color, 0.55), linewidth=0.8, zorder=1)
-                patches.append(self.ax_.add_patch(patch))
+        for k, (hull, color) in enumerate(zip(hulls, self.colors_, strict=True)):
+            if len(hull) == 0:
+                continue
+            corners = self.points[hull]
+            if self.is_strip:
+                height = 0.55 + (0.06 * (k + 1) if is_upper else 0)
+                corners = np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
+            padding = (1.5 + 0.25 * (k % 4) if is_upper else 1) * _PADDING * self._extent
+            style: dict[str, Any] = {"facecolor": (*color, 0.18), "edgecolor": (*color, 0.55), "linewidth": 0.8}
+            if is_upper:
+                style = {"fill": False, "edgecolor": color, "linewidth": 1.2, "linestyle": (0, (4, 2.5))}
+            patch = Polygon(rounded_outline(corners, padding), zorder=1.5 if is_upper else 1, **style)
+            if is_upper and self._is_crowded:  # The line crosses points of the same color.
+                patch.set(zorder=3.5, path_effects=canvas.halo(2.6))
+            patches.append(self.ax_.add_patch(patch))
         return patches
-
-    def _draw_upper_hulls(self) -> list[Any]:
-        from matplotlib.patches import Polygon
-
-        patches = []
-        for k, (hull, color) in enumerate(zip(self.upper_hulls, self.colors_, strict=True)):
-            if len(hull):
-                padding = (1.5 + 0.25 * (k % 4)) * _PADDING * self._extent
-                outline = rounded_outline(self._hull_corners(hull, k + 1), padding)
-                zorder = 3.5 if self._is_crowded else 1.5
-                patch = Polygon(outline, fill=False, edgecolor=color, linewidth=1.2, zorder=zorder)
-                patch.set_linestyle((0, (4, 2.5)))
-                if self._is_crowded:  # The line crosses points of the same color.
-                    patch.set_path_effects(halo(2.6))
-                patches.append(self.ax_.add_patch(patch))
-        return patches
-
-    def _hull_corners(self, hull: np.ndarray, level: int) -> np.ndarray:
-        corners = self.points[hull]
-        if not self.is_strip:
-            return corners
-        height = 0.55 + 0.06 * level  # Different heights keep the edges of the bands apart.
-        return np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
 
     def _draw_certain(self, size: float) -> list[Any]:
         style: dict[str, Any] = {"linewidths": 0.5, "edgecolors": "white"}
@@ -533,7 +497,7 @@ class CredalPartitionDisplay:
         sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
         which = which.reshape(-1)
         points = self.points[self.ambiguous]
-        mixed = mix_colors(sets, self.colors_)
+        mixed = canvas.mix_colors(sets, self.colors_)
         mixed[sets.sum(axis=1) > MAX_SECTORS] = 0.5
         style: dict[str, Any] = {"zorder": 3, "rasterized": self._is_crowded}
         if len(self.ambiguous) > MAX_SPLIT_MARKERS:
@@ -550,22 +514,11 @@ class CredalPartitionDisplay:
             artists.append(self.ax_.add_collection(markers))
         return artists
 
-    def _draw_outliers(self, size: float) -> Any:
-        return self.ax_.scatter(
-            *self.points[self.outliers].T,
-            s=max(1.3 * size, 4),
-            marker="x",
-            color="black",
-            linewidths=0.3 if self._is_crowded else 1.2,
-            zorder=1.2 if self._is_crowded else 4,
-            rasterized=self._is_crowded,
-        )
-
     def _write_names(self) -> None:
         """Write the names of the clusters on their positions, above the markers of the centers if there are any."""
         raised = self.center_artist_ is not None
         style: dict[str, Any] = {"ha": "center", "va": "bottom" if raised else "center", "textcoords": "offset points"}
-        style |= {"fontweight": "bold", "fontsize": "small", "path_effects": halo(2.5), "zorder": 6}
+        style |= {"fontweight": "bold", "fontsize": "small", "path_effects": canvas.halo(2.5), "zorder": 6}
         positions = self._means if self.centers is None else self.centers
         for name, position, color in zip(self.cluster_names, positions, self.colors_, strict=True):
             if np.isfinite(position[0]):
@@ -580,10 +533,10 @@ class CredalPartitionDisplay:
             return None
         if outside:
             place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-            return draw_legend(self.ax_, handles, fontsize="small", frameon=False, **place)
+            return canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **place)
         # The location "best" compares with every point, which is slow for many points.
         place = {"loc": "upper right" if self._is_crowded else "best", "framealpha": 0.7, "labelspacing": 0.3}
-        return draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
+        return canvas.draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
 
     def _legend_handles(self, explained: bool) -> list[Any]:
         """Return a handle for each kind of artist; ``explained`` adds definitions to the labels."""

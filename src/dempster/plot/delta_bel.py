@@ -8,18 +8,8 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, real
-from dempster.plot._canvas import (
-    GREY,
-    INK,
-    cluster_colors,
-    finish_axes,
-    open_axes,
-    place_labels,
-    resolve_auto,
-    validate_estimator,
-    validate_options,
-    validate_sequence,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import GREY, INK
 
 _MAX_POINTS = 5_000  # With more points a vector file would be too large.
 _MAX_NUMBERS = 40  # With more peaks, their numbers would cover the plot.
@@ -79,9 +69,9 @@ class DeltaBelDisplay:
         min_delta: float | None = None,
         min_prominence: float | None = None,
     ):
-        self.belief = validate_sequence(belief, "belief")
+        self.belief = canvas.validate_sequence(belief, "belief")
         n = len(self.belief)
-        self.delta = validate_sequence(delta, "delta", n)
+        self.delta = canvas.validate_sequence(delta, "delta", n)
         indices = as_reals(peaks, "peaks").reshape(-1)
         if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
             raise InvalidInputError(
@@ -108,7 +98,7 @@ class DeltaBelDisplay:
         -------
         DeltaBelDisplay
         """
-        validate_estimator(estimator, "belief_", "delta_", "peak_indices_")
+        canvas.validate_estimator(estimator, "belief_", "delta_", "peak_indices_")
         display = cls(
             belief=estimator.belief_,
             delta=estimator.delta_,
@@ -119,7 +109,7 @@ class DeltaBelDisplay:
         )
         return display.plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -150,9 +140,9 @@ class DeltaBelDisplay:
         -------
         self
         """
-        palette = cluster_colors(len(self.peaks), colors)
+        palette = canvas.cluster_colors(len(self.peaks), colors)
         new_figure = ax is None
-        self.ax_ = open_axes(ax, (6.4, 4.8))
+        self.ax_ = canvas.open_axes(ax, (6.4, 4.8))
         self.figure_ = self.ax_.figure
         n = len(self.belief)
         others = np.ones(n, dtype=bool)
@@ -163,19 +153,21 @@ class DeltaBelDisplay:
         peaks = self.belief[self.peaks], self.delta[self.peaks]
         style = {"c": palette, "edgecolors": "white", "linewidths": 0.8, "zorder": 4}
         self.peak_points_ = self.ax_.scatter(*peaks, s=4 * marker_size, **style)
-        finish_axes(self.ax_, "belief to be a center", "δ: distance to the nearest object of higher belief", title)
+        canvas.finish_axes(
+            self.ax_, "belief to be a center", "δ: distance to the nearest object of higher belief", title
+        )
         self.ax_.margins(0.08)
         self.ax_.set_ylim(bottom=min(0, self.ax_.get_ylim()[1]))
         self.belief_line_ = self.delta_line_ = self.prominence_line_ = None
         if thresholds:
             self._draw_thresholds()
         self.labels_ = []
-        if resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
+        if canvas.resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
             if new_figure:
                 self.figure_.draw_without_rendering()  # The placement of labels needs the final size of the axes.
             names = [str(k) for k in range(len(self.peaks))]
             label_style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 5}
-            self.labels_ = place_labels(self.ax_, np.column_stack(peaks), names, **label_style)
+            self.labels_ = canvas.place_labels(self.ax_, np.column_stack(peaks), names, **label_style)
         return self
 
     def _draw_thresholds(self) -> None:

@@ -10,18 +10,11 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_cell, format_cluster, format_count, printable, shorten, shorten_all
+from dempster._validation import check, kind
 from dempster.explain import CautiousTree, ObjectExplanation, Profile, explain_object, profile
-from dempster.plot._canvas import (
-    GREY,
-    INK,
-    cluster_colors,
-    finish_axes,
-    mix_colors,
-    open_axes,
-    open_panels,
-    validate_options,
-)
+from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MAX_SECTORS, split_markers
+from dempster.plot.palette import GREY, INK
 
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
@@ -50,8 +43,6 @@ class ObjectExplanationDisplay:
 
     Attributes
     ----------
-    explanation, clusters
-        The parameters.
     pulls : (p,) array
         Contributions of the attributes, negative for the left and positive for the right cluster.
     base, total : float
@@ -72,8 +63,7 @@ class ObjectExplanationDisplay:
     """
 
     def __init__(self, *, explanation: ObjectExplanation, clusters: Sequence[Hashable] | None = None):
-        if not isinstance(explanation, ObjectExplanation):
-            raise InvalidInputError(f"explanation must come from explain_object, got {type(explanation).__name__}")
+        check(explanation, "explanation", kind(ObjectExplanation, words="an ObjectExplanation"))
         self.explanation = explanation
         names = explanation.clusters
         pair = (names[0], names[min(1, len(names) - 1)]) if clusters is None else tuple(clusters)
@@ -140,7 +130,7 @@ class ObjectExplanationDisplay:
         explanation = explain_object(estimator, X, i, feature_names=feature_names, attributes=attributes, changes=False)
         return cls(explanation=explanation).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -171,8 +161,8 @@ class ObjectExplanationDisplay:
         """
         names, widths, is_other = self._bars(int(most), sort)
         frame = list(self.explanation.masses.frame)
-        palette = cluster_colors(len(frame), colors)
-        self.ax_ = ax = open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
+        palette = canvas.cluster_colors(len(frame), colors)
+        self.ax_ = ax = canvas.open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
         self.figure_ = ax.figure
         left, right = (palette[frame.index(name)] for name in self.clusters)
         y = np.arange(len(names), dtype=float)
@@ -185,7 +175,7 @@ class ObjectExplanationDisplay:
         ax.set_yticks(y, names, parse_math=False)
         ax.set_ylim(y[-1] + 0.6, -0.6)
         self._name_sides(widths, left, right)
-        finish_axes(ax)
+        canvas.finish_axes(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.get_yticklabels()[-1].set_fontweight("bold")
@@ -271,8 +261,7 @@ class ProfileDisplay:
     """
 
     def __init__(self, *, profile: Profile):
-        if not isinstance(profile, Profile):
-            raise InvalidInputError(f"profile must come from dempster.explain.profile, got {type(profile).__name__}")
+        check(profile, "profile", kind(Profile))
         self.profile = profile
 
     @classmethod
@@ -301,7 +290,7 @@ class ProfileDisplay:
         """
         return cls(profile=profile(partition, X, rule=rule, weights=weights, clustered=clustered)).plot(**options)
 
-    @validate_options(kind=("heat", "dots"))
+    @canvas.validate_options(kind=("heat", "dots"))
     def plot(
         self,
         *,
@@ -332,7 +321,7 @@ class ProfileDisplay:
         self
         """
         most = (30 if kind == "heat" else 12) if n_features is None else n_features
-        self.colors_ = cluster_colors(self.profile.partition.n_clusters, colors)
+        self.colors_ = canvas.cluster_colors(self.profile.partition.n_clusters, colors)
         size = [len(group) if group.n_possible is None else np.inf for group in self.profile.groups]
         self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[: int(n_groups)])
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
@@ -363,7 +352,7 @@ class ProfileDisplay:
         labels = self._feature_labels(40)
         longest = max(map(len, labels))
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
-        ax = open_panels(axes, 1, 1, size)[0]
+        ax = canvas.open_panels(axes, 1, 1, size)[0]
         self.axes_, self.figure_ = [ax], ax.figure
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]
@@ -381,8 +370,11 @@ class ProfileDisplay:
         ax.tick_params(which="minor", length=0)
         positions = np.column_stack([np.arange(n_columns), np.ones(n_columns)])
         self._draw_marks(ax, positions, 42, ax.get_xaxis_transform(), lift=6)
-        if values.size <= MAX_NUMBERED_CELLS:
-            self._write_numbers(ax, values)
+        for (row, column), value in np.ndenumerate(values):
+            if np.isfinite(value) and values.size <= MAX_NUMBERED_CELLS:
+                color = "white" if abs(value) > 0.75 else INK
+                text = f"{value:+.1f}".replace("-", "−").replace("+0.0", "0").replace("−0.0", "0")
+                ax.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
         bar = self.figure_.colorbar(self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
         bar.ax.set_yticklabels(["−1 lower", "−0.5", "0", "+0.5", "+1 higher"])
         bar.ax.tick_params(labelsize="small", color=GREY)
@@ -392,18 +384,11 @@ class ProfileDisplay:
         if title is not None:
             ax.set_title(title, loc="left")
 
-    def _write_numbers(self, ax: Any, values: np.ndarray) -> None:
-        for (row, column), value in np.ndenumerate(values):
-            if np.isfinite(value):
-                color = "white" if abs(value) > 0.75 else INK
-                text = f"{value:+.1f}".replace("-", "−").replace("+0.0", "0").replace("−0.0", "0")
-                ax.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
-
     # ---- dots -----------------------------------------------------------------------------------------------------
 
     def _draw_dots(self, axes: Any, title: str | None) -> None:
         n_panels, rows = len(self.features_), len(self.groups_)
-        panels = open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
+        panels = canvas.open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
         self.axes_, self.figure_ = panels, panels[0].figure
         names, labels = self._group_labels(), self._feature_labels(34)
         for i, (ax, q, label) in enumerate(zip(panels, self.features_, labels, strict=True)):
@@ -422,7 +407,7 @@ class ProfileDisplay:
         names = ("q25", "median", "q75") if feature.attribute.is_number else ("mean", "mean", "mean")
         low, middle, high = (self.profile.statistics[name][self.groups_, q] for name in names)
         colors = self._group_colors()
-        finish_axes(ax)
+        canvas.finish_axes(ax)
         ax.grid(axis="x", color="#E9E9E9", linewidth=0.7)
         ax.set_axisbelow(True)
         for y in np.flatnonzero(np.isfinite(middle)):
@@ -447,7 +432,7 @@ class ProfileDisplay:
         sets = np.zeros((len(self.groups_), len(self.colors_)), dtype=bool)
         for row, g in enumerate(self.groups_):
             sets[row, list(self.profile.groups[g].clusters)] = True
-        colors = mix_colors(sets, self.colors_)
+        colors = canvas.mix_colors(sets, self.colors_)
         colors[~sets.any(axis=1)] = 0.35
         return colors
 
@@ -513,8 +498,7 @@ class CautiousTreeDisplay:
     def __init__(self, *, tree: CautiousTree):
         from sklearn.utils.validation import check_is_fitted
 
-        if not isinstance(tree, CautiousTree):
-            raise InvalidInputError(f"tree must be a CautiousTree, got {type(tree).__name__}")
+        check(tree, "tree", kind(CautiousTree))
         check_is_fitted(tree, "nodes_")
         self.tree = tree
         self.positions = _compute_positions(tree)
@@ -524,7 +508,7 @@ class CautiousTreeDisplay:
         """Draw a fitted tree; ``options`` are the options of `plot`."""
         return cls(tree=tree).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
         """Draw the tree.
 
@@ -544,8 +528,8 @@ class CautiousTreeDisplay:
         right = max(x for x, _ in self.positions.values())
         width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
-        self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
-        self.ax_ = open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
+        self.colors_ = canvas.cluster_colors(self.tree.n_clusters_, colors)
+        self.ax_ = canvas.open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.figure_ = self.ax_.figure
         self.texts_: list[Any] = []
         for node in self.tree.nodes_:

@@ -9,23 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_labels, as_reals, check, check_choice, integer, real, shown
+from dempster._validation import Rule, as_labels, as_reals, check, check_choice, kind, real, shown
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot._canvas import (
-    INK,
-    cluster_colors,
-    finish_axes,
-    halo,
-    mix_colors,
-    open_axes,
-    place_labels,
-    resolve_auto,
-    validate_estimator,
-    validate_names,
-    validate_options,
-)
+from dempster.plot import _canvas as canvas
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS, project_to_plane
+from dempster.plot.palette import INK
 
 PANEL_LEVELS = np.linspace(0, 1, 11)
 JOINT_LEVELS = np.array([0.5, 0.7, 0.9])  # At most one set has a mass above 0.5, so the regions do not overlap.
@@ -64,9 +53,7 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
 
 def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a grid over the range of the points and a margin, in the format of `numpy.meshgrid`."""
-    check(resolution, "grid_resolution", integer(2))
-    if resolution > MAX_RESOLUTION:
-        raise InvalidParameterError("grid_resolution", f"at most {MAX_RESOLUTION}", resolution)
+    check(resolution, "grid_resolution", Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)))
     check(margin, "margin", real(0))
     low, high = points.min(axis=0), points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
@@ -151,7 +138,7 @@ def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
         if (margin < 0).any() and (margin > 0).any():
             values = np.ma.masked_invalid(margin)
             contour = ax.contour(xx, yy, values, levels=[0.0], colors=[INK], linewidths=0.9, zorder=2)
-            contour.set_path_effects(halo(2))
+            contour.set_path_effects(canvas.halo(2))
             contours.append(contour)
     return contours
 
@@ -188,7 +175,7 @@ def name_regions(
     for region, name, color in zip(regions, names, colors, strict=True):
         if not region.any():
             continue
-        style = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6, "path_effects": halo(3)}
+        style = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6, "path_effects": canvas.halo(3)}
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         point = np.array([xx[row, column], yy[row, column]])
@@ -199,7 +186,7 @@ def name_regions(
         else:
             texts.append(text)
     for point, name, style in crowded:
-        texts += place_labels(ax, point[None], [name], avoid=tuple(texts), **style)
+        texts += canvas.place_labels(ax, point[None], [name], avoid=tuple(texts), **style)
     return texts
 
 
@@ -234,8 +221,6 @@ class MassContourDisplay:
 
     Attributes
     ----------
-    xx, yy, values, sets, plausibility, quantity, points, point_labels, cluster_names, axis_names
-        The parameters.
     set_names : list of s str
     labels : array of shape (rows, columns)
         Most plausible cluster at each grid point, the lowest number on ties.
@@ -286,8 +271,7 @@ class MassContourDisplay:
         cluster_names: Sequence[Hashable] | None = None,
         axis_names: tuple[str, str] = ("attribute 1", "attribute 2"),
     ):
-        if not isinstance(sets, FocalSets):
-            raise InvalidInputError(f"sets must be a FocalSets, got {type(sets).__name__}")
+        check(sets, "sets", kind(FocalSets))
         check_choice(quantity, "quantity", _SYMBOLS)
         self.quantity = str(quantity)
         self.sets = sets
@@ -310,9 +294,9 @@ class MassContourDisplay:
                 f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}"
             )
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
-        self.cluster_names = validate_names(names, "cluster_names", sets.n_clusters)
+        self.cluster_names = canvas.validate_names(names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
-        self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
+        self.axis_names = tuple(canvas.validate_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(
@@ -353,7 +337,7 @@ class MassContourDisplay:
         -------
         MassContourDisplay
         """
-        validate_estimator(estimator, "predict_mass")
+        canvas.validate_estimator(estimator, "predict_mass")
         check_choice(quantity, "quantity", _SYMBOLS)
         n_features = getattr(estimator, "n_features_in_", 2)
         if n_features != 2:
@@ -390,7 +374,7 @@ class MassContourDisplay:
         """(rows, columns) most plausible cluster at each grid point."""
         return self.plausibility.argmax(axis=0)
 
-    @validate_options(layout=("auto", "panels", "together"))
+    @canvas.validate_options(layout=("auto", "panels", "together"))
     def plot(
         self,
         *,
@@ -445,22 +429,22 @@ class MassContourDisplay:
         """
         together = self._is_together(ax, axes, layout)
         levels = validate_levels(levels, together)
-        self.colors_ = cluster_colors(self.sets.n_clusters, colors)
-        self._set_colors = mix_colors(self.sets.membership, self.colors_)
+        self.colors_ = canvas.cluster_colors(self.sets.n_clusters, colors)
+        self._set_colors = canvas.mix_colors(self.sets.membership, self.colors_)
         self._set_colors[self.sets.cardinality == 0] = _EMPTY_COLOR
         new_figure = ax is None and axes is None
-        self.axes_ = np.array([open_axes(ax, (6.4, 5))] if together else self._open_panels(ax, axes, n_columns))
+        self.axes_ = np.array([canvas.open_axes(ax, (6.4, 5))] if together else self._open_panels(ax, axes, n_columns))
         self.ax_ = self.axes_[0]
         self.figure_ = self.ax_.figure
         self.fills_: list[Any] = []
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
         self.colorbar_ = None
-        with_bar = not together and resolve_auto(colorbar, new_figure)
+        with_bar = not together and canvas.resolve_auto(colorbar, new_figure)
         if together:
             self._draw_together(levels)
         else:
-            self._draw_panels(levels, cmap, resolve_auto(labels, not with_bar))
+            self._draw_panels(levels, cmap, canvas.resolve_auto(labels, not with_bar))
         margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
         palette = self.colors_ if together else None  # In panels the color stands for the set.
@@ -506,7 +490,7 @@ class MassContourDisplay:
             lines = self._draw_lines(panel, value, levels, 0.55 * color if cmap is None else INK, 0.5)
             if with_labels and lines is not None:
                 for text in panel.clabel(lines, fontsize="x-small", fmt="%g", inline_spacing=2):
-                    text.set_path_effects(halo(1.5))
+                    text.set_path_effects(canvas.halo(1.5))
             panel.set_title(f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium", parse_math=False)
 
     def _draw_together(self, levels: np.ndarray) -> None:
@@ -538,7 +522,7 @@ class MassContourDisplay:
     def _finish(self, new_figure: bool, title: str | None) -> None:
         several = len(self.axes_) > 1
         for ax in self.axes_:
-            finish_axes(ax)
+            canvas.finish_axes(ax)
             ax.set_xlim(self.xx.min(), self.xx.max())
             ax.set_ylim(self.yy.min(), self.yy.max())
             if not (new_figure and several):

@@ -9,19 +9,8 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_truth
-from dempster.plot._canvas import (
-    INK,
-    PALETTE,
-    finish_axes,
-    halo,
-    mapping_items,
-    open_axes,
-    resolve_auto,
-    validate_cluster_counts,
-    validate_options,
-    validate_sequence,
-    write_note,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import INK, PALETTE
 
 _MARKERS = "osD^v<>P"
 
@@ -67,12 +56,12 @@ class NumberOfClustersDisplay:
     """
 
     def __init__(self, *, n_clusters: Any, support: Any, criteria: Mapping[str, Any] | None = None):
-        self.n_clusters = validate_cluster_counts(n_clusters)
+        self.n_clusters = canvas.validate_cluster_counts(n_clusters)
         k = len(self.n_clusters)
-        self.support = validate_sequence(support, "support", k)
+        self.support = canvas.validate_sequence(support, "support", k)
         self.criteria = {
-            str(name): validate_sequence(values, f"criteria[{name!r}]", k)
-            for name, values in mapping_items(criteria, "criteria")
+            str(name): canvas.validate_sequence(values, f"criteria[{name!r}]", k)
+            for name, values in canvas.mapping_items(criteria, "criteria")
         }
         self.best = int(self.n_clusters[self.support.argmax()])
 
@@ -91,12 +80,12 @@ class NumberOfClustersDisplay:
         -------
         NumberOfClustersDisplay
         """
-        if not all(hasattr(numbers, name) for name in ("n_clusters", "support", "criteria")):
+        names = ("n_clusters", "support", "criteria")
+        if not all(hasattr(numbers, name) for name in names):
             raise InvalidInputError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
-        display = cls(n_clusters=numbers.n_clusters, support=numbers.support, criteria=numbers.criteria)
-        return display.plot(**options)
+        return cls(**{name: getattr(numbers, name) for name in names}).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -127,7 +116,7 @@ class NumberOfClustersDisplay:
         -------
         self
         """
-        self.ax_ = open_axes(ax, (7.2, 4))
+        self.ax_ = canvas.open_axes(ax, (7.2, 4))
         self.figure_ = self.ax_.figure
         curves = self.criteria if criteria else {}
         self.bars_ = self.ax_.bar(self.n_clusters, self.support, width=0.8, color=color, label="support")
@@ -144,10 +133,10 @@ class NumberOfClustersDisplay:
             place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "va": "bottom"}
             top = (self.best, 1.0 if curves else float(self.support.max()))
             self.best_text_ = self.ax_.annotate(f"{self.best} clusters", top, fontsize="small", color=INK, **place)
-        finish_axes(self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True)
+        canvas.finish_axes(self.ax_, "number of clusters", "support", title, grid=True, integer_ticks=True)
         self.ax_.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
         self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        if resolve_auto(legend, bool(curves)):
+        if canvas.resolve_auto(legend, bool(curves)):
             outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
             handles = [self.bars_, *self.criterion_lines_]
             self.ax_.legend(handles=handles, fontsize="small", frameon=False, **outside)
@@ -197,9 +186,9 @@ class NonspecificityDisplay:
     """
 
     def __init__(self, *, n_clusters: Any, nonspecificity: Any, converged: Any = None):
-        self.n_clusters = validate_cluster_counts(n_clusters)
+        self.n_clusters = canvas.validate_cluster_counts(n_clusters)
         k = len(self.n_clusters)
-        self.nonspecificity = validate_sequence(nonspecificity, "nonspecificity", k)
+        self.nonspecificity = canvas.validate_sequence(nonspecificity, "nonspecificity", k)
         self.converged = np.ones(k, dtype=bool) if converged is None else as_truth(converged, "converged")
         if self.converged.shape != (k,):
             raise InvalidInputError(f"converged must hold {k} values, got shape {self.converged.shape}")
@@ -219,16 +208,12 @@ class NonspecificityDisplay:
         -------
         NonspecificityDisplay
         """
-        if not (hasattr(curve, "n_clusters") and hasattr(curve, "nonspecificity")):
+        names = ("n_clusters", "nonspecificity", "converged")
+        if not all(hasattr(curve, name) for name in names):
             raise InvalidInputError(f"curve must come from n_clusters_curve, got {type(curve).__name__}")
-        display = cls(
-            n_clusters=curve.n_clusters,
-            nonspecificity=curve.nonspecificity,
-            converged=getattr(curve, "converged", None),
-        )
-        return display.plot(**options)
+        return cls(**{name: getattr(curve, name) for name in names}).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -256,7 +241,7 @@ class NonspecificityDisplay:
         -------
         self
         """
-        self.ax_ = open_axes(ax, (6.4, 4))
+        self.ax_ = canvas.open_axes(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
         (self.line_,) = self.ax_.plot(
             self.n_clusters, self.nonspecificity, color=color, linewidth=1.6, marker="o", markersize=5, label=label
@@ -266,7 +251,7 @@ class NonspecificityDisplay:
             circle = {"marker": "o", "markersize": 5, "markeredgecolor": color, "markerfacecolor": "white"}
             points = self.n_clusters[~self.converged], self.nonspecificity[~self.converged]
             (self.open_artist_,) = self.ax_.plot(*points, linestyle="none", label="_not converged", **circle)
-            write_note(self.ax_, "open: did not converge", va="top")
+            canvas.write_note(self.ax_, "open: did not converge", va="top")
         lowest = self.nonspecificity.min()
         ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
         (self.best_artist_,) = self.ax_.plot(
@@ -276,9 +261,9 @@ class NonspecificityDisplay:
         if mark_best:
             is_below = lowest > 0.15 * self.nonspecificity.max()  # Otherwise there is no space below the ring.
             place = {"xytext": (0, -9 if is_below else 9), "textcoords": "offset points", "ha": "center"}
-            style = {"va": "top" if is_below else "bottom", "color": INK, "path_effects": halo(3)}
+            style = {"va": "top" if is_below else "bottom", "color": INK, "path_effects": canvas.halo(3)}
             text, point = f"{self.best} clusters", (self.best, lowest)
             self.best_text_ = self.ax_.annotate(text, point, fontsize="small", **place, **style)
-        finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True)
+        canvas.finish_axes(self.ax_, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True)
         self.ax_.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self

@@ -14,20 +14,8 @@ from dempster._random import generator
 from dempster._types import Seed
 from dempster._validation import as_reals, check, choice, integer, shown
 from dempster.partition import CredalPartition
-from dempster.plot._canvas import (
-    INK,
-    PALETTE,
-    finish_axes,
-    halo,
-    open_axes,
-    open_panels,
-    resolve_auto,
-    set_equal_units,
-    validate_options,
-    validate_points,
-    validate_sequence,
-    write_note,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import INK, PALETTE
 
 N_PAIRS = 20_000  # Pairs that are sampled by default.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
@@ -64,7 +52,7 @@ def draw_density(
 
 def draw_reference(ax: Any, x: Any, y: Any) -> Any:
     """Draw the line of a perfect match."""
-    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=halo(3))
+    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=canvas.halo(3))
     return line
 
 
@@ -120,10 +108,12 @@ class ShepardDisplay:
     """
 
     def __init__(self, *, delta: Any, conflict: Any, dissimilarity: Any = None):
-        self.delta = validate_sequence(delta, "delta")
+        self.delta = canvas.validate_sequence(delta, "delta")
         p = len(self.delta)
-        self.conflict = validate_sequence(conflict, "conflict", p)
-        self.dissimilarity = None if dissimilarity is None else validate_sequence(dissimilarity, "dissimilarity", p)
+        self.conflict = canvas.validate_sequence(conflict, "conflict", p)
+        self.dissimilarity = (
+            None if dissimilarity is None else canvas.validate_sequence(dissimilarity, "dissimilarity", p)
+        )
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
@@ -161,7 +151,7 @@ class ShepardDisplay:
         """Draw given pairs; ``options`` are the options of `plot`."""
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
-    @validate_options(x=("delta", "dissimilarity"), style=STYLES)
+    @canvas.validate_options(x=("delta", "dissimilarity"), style=STYLES)
     def plot(
         self,
         *,
@@ -206,7 +196,7 @@ class ShepardDisplay:
             reference = across[kept], self.delta[kept]
         is_dense = select_style(style, len(self.delta)) == "density"
         new_figure = ax is None
-        self.ax_ = open_axes(ax, (5.6, 5) if is_dense else (5, 5))
+        self.ax_ = canvas.open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.figure_ = self.ax_.figure
         self.colorbar_ = None
         if is_dense:
@@ -218,15 +208,15 @@ class ShepardDisplay:
         else:
             self.points_ = draw_points(self.ax_, across, self.conflict, size=marker_size, color=color)
         self.reference_ = draw_reference(self.ax_, *reference)
-        if is_dense and resolve_auto(colorbar, new_figure):
+        if is_dense and canvas.resolve_auto(colorbar, new_figure):
             self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label="pairs", shrink=0.8)
         xlabel = "transformed dissimilarity δ" if x == "delta" else "dissimilarity"
-        finish_axes(self.ax_, xlabel, "degree of conflict", title)
+        canvas.finish_axes(self.ax_, xlabel, "degree of conflict", title)
         self.ax_.set_ylim(-0.03, 1.03)
         if x == "delta":
             self.ax_.set_xlim(-0.03, 1.03)
-            set_equal_units(self.ax_, "box")
-        self.text_ = write_note(self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
+            canvas.set_equal_units(self.ax_, "box")
+        self.text_ = canvas.write_note(self.ax_, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
         return self
 
 
@@ -290,12 +280,12 @@ class CalibrationDisplay:
         probability: Any = None,
         confidence: float | None = None,
     ):
-        self.lower = validate_sequence(lower, "lower")
+        self.lower = canvas.validate_sequence(lower, "lower")
         p = len(self.lower)
-        self.upper = validate_sequence(upper, "upper", p)
-        self.belief = validate_sequence(belief, "belief", p)
-        self.plausibility = validate_sequence(plausibility, "plausibility", p)
-        self.probability = None if probability is None else validate_sequence(probability, "probability", p)
+        self.upper = canvas.validate_sequence(upper, "upper", p)
+        self.belief = canvas.validate_sequence(belief, "belief", p)
+        self.plausibility = canvas.validate_sequence(plausibility, "plausibility", p)
+        self.probability = None if probability is None else canvas.validate_sequence(probability, "probability", p)
         self.confidence = confidence
         self.root_mean_square = (_rms(self.belief - self.lower), _rms(self.plausibility - self.upper))
         self.coverage = None
@@ -361,7 +351,7 @@ class CalibrationDisplay:
         bounds = {"lower": lower, "upper": upper, "belief": belief, "plausibility": plausibility}
         return cls(**bounds, probability=probability, confidence=confidence).plot(**options)
 
-    @validate_options(x=("interval", "probability"), style=STYLES)
+    @canvas.validate_options(x=("interval", "probability"), style=STYLES)
     def plot(
         self,
         *,
@@ -392,7 +382,7 @@ class CalibrationDisplay:
         if x == "probability" and self.probability is None:
             raise InvalidInputError("x='probability' needs the parameter probability, which is None")
         is_dense = select_style(style, len(self.lower)) == "density"
-        self.axes_ = open_panels(axes, 2, 2, (4.6, 4.6))
+        self.axes_ = canvas.open_panels(axes, 2, 2, (4.6, 4.6))
         self.figure_ = self.axes_[0].figure
         self.points_, self.reference_, self.texts_ = [], [], []
         for which, ax in enumerate(self.axes_):
@@ -407,11 +397,11 @@ class CalibrationDisplay:
             self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
             symbol, bound = _SYMBOLS[which]
             xlabel = "true probability" if x == "probability" else f"{('lower', 'upper')[which]} bound {bound}"
-            finish_axes(ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”")
+            canvas.finish_axes(ax, xlabel, f"{('belief', 'plausibility')[which]} {symbol} of “same cluster”")
             ax.set_xlim(-0.03, 1.03)
             ax.set_ylim(-0.03, 1.03)
-            set_equal_units(ax, "box")
-            self.texts_.append(write_note(ax, self._note(which, x)))
+            canvas.set_equal_units(ax, "box")
+            self.texts_.append(canvas.write_note(ax, self._note(which, x)))
         if title is not None:
             self.figure_.suptitle(title)
         return self
@@ -471,7 +461,7 @@ class PairProbabilityDisplay:
     """
 
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
-        indices = validate_points(pairs, "pairs", ("p", 2))
+        indices = canvas.validate_points(pairs, "pairs", ("p", 2))
         if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
             raise InvalidInputError("pairs must hold indices of objects, nonnegative integers")
         self.pairs = indices.astype(np.intp)
@@ -479,9 +469,9 @@ class PairProbabilityDisplay:
         self.values = as_reals(values, "values")
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
             raise InvalidInputError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
-        self.intervals = validate_points(intervals, "intervals", (p, 2))
-        self.beliefs = None if beliefs is None else validate_points(beliefs, "beliefs", (p, 2))
-        self.probability = None if probability is None else validate_sequence(probability, "probability", p)
+        self.intervals = canvas.validate_points(intervals, "intervals", (p, 2))
+        self.beliefs = None if beliefs is None else canvas.validate_points(beliefs, "beliefs", (p, 2))
+        self.probability = None if probability is None else canvas.validate_sequence(probability, "probability", p)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any) -> Self:
@@ -530,7 +520,7 @@ class PairProbabilityDisplay:
         )
         return display.plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(self, *, axes: Any = None, bins: int = 25, n_columns: int | None = None, title: str | None = None) -> Self:
         """Draw the histograms.
 
@@ -550,7 +540,7 @@ class PairProbabilityDisplay:
         """
         p = len(self.pairs)
         columns = min(p, n_columns or (2 if p in (2, 4) else 3))
-        self.axes_ = open_panels(axes, p, columns, (4.2, 2.8))
+        self.axes_ = canvas.open_panels(axes, p, columns, (4.2, 2.8))
         self.figure_ = self.axes_[0].figure
         self.lines_ = [self._draw_panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
@@ -572,7 +562,7 @@ class PairProbabilityDisplay:
             lines["plausibility"] = ax.axvline(plausibility, **style)
         if self.probability is not None:
             lines["probability"] = ax.axvline(self.probability[e], color=PALETTE[1], linewidth=1.6, label="truth")
-        finish_axes(ax, "probability of “same cluster”", "fits")
+        canvas.finish_axes(ax, "probability of “same cluster”", "fits")
         ax.set_xlim(-0.02, 1.02)
         ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
         return lines

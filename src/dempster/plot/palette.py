@@ -1,4 +1,7 @@
-"""Colors of clusters in plots, reports and the studio."""
+"""Colors of lines, texts and clusters in plots, reports and the studio."""
+
+INK = "#222222"
+GREY = "#8A8A8A"
 
 # The first six colors are those of Okabe and Ito (2008) that contrast with white and black. Each further color was
 # selected among saturated and medium-light colors as the one farthest (in Oklab, the smallest distance for normal,

@@ -8,18 +8,8 @@ from typing import Any, Self
 from dempster._errors import InvalidInputError
 from dempster._validation import check, choice, real
 from dempster.partition.compare import PartitionMap, embed_partitions
-from dempster.plot._canvas import (
-    INK,
-    cluster_colors,
-    finish_axes,
-    open_axes,
-    place_labels,
-    set_equal_units,
-    validate_names,
-    validate_options,
-    validate_points,
-    write_note,
-)
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import INK
 
 
 class PartitionMapDisplay:
@@ -36,8 +26,6 @@ class PartitionMapDisplay:
 
     Attributes
     ----------
-    coordinates, names, stress, dissimilarity
-        The parameters.
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
     labels_ : list of annotations
@@ -60,8 +48,8 @@ class PartitionMapDisplay:
     def __init__(
         self, *, coordinates: Any, names: Sequence[str], stress: float | None = None, dissimilarity: Any = None
     ):
-        self.coordinates = validate_points(coordinates, "coordinates", ("N", 2))
-        self.names = validate_names(names, "names", len(self.coordinates))
+        self.coordinates = canvas.validate_points(coordinates, "coordinates", ("N", 2))
+        self.names = canvas.validate_names(names, "names", len(self.coordinates))
         check(stress, "stress", choice(None) | real(0))
         self.stress = stress
         self.dissimilarity = dissimilarity
@@ -115,7 +103,7 @@ class PartitionMapDisplay:
         )
         return display.plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -143,25 +131,25 @@ class PartitionMapDisplay:
         -------
         self
         """
-        palette = cluster_colors(1) if colors is None else cluster_colors(len(self.coordinates), colors)
+        palette = canvas.cluster_colors(1) if colors is None else canvas.cluster_colors(len(self.coordinates), colors)
         new_figure = ax is None
-        self.ax_ = open_axes(ax, (6, 5))
+        self.ax_ = canvas.open_axes(ax, (6, 5))
         self.figure_ = self.ax_.figure
         self.points_ = self.ax_.scatter(
             *self.coordinates.T, s=marker_size, c=palette, edgecolors="white", linewidths=0.8, zorder=3
         )
         self.ax_.margins(0.2)  # The margins leave space for the names.
-        set_equal_units(self.ax_, "datalim")
-        finish_axes(self.ax_, "distance = 1 − credal Rand index", title=title)
+        canvas.set_equal_units(self.ax_, "datalim")
+        canvas.finish_axes(self.ax_, "distance = 1 − credal Rand index", title=title)
         self.ax_.grid(color="#ECECEC", linewidth=0.7)
         self.ax_.set_axisbelow(True)
         if new_figure:
             self.figure_.draw_without_rendering()  # The placement of names needs the final size of the axes.
         self.ax_.apply_aspect()
-        self.stress_text_ = None if self.stress is None else write_note(self.ax_, f"stress {self.stress:.3f}")
+        self.stress_text_ = None if self.stress is None else canvas.write_note(self.ax_, f"stress {self.stress:.3f}")
         self.labels_ = []
         if labels:
             avoid = [] if self.stress_text_ is None else [self.stress_text_]
             style: dict[str, Any] = {"fontsize": "small", "color": INK, "zorder": 4}
-            self.labels_ = place_labels(self.ax_, self.coordinates, self.names, avoid=avoid, **style)
+            self.labels_ = canvas.place_labels(self.ax_, self.coordinates, self.names, avoid=avoid, **style)
         return self

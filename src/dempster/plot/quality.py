@@ -7,28 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster import explain
 from dempster._errors import InvalidInputError
 from dempster._text import format_count, printable, shorten
-from dempster.explain import (
-    CredalSilhouette,
-    RetentionCurve,
-    Stability,
-    credal_silhouette,
-    doubt_scores,
-    retention_curve,
-    stability,
-)
-from dempster.plot._canvas import (
-    GREY,
-    INK,
-    CurvesDisplay,
-    cluster_colors,
-    finish_axes,
-    open_axes,
-    open_panels,
-    resolve_auto,
-    validate_options,
-)
+from dempster._validation import check, kind
+from dempster.plot import _canvas as canvas
+from dempster.plot.palette import GREY, INK
 
 _GAP_SHARE = 0.015  # Gap between clusters, as a share of the objects.
 _LIGHT = 0.35  # Share of the color in the bars of ambiguous objects.
@@ -70,9 +54,8 @@ class SilhouetteDisplay:
     'credal silhouette'
     """
 
-    def __init__(self, *, silhouette: CredalSilhouette):
-        if not isinstance(silhouette, CredalSilhouette):
-            raise InvalidInputError(f"silhouette must come from credal_silhouette, got {type(silhouette).__name__}")
+    def __init__(self, *, silhouette: explain.CredalSilhouette):
+        check(silhouette, "silhouette", kind(explain.CredalSilhouette))
         self.silhouette = silhouette
 
     @classmethod
@@ -100,10 +83,10 @@ class SilhouetteDisplay:
         -------
         SilhouetteDisplay
         """
-        silhouette = credal_silhouette(partition, X, metric=metric, sample_size=sample_size, random_state=random_state)
-        return cls(silhouette=silhouette).plot(**options)
+        settings = {"metric": metric, "sample_size": sample_size, "random_state": random_state}
+        return cls(silhouette=explain.credal_silhouette(partition, X, **settings)).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(
         self,
         *,
@@ -130,8 +113,8 @@ class SilhouetteDisplay:
         """
         s = self.silhouette
         c = s.partition.n_clusters
-        palette = cluster_colors(c, colors)
-        self.ax_ = open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
+        palette = canvas.cluster_colors(c, colors)
+        self.ax_ = canvas.open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         self.figure_ = self.ax_.figure
         labels = s.partition.labels[s.objects]
         gap = max(1.0, _GAP_SHARE * len(s))
@@ -149,7 +132,7 @@ class SilhouetteDisplay:
             ticks.append((start + y) / 2)
             y += gap
         sampling = f" ({len(s):,} of {len(s.partition):,} objects)" if s.is_sampled else ""
-        finish_axes(self.ax_, f"credal silhouette{sampling}", "cluster", title)
+        canvas.finish_axes(self.ax_, f"credal silhouette{sampling}", "cluster", title)
         self.ax_.spines["left"].set_visible(False)
         self.ax_.axvline(0, color=GREY, linewidth=0.8)
         self.lines_ = [
@@ -160,7 +143,7 @@ class SilhouetteDisplay:
         self.ax_.set_ylim(max(y - gap, 1.0), 0)
         self.ax_.set_yticks(ticks, _shorten_frame(s.partition), parse_math=False)
         self.ax_.tick_params(axis="y", length=0)
-        if resolve_auto(legend, True):
+        if canvas.resolve_auto(legend, True):
             self._draw_legend()
         return self
 
@@ -210,11 +193,8 @@ class StabilityDisplay:
     ['Jaccard index with the most similar cluster', 'doubt']
     """
 
-    def __init__(self, *, stability: Stability):
-        if not isinstance(stability, Stability):
-            raise InvalidInputError(
-                f"stability must come from dempster.explain.stability, got {type(stability).__name__}"
-            )
+    def __init__(self, *, stability: explain.Stability):
+        check(stability, "stability", kind(explain.Stability))
         self.stability = stability
 
     @classmethod
@@ -244,9 +224,9 @@ class StabilityDisplay:
         StabilityDisplay
         """
         settings = {"fraction": fraction, "bootstrap": bootstrap, "random_state": random_state, "n_jobs": n_jobs}
-        return cls(stability=stability(estimator, X, n_resamples, **settings)).plot(**options)
+        return cls(stability=explain.stability(estimator, X, n_resamples, **settings)).plot(**options)
 
-    @validate_options()
+    @canvas.validate_options()
     def plot(self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
         """Draw the two panels.
 
@@ -264,8 +244,8 @@ class StabilityDisplay:
         self
         """
         c = self.stability.partition.n_clusters
-        palette = cluster_colors(c, colors)
-        self.axes_ = open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
+        palette = canvas.cluster_colors(c, colors)
+        self.axes_ = canvas.open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
         self.figure_ = self.axes_[0].figure
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
@@ -283,7 +263,7 @@ class StabilityDisplay:
         self.cluster_points_ = ax.scatter(s.jaccard[b, k], k, s=60, c=palette[k], marker="|", linewidths=1.2, alpha=0.6)
         seen = np.flatnonzero(~np.isnan(s.clusters))
         ax.scatter(s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3)
-        finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
+        canvas.finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
         ax.set_yticks(range(c), _shorten_frame(s.partition), parse_math=False)
         ax.set_ylim(c - 0.4, -0.6)
         ax.set_xlim(min(0.4, *s.jaccard[b, k], 1) - 0.03, 1.03)
@@ -292,7 +272,7 @@ class StabilityDisplay:
 
     def _draw_objects(self, ax: Any, palette: np.ndarray) -> None:
         s = self.stability
-        doubt, change = doubt_scores(s.partition), 1 - s.objects
+        doubt, change = explain.doubt_scores(s.partition), 1 - s.objects
         seen = np.flatnonzero(s.drawn > 0)
         rng = np.random.default_rng(0)
         points = seen if len(seen) <= _MAX_POINTS else rng.choice(seen, _MAX_POINTS, replace=False)
@@ -310,7 +290,7 @@ class StabilityDisplay:
             np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled] for values in (doubt, change)
         )
         (self.mean_line_,) = ax.plot(x, y, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean")
-        finish_axes(ax, "doubt", "share of resamples with another assignment")
+        canvas.finish_axes(ax, "doubt", "share of resamples with another assignment")
         if doubt[seen].max(initial=0) > 1:
             ax.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
             _write_above(ax, 1, "▸ outliers", "left")
@@ -329,7 +309,7 @@ def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
     ax.annotate(text, (x, 1), xytext=offset, ha=ha, fontsize="x-small", color=GREY, **style)
 
 
-class RetentionCurveDisplay(CurvesDisplay):
+class RetentionCurveDisplay(canvas.CurvesDisplay):
     """Quality of one or several partitions after removing the most doubtful objects.
 
     If the doubt is informative, the quality is higher on the left, where only the objects with the least doubt are
@@ -363,9 +343,9 @@ class RetentionCurveDisplay(CurvesDisplay):
     ['EVCLUS', 'ECM']
     """
 
-    _curve_class = RetentionCurve
+    _curve_class = explain.RetentionCurve
 
-    def __init__(self, *, curves: Mapping[str, RetentionCurve]):
+    def __init__(self, *, curves: Mapping[str, explain.RetentionCurve]):
         super().__init__(curves=curves)
         measures = {curve.measure for curve in self.curves.values()}
         if len(measures) > 1:
@@ -405,7 +385,7 @@ class RetentionCurveDisplay(CurvesDisplay):
             names = ", ".join(map(str, partition))
             raise InvalidInputError(f"doubt must have names of partitions ({names}), got {unknown}")
         curves = {
-            name: retention_curve(one, y, shares=shares, doubt=scores.get(name), quality=quality)
+            name: explain.retention_curve(one, y, shares=shares, doubt=scores.get(name), quality=quality)
             for name, one in partition.items()
         }
         return cls(curves=curves).plot(**options)
@@ -418,5 +398,7 @@ class RetentionCurveDisplay(CurvesDisplay):
         from matplotlib.ticker import PercentFormatter
 
         measure = next(iter(self.curves.values())).measure
-        finish_axes(self.ax_, "share of retained objects", _MEASURE_NAMES.get(measure, measure), title, grid=True)
+        canvas.finish_axes(
+            self.ax_, "share of retained objects", _MEASURE_NAMES.get(measure, measure), title, grid=True
+        )
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))

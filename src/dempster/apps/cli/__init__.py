@@ -12,7 +12,7 @@ from dempster.apps.cli.shared.errors import Program, install_signal_handlers
 
 __all__ = ["COMMANDS", "main", "program"]
 
-# Listing commands imports none of them; a test compares these lines with the short help of the commands.
+# Listing commands imports none of them.
 COMMANDS = {
     "demo": "Cluster an example dataset.",
     "cluster": "Cluster the rows of a table.",
@@ -35,7 +35,7 @@ COMMANDS = {
     cls=Program,
     lazy=COMMANDS,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
 @click.version_option(__version__, prog_name="dempster", message="%(prog)s %(version)s")
 @click.pass_context
@@ -51,17 +51,13 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def _open_streams() -> None:
-    """Redirect closed streams (``>&-``) to the null device, or the next opened file would take their place."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-
-
 def main() -> None:
     """Run the program; entry point of the executable."""
     install_signal_handlers()
-    _open_streams()
+    # A closed stream (``>&-``) is redirected to the null device, or the next opened file would take its place.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # The terminal may lack characters of a name.

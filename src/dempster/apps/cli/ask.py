@@ -14,23 +14,8 @@ from dempster.apps.cli.cluster import describe_result, run_recipe
 from dempster.apps.cli.compare import list_moved_objects
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.options import (
-    RecipeCommand,
-    build_recipe,
-    output_option,
-    recipe_options,
-    screen_options,
-)
-from dempster.apps.cli.shared.output import (
-    ANSWERS,
-    PARTITION_EXTENSIONS,
-    Outputs,
-    Screen,
-    default_path,
-    partition_document,
-    write_table,
-    write_text,
-)
+from dempster.apps.cli.shared.options import RecipeCommand, build_recipe, output_option, recipe_options, screen_options
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table, write_text
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.registry import find_method, methods_that
 
@@ -49,27 +34,19 @@ MAX_PRINTED_CHANGES = 10
 
 @click.command(
     cls=RecipeCommand,
-    short_help="Select pairs to label, and cluster again with the answers.",
     examples=(
         "dempster ask flowers.csv -c 3 --index name",
         "dempster ask flowers.csv -c 3 --answers flowers.answers.csv --partition new.csv",
     ),
 )
 @recipe_options
-@click.option(
-    "-n", "--questions", type=WholeNumber(1), default=10, show_default=True, metavar="N", help="Number of questions."
-)
-@click.option(
-    "--answers",
-    type=PATH,
-    metavar="PATH",
-    help="Table that this command wrote, with same or different in its third column.",
-)
+@click.option("-n", "--questions", type=WholeNumber(1), default=10, help="Number of questions.")
+@click.option("--answers", type=PATH, help="Table that this command wrote, with same or different in its third column.")
 @output_option(
     "File of the questions and answers; an existing file is overwritten. [default: FILE.answers.csv, unless it "
     "contains answers]"
 )
-@click.option("--partition", type=PATH, metavar="PATH", help="Write the partition that uses the answers.")
+@click.option("--partition", type=PATH, help="Write the partition that uses the answers.")
 @screen_options
 @click.pass_context
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
@@ -79,13 +56,15 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     fill in its third column and pass the table to --answers. Contradictions between answers are printed. The methods
     evclus, cecm and nnevclus can use answers.
     """
+    from dempster.io import write_partition
+
     recipe = build_recipe(ctx, options)
     if "constraints" not in find_method(recipe.method).capabilities:
         raise WrongUse(f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}")
     outputs = Outputs(list_input_files(recipe))
     outputs.add("answers", options["output"] or _default_output(Path(recipe.files[0]), options["answers"]), [".csv"])
     outputs.protect(options["answers"])  # only the file of answers itself may be overwritten
-    outputs.add("partition", options["partition"], PARTITION_EXTENSIONS, "--partition")
+    outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
     screen.print_partition(describe_result(result), result.partition)
@@ -100,17 +79,11 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     if questions.n_answers:
         partition = _fit_with_answers(result, questions.constraints(), screen)
         changes = list_moved_objects(result.partition, partition)
-
-    def write_partition(path: Path) -> None:
-        from dempster.io import write_partition
-
-        write_partition(partition, path)
-
     table = questions.to_frame()
     outputs.write(
         {
             "answers": lambda path: write_table(table, path),
-            "partition": write_partition,
+            "partition": lambda path: write_partition(partition, path),
             "config": write_text(recipe.to_toml()),
         }
     )
@@ -123,8 +96,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         screen.print(f"\nwith {answers}: {moved} moved\n", style="bold")
         screen.print(str(partition.summary()))
         if len(changes):
-            screen.print()
-            screen.print_table(changes.head(MAX_PRINTED_CHANGES), index=False)
+            screen.print("\n" + changes.head(MAX_PRINTED_CHANGES).to_string(index=False))
     screen.finish(
         "ask",
         list(outputs.values()),
@@ -140,7 +112,7 @@ def _default_output(file: Path, answers: Path | None) -> Path:
     """Return the default file of answers, or raise an error if answers in it would be lost."""
     from dempster.io.tables import read_quietly
 
-    output = default_path(file, ".answers.csv", ANSWERS)
+    output = default_path(file, ".answers.csv")
     if answers is None and output.is_file() and read_quietly(output).iloc[:, 2:].notna().any(axis=None):
         raise UserError(
             f"{output} contains answers that would be lost; use them with --answers, or choose another --output"

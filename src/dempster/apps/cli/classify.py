@@ -10,22 +10,10 @@ import numpy as np
 
 from dempster._text import format_count
 from dempster.apps.cli.predict import print_decisions, write_decisions
+from dempster.apps.cli.shared import options as shared
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import read_rows
-from dempster.apps.cli.shared.options import (
-    RecipeCommand,
-    column_options,
-    output_option,
-    parse_parameters,
-    reading_options,
-    save_model_option,
-    scale_option,
-    screen_options,
-    seed_option,
-    settings_option,
-    split_names,
-)
-from dempster.apps.cli.shared.output import DECISIONS, Outputs, Screen, default_path
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path
 from dempster.apps.cli.shared.param_types import PATH, MethodName, WholeNumber
 from dempster.registry import find_method
 
@@ -49,7 +37,7 @@ _SCORES = {
 }
 
 
-class ClassifyCommand(RecipeCommand):
+class ClassifyCommand(shared.RecipeCommand):
     """A command that has the parameters of the selected classifier as options."""
 
     package = "classify"
@@ -57,7 +45,6 @@ class ClassifyCommand(RecipeCommand):
 
 @click.command(
     cls=ClassifyCommand,
-    short_help="Train a classifier on labelled rows and classify others.",
     examples=(
         "dempster classify flowers.csv --target species --new new-flowers.csv --reject 0.2",
         "dempster classify flowers.csv --target species --rule interval_dominance --save-model flowers.dempster",
@@ -65,39 +52,30 @@ class ClassifyCommand(RecipeCommand):
 )
 @click.argument("file", type=PATH)
 @click.option("--target", required=True, metavar="COLUMN|PATH", help="Classes; rows without a class are classified.")
-@click.option("--new", type=PATH, metavar="PATH", help="Table of rows to classify instead.")
-@output_option("File of the decisions. [default: FILE.decisions.csv]")
-@save_model_option
-@click.option("--method", type=MethodName("classify"), default="eknn", show_default=True, help="Classifier; see below.")
+@click.option("--new", type=PATH, help="Table of rows to classify instead.")
+@shared.output_option("File of the decisions. [default: FILE.decisions.csv]")
+@shared.save_model_option
+@click.option("--method", type=MethodName("classify"), default="eknn", help="Classifier; see below.")
 @click.option(
     "--rule",
     type=click.Choice(_RULES),
     default="pignistic",
-    show_default=True,
     help="Decision rule; the last three may select several classes.",
 )
 @click.option("--reject", type=float, metavar="LOSS", help="Loss of no decision, relative to that of a wrong class.")
-@click.option(
-    "--cv",
-    type=WholeNumber(0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Folds of the cross-validation, at least 2; 0 skips it.",
-)
-@column_options
-@reading_options
+@click.option("--cv", type=WholeNumber(0), default=5, help="Folds of the cross-validation, at least 2; 0 skips it.")
+@shared.column_options
+@shared.reading_options
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop"]),
     default="refuse",
-    show_default=True,
     help="Missing values: raise an error, or drop the rows.",
 )
-@scale_option
-@seed_option
-@settings_option
-@screen_options
+@shared.scale_option
+@shared.seed_option
+@shared.settings_option
+@shared.screen_options
 def classify(file: Path, screen: Screen, **options: Any) -> None:
     """Train a classifier on the rows of FILE with a known class, and classify the others or those of another table.
 
@@ -117,9 +95,9 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
     info = find_method(options["method"], "classify")
     seed = {"random_state": options["seed"]} if info.parameter("random_state") else {}
-    parameters = parse_parameters(options, "classify", info.name)
+    parameters = shared.parse_parameters(options, "classify", info.name)
     outputs = Outputs([file, new, Path(options["target"]) if is_file_name(options["target"]) else None])
-    decisions_file = options["output"] or default_path(new or file, ".decisions.csv", DECISIONS)
+    decisions_file = options["output"] or default_path(new or file, ".decisions.csv")
     outputs.add("decisions", decisions_file, (".csv", ".tsv", ".parquet"))
     outputs.add_options(options)
     with screen.progress(f"reading {file.name}"):
@@ -176,8 +154,8 @@ def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attribut
     target = [] if is_file_name(options["target"]) else [options["target"]]
     attributes = choose_attributes(
         table,
-        columns=split_names(options["columns"], "columns"),
-        exclude=[*split_names(options["exclude"], "exclude"), *target],
+        columns=shared.split_names(options["columns"], "columns"),
+        exclude=[*shared.split_names(options["exclude"], "exclude"), *target],
         scale=options["scale"],
         missing=options["missing"],
     )

@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._text import format_count
+from dempster.apps.cli.shared import options as shared
+from dempster.apps.cli.shared.drawing import draw_partition
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.options import (
-    RecipeCommand,
-    build_recipe,
-    output_option,
-    plot_option,
-    recipe_options,
-    save_model_option,
-    screen_options,
-)
 from dempster.apps.cli.shared.output import (
-    PARTITION,
-    PARTITION_EXTENSIONS,
     Outputs,
     Screen,
     default_path,
@@ -36,8 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=RecipeCommand,
-    short_help="Cluster the rows of a table.",
+    cls=shared.RecipeCommand,
     examples=(
         "dempster cluster flowers.csv",
         "dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html",
@@ -46,16 +36,16 @@ if TYPE_CHECKING:
         "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",
     ),
 )
-@recipe_options
-@output_option(
+@shared.recipe_options
+@shared.output_option(
     "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. A name without extension is "
     "a new folder; a Parquet FILE is then read in blocks. [default: FILE.partition.csv, overwritten only if dempster "
     "created it]"
 )
-@plot_option()
-@click.option("--report", type=PATH, metavar="PATH", help="Write an HTML report: .html.")
-@save_model_option
-@screen_options
+@shared.plot_option()
+@click.option("--report", type=PATH, help="Write an HTML report: .html.")
+@shared.save_model_option
+@shared.screen_options
 @click.option(
     "--dask",
     is_flag=False,
@@ -72,7 +62,7 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     clustered. Each row is certain (one cluster), ambiguous between several clusters, or an outlier. Several FILEs are
     views of the same rows (--method wmvec). --method secm clusters the pixels of an image.
     """
-    recipe = build_recipe(ctx, options)
+    recipe = shared.build_recipe(ctx, options)
     file = Path(recipe.files[0])
     is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in (".parquet", ".pq"))
     outputs = Outputs(list_input_files(recipe))
@@ -86,8 +76,7 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         raise WrongUse("--dask needs a Parquet FILE that is read in blocks: --output must have no extension")
     if file.is_dir():
         raise UserError(f"{file} is a folder; a folder of Parquet files needs an --output without extension")
-    output = options["output"] or default_path(file, ".partition.csv", PARTITION)
-    outputs.add("partition", output, PARTITION_EXTENSIONS)
+    outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
     with screen.progress("writing"):
@@ -150,10 +139,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
 
-    def draw(path: Path) -> None:
-        from dempster.apps.cli.shared.drawing import draw_partition
-
-        draw_partition(result, path, f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}")
+    title = f"{type(result.estimator).__name__}, {Path(result.recipe.files[0]).name}"
 
     def write_report(path: Path) -> None:
         from dempster.apps.report import make_report
@@ -163,7 +149,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
     outputs.write(
         {
             "partition": lambda path: write_partition(result.partition, path),
-            "plot": draw,
+            "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),
             "config": write_text(result.recipe.to_toml()),

@@ -23,7 +23,7 @@ from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, wr
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dempster.apps.recipe import Preparation, Recipe
+    from dempster.apps.recipe import Recipe
 
 
 # Fields of the recipe and outputs that need all rows in memory.
@@ -49,7 +49,7 @@ def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict
 
 
 def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
-    from dempster.apps.recipe import TableModel
+    from dempster.apps.recipe import Preparation, TableModel
     from dempster.persistence import save
 
     table = _Table.open(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
@@ -67,7 +67,8 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
         estimator.fit(table if options["dask"] is None else table.to_dask())
     seconds = time.perf_counter() - started
     partition = estimator.credal_partition_
-    model = TableModel(estimator, table.preparation(recipe.missing), recipe.to_toml())
+    preparation = Preparation(table.columns, [], table.center, table.scale, recipe.missing)
+    model = TableModel(estimator, preparation, recipe.to_toml())
     with screen.progress(f"writing {output}"):
         writers = {"model": lambda path: save(model, path), "config": write_text(model.recipe)}
         outputs.write(writers, also=lambda: _write_folder(partition, output))
@@ -144,11 +145,6 @@ class _Table:
         columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
         return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
 
-    def preparation(self, missing: str) -> Preparation:
-        from dempster.apps.recipe import Preparation
-
-        return Preparation(self.columns, [], self.center, self.scale, missing)
-
     def to_dask(self) -> Any:
         """Return the table as a Dask DataFrame that the workers read."""
         import dask.dataframe as dd
@@ -178,15 +174,11 @@ def _start_workers(address: str | None) -> Iterator[None]:
         yield
         return
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
         raise MissingExtraError("--dask", "Dask", "dask") from error
-    if not address:
-        with LocalCluster(dashboard_address=None) as cluster, Client(cluster):
-            yield
-        return
     try:
-        client = Client(address, timeout=DASK_TIMEOUT)
+        client = Client(address, timeout=DASK_TIMEOUT) if address else Client(dashboard_address=None)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(f"--dask: cannot connect to a Dask cluster at {address}: {error}") from error
     with client:

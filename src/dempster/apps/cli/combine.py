@@ -11,45 +11,26 @@ from dempster._text import format_count
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result
 from dempster.apps.cli.shared.options import output_option, screen_options, seed_option
-from dempster.apps.cli.shared.output import (
-    PARTITION,
-    PARTITION_EXTENSIONS,
-    Outputs,
-    Screen,
-    default_path,
-    partition_document,
-)
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive")
 
 
-@click.command(
-    cls=Command,
-    short_help="Combine several partitions into one.",
-    examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",),
-)
+@click.command(cls=Command, examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",))
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @output_option("File of the combined partition. [default: combined.csv]")
 @click.option(
     "--rule",
     type=click.Choice(_RULES),
     default="dubois_prade",
-    show_default=True,
     help="Rule of combination; dempster assumes independent sources of evidence.",
 )
-@click.option(
-    "-c",
-    "--clusters",
-    type=WholeNumber(1),
-    metavar="N",
-    help="Number of clusters. [default: largest of the partitions]",
-)
+@click.option("-c", "--clusters", type=WholeNumber(1), help="Number of clusters. [default: largest of the partitions]")
 @click.option(
     "--focal-sets",
     type=click.Choice(["simple", "pairs", "full"]),
     default="pairs",
-    show_default=True,
     help="Sets of clusters that may have mass.",
 )
 @seed_option
@@ -66,7 +47,7 @@ def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **opti
     if len(files) < 2:
         raise WrongUse(f"at least two partitions are needed, got {format_count(len(files), 'file')}")
     outputs = Outputs(files)
-    outputs.add("partition", output or default_path(Path("combined"), ".csv", PARTITION), PARTITION_EXTENSIONS)
+    outputs.add("partition", output or default_path(Path("combined"), ".csv"))
     partitions = [load_result(file).partition for file in files]
     with screen.progress("combining"):
         combined = combine_partitions(

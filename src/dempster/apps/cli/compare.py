@@ -11,6 +11,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
+from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
 from dempster.apps.cli.shared.loading import load_result
 from dempster.apps.cli.shared.options import output_option, plot_option, screen_options
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
     from dempster.partition import CredalPartition
 
 
-@click.command(
-    cls=Command,
-    short_help="Compare partitions of the same objects.",
-    examples=("dempster compare ecm.csv evclus.csv --plot map.png",),
-)
+@click.command(cls=Command, examples=("dempster compare ecm.csv evclus.csv --plot map.png",))
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")
 @output_option("Write all objects that moved: .csv.")
-@click.option("-n", "--show", type=WholeNumber(0), default=10, show_default=True, metavar="N", help="Objects to print.")
+@click.option("-n", "--show", type=WholeNumber(0), default=10, help="Objects to print.")
 @screen_options
 def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
     """Compare two or more partitions of the same objects.
@@ -53,7 +50,6 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
         names = [str(file) for file in files]
 
     def draw_map(path: Path) -> None:
-        from dempster.apps.cli.shared.drawing import draw_picture
         from dempster.partition import embed_partitions
         from dempster.plot import PartitionMapDisplay
 
@@ -67,12 +63,12 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
         all_moved = pd.concat([table.assign(partition=name) for name, table in moved.items()])
         outputs.write({"plot": draw_map, "moved": lambda path: write_table(all_moved, path)})
     screen.print(f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}\n", "bold")
-    screen.print_table(indices.round(3))
+    screen.print(indices.round(3).to_string())
     for name, table in moved.items():
         share = len(table) / max(len(partitions[0]), 1)
         screen.print(f"\n{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
         if show and len(table):
-            screen.print_table(table.head(show), index=False)
+            screen.print(table.head(show).to_string(index=False))
             if len(table) > show:
                 screen.print(f"... and {len(table) - show:,} more")
     screen.finish(

@@ -10,7 +10,6 @@ from dempster.apps.cli.shared.errors import Command
 
 @click.command(
     cls=Command,
-    short_help="Print the completion script for bash, zsh or fish.",
     examples=(
         "bash: echo 'eval \"$(dempster completion bash)\"' >> ~/.bashrc",
         "zsh:  echo 'eval \"$(dempster completion zsh)\"' >> ~/.zshrc",

@@ -20,7 +20,6 @@ _ONNX = ".onnx"
 
 @click.command(
     cls=Command,
-    short_help="Convert partitions and models to other file formats.",
     examples=(
         "dempster convert clus.rds clus.parquet",
         "dempster convert flowers.partition.csv flowers.rds",

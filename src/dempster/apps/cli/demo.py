@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from dempster.apps.cli.shared.drawing import draw_attributes, draw_picture
 from dempster.apps.cli.shared.errors import Command, UserError
 from dempster.apps.cli.shared.options import screen_options
 from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, partition_document
@@ -22,19 +23,17 @@ objects of a cluster are its certain objects and the ambiguous ones that may bel
 to it. Its typical object has the largest belief in the cluster."""
 
 
-@click.command(cls=Command, short_help="Cluster an example dataset.")
+@click.command(cls=Command)
 @click.option(
     "--output",
     type=PATH,
     default=Path("demo"),
-    show_default=True,
     metavar="FOLDER",
     help="Folder for the data, the partition and two plots.",
 )
 @screen_options
 def demo(output: Path, screen: Screen) -> None:
     """Cluster 400 example objects in four overlapping groups, and explain the result."""
-    from dempster.apps.cli.shared.drawing import draw_attributes, draw_picture
     from dempster.apps.recipe import choose_attributes
     from dempster.cluster import ECM
     from dempster.datasets import load_example

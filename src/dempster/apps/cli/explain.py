@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
 from dempster.apps.cli.shared.loading import SavedResult, find_object, load_result, read_rows, select_rows
 from dempster.apps.cli.shared.options import plot_option, reading_options, screen_options
@@ -18,10 +19,11 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     import pandas as pd
 
+_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # content of the JSON document, and a function that draws
+
 
 @click.command(
     cls=Command,
-    short_help="Explain an object, a cluster or a pair of clusters.",
     examples=(
         "dempster explain flowers.dempster flowers.csv --object 70",
         "dempster explain flowers.partition.csv flowers.csv --cluster 2",
@@ -52,30 +54,14 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     with screen.progress(f"reading {table.name}"):
         rows = select_rows(read_rows(table, options, result.recipe), result.partition, table)
         if selected:
-            explanation = explainers[selected[0]](result, rows, options[selected[0]])
+            document, draw = explainers[selected[0]](result, rows, options[selected[0]])
         else:
             profile = _compute_profile(result, rows)
             records = profile.to_frame().reset_index().to_dict("records")
-            text = profile.to_text()
-            explanation = _Explanation(text, {"text": text, "profile": records}, lambda ax: profile.plot(axes=ax))
-
-        def draw(path: Path) -> None:
-            from dempster.apps.cli.shared.drawing import draw_picture
-
-            draw_picture(explanation.draw, path, (7.5, 4.5))
-
-        outputs.write({"plot": draw})
-    screen.print(explanation.text)
-    screen.finish("explain", list(outputs.values()), **explanation.document)
-
-
-@dataclass(frozen=True)
-class _Explanation:
-    """Text, content of the JSON document, and a function that draws the plot."""
-
-    text: str
-    document: dict[str, Any]
-    draw: Callable[[Any], Any]
+            document, draw = {"text": profile.to_text(), "profile": records}, lambda ax: profile.plot(axes=ax)
+        outputs.write({"plot": lambda path: draw_picture(draw, path, (7.5, 4.5))})
+    screen.print(document["text"])
+    screen.finish("explain", list(outputs.values()), **document)
 
 
 def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
@@ -97,7 +83,7 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
         "masses": {sets[k]: float(mass) for k, mass in enumerate(partition.masses[position]) if mass > 0},
         "contributions": explanation.to_frame().reset_index().to_dict("records"),
     }
-    return _Explanation(explanation.to_text(), document, lambda ax: explanation.plot(ax=ax))
+    return document, lambda ax: explanation.plot(ax=ax)
 
 
 def _explain_cluster(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
@@ -111,7 +97,7 @@ def _explain_cluster(result: SavedResult, rows: pd.DataFrame, name: str) -> _Exp
     statistics = {statistic: values[[k]] for statistic, values in profile.statistics.items()}
     text = replace(profile, groups=[profile.groups[k]], statistics=statistics).to_text()
     document = {"cluster": cluster, "text": text, "profile": profile.to_frame().iloc[k].to_dict()}
-    return _Explanation(text, document, lambda ax: profile.plot(axes=ax))
+    return document, lambda ax: profile.plot(axes=ax)
 
 
 def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Explanation:
@@ -125,8 +111,9 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
     for row in features.itertuples():
         share = "separates them" if row.separation > 0.995 else f"separates {row.separation:.0%} of them"
         lines.append(f"  {row.rule} ({share})")
-    document = {"pair": [first, second], "discriminating_features": features.to_dict("records")}
-    return _Explanation("\n".join(lines), document, lambda ax: profile.plot(axes=ax))
+    records = features.to_dict("records")
+    document = {"pair": [first, second], "text": "\n".join(lines), "discriminating_features": records}
+    return document, lambda ax: profile.plot(axes=ax)
 
 
 def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:

@@ -21,22 +21,19 @@ _EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
 
 
-@click.command(
-    cls=Command,
-    short_help="Show versions, devices, threads, kernels and caches.",
-    examples=("dempster info --json",),
-)
+@click.command(cls=Command, examples=("dempster info --json",))
 @screen_options
 def info(screen: Screen) -> None:
     """Show versions, devices, threads, compiled kernels and caches, to include in a bug report."""
     with screen.progress("detecting devices"):
         devices = _devices()
+    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     sections: dict[str, dict[str, Any]] = {
         "program": {"dempster": __version__, "python": platform.python_version(), "system": platform.platform()},
         "libraries": {name: _version(name) for name in _NEEDED},
         "extras": {name: _version(name) for name in _EXTRAS},
         "devices": devices,
-        "threads": {"processors": _processors()} | {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "threads": {"processors": n_processors} | {name: os.environ[name] for name in _THREADS if name in os.environ},
         "kernels": _kernels(),
         "caches": _caches(),
     }
@@ -52,10 +49,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _devices() -> dict[str, str]:

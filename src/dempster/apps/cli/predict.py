@@ -13,22 +13,12 @@ from dempster._text import format_count
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result, read_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
-from dempster.apps.cli.shared.output import (
-    DECISIONS,
-    PARTITION,
-    PARTITION_EXTENSIONS,
-    Outputs,
-    Screen,
-    default_path,
-    partition_document,
-    write_table,
-)
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
 from dempster.apps.cli.shared.param_types import PATH
 
 
 @click.command(
     cls=Command,
-    short_help="Apply a saved model to new rows.",
     examples=(
         "dempster cluster flowers.csv -c 3 --save-model flowers.dempster",
         "dempster predict flowers.dempster new-flowers.csv",
@@ -52,8 +42,7 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
     dissimilarities of each new object to the training objects.
     """
     outputs = Outputs([model, file])
-    target = output or default_path(file, ".predicted.csv", PARTITION, DECISIONS)
-    outputs.add("masses", target, PARTITION_EXTENSIONS)
+    outputs.add("masses", output or default_path(file, ".predicted.csv"))
     saved = load_result(model).model
     estimator, name = saved.estimator, type(saved.estimator).__name__
     with screen.progress(f"reading {file.name}"):

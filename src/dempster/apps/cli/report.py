@@ -10,13 +10,12 @@ import click
 from dempster.apps.cli.shared.errors import Command, WrongUse
 from dempster.apps.cli.shared.loading import load_result, read_rows, select_rows
 from dempster.apps.cli.shared.options import output_option, reading_options, screen_options, truth_option
-from dempster.apps.cli.shared.output import EXTENSIONS, PAGE, Outputs, Screen, default_path, partition_document
+from dempster.apps.cli.shared.output import EXTENSIONS, Outputs, Screen, default_path, partition_document
 from dempster.apps.cli.shared.param_types import PATH
 
 
 @click.command(
     cls=Command,
-    short_help="Write an HTML report on a result.",
     examples=(
         "dempster report flowers.dempster flowers.csv",
         "dempster report flowers.partition.csv flowers.csv -o flowers.html --truth species",
@@ -44,7 +43,7 @@ def report(subject: Path, table: Path | None, output: Path | None, screen: Scree
     outputs = Outputs([subject, table])
     # flowers.html is the default for flowers.dempster and for flowers.partition.csv.
     stem = subject.with_name(subject.stem.removesuffix(".partition") + subject.suffix)
-    outputs.add("report", output or default_path(stem, ".html", PAGE), EXTENSIONS["--report"])
+    outputs.add("report", output or default_path(stem, ".html"), EXTENSIONS["--report"])
     result = load_result(subject)
     partition = result.partition
     with screen.progress("writing the report"):

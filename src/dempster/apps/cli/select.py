@@ -8,16 +8,10 @@ from typing import Any
 import click
 
 from dempster._text import format_count
+from dempster.apps.cli.shared import options as shared
+from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.options import (
-    RecipeCommand,
-    build_recipe,
-    output_option,
-    plot_option,
-    recipe_options,
-    screen_options,
-)
 from dempster.apps.cli.shared.output import Outputs, Screen, write_text
 from dempster.apps.cli.shared.param_types import WholeNumber
 
@@ -25,24 +19,21 @@ MAX_CLUSTERS = 100_000
 
 
 @click.command(
-    cls=RecipeCommand,
-    short_help="Compare numbers of clusters.",
+    cls=shared.RecipeCommand,
     examples=(
         "dempster select flowers.csv --plot candidates.png",
         "dempster select flowers.csv --from 2 --to 6 --curve --method ecm",
     ),
 )
-@recipe_options
-@click.option("--from", "low", type=WholeNumber(2, MAX_CLUSTERS), metavar="N", help="Smallest number. [default: 2]")
-@click.option(
-    "--to", "high", type=WholeNumber(2, MAX_CLUSTERS), metavar="N", help="Largest number. [default: as for -c auto]"
-)
+@shared.recipe_options
+@click.option("--from", "low", type=WholeNumber(2, MAX_CLUSTERS), help="Smallest number. [default: 2]")
+@click.option("--to", "high", type=WholeNumber(2, MAX_CLUSTERS), help="Largest number. [default: as for -c auto]")
 @click.option(
     "--curve", is_flag=True, help="Also fit the method with each number: objective and nonspecificity (slower)."
 )
-@plot_option()
-@output_option("Write the table: .csv.")
-@screen_options
+@shared.plot_option()
+@shared.output_option("Write the table: .csv.")
+@shared.screen_options
 @click.pass_context
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Compare numbers of clusters for the rows of FILE by several criteria.
@@ -55,26 +46,23 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
         raise WrongUse("--from needs the option --to")
     if low is not None and low > high:
         raise WrongUse(f"--from must be at most --to {high}, got {low}")
-    recipe = build_recipe(ctx, options)
+    recipe = shared.build_recipe(ctx, options)
     outputs = Outputs(list_input_files(recipe))
     outputs.add_options(options)
     outputs.add("table", options["output"], [".csv"])
     with screen.progress(f"reading {Path(recipe.files[0]).name}") as progress:
         numbers, table = _compare_numbers(recipe, options, screen, progress)
-
-        def draw(path: Path) -> None:
-            from dempster.apps.cli.shared.drawing import draw_picture
-
-            draw_picture(lambda ax: numbers.plot(ax=ax), path)
-
-        outputs.write({"plot": draw, "table": table.to_csv, "config": write_text(recipe.to_toml())})
+        outputs.write(
+            {
+                "plot": lambda path: draw_picture(lambda ax: numbers.plot(ax=ax), path),
+                "table": table.to_csv,
+                "config": write_text(recipe.to_toml()),
+            }
+        )
     screen.print(
         f"{format_count(numbers.n_objects, 'object')} examined; best number of clusters: {numbers.best}", "bold"
     )
-    screen.print()
-    screen.print_table(table.round(3))
-    screen.print()
-    screen.print(f"chosen: {numbers.reasons()}")
+    screen.print(f"\n{table.round(3).to_string()}\n\nchosen: {numbers.reasons()}")
     screen.finish(
         "select",
         list(outputs.values()),

@@ -244,8 +244,7 @@ def check_table(table: Any, name: str = "table") -> None:
     """Raise an error unless an argument is a pandas DataFrame."""
     import pandas as pd
 
-    if not isinstance(table, pd.DataFrame):
-        raise InvalidParameterError(name, message=f"{name} must be a pandas DataFrame, got {type(table).__name__}")
+    rule.check(table, name, rule.kind(pd.DataFrame, words="a pandas DataFrame"))
 
 
 # ---- columns --------------------------------------------------------------------------------------------------------

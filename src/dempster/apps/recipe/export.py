@@ -58,23 +58,21 @@ def _quote_name(name: str) -> str:
 
 def to_code(recipe: Any) -> str:
     """Return Python code that uses public names of the library only."""
-    code = _Code()
+    code, reading = _Code(), recipe.reading_options()
     if recipe.kind == "image":
         code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
         data = "image"
     elif recipe.kind == "dissimilarities":
         code.use("dempster.io", "read_dissimilarities")
-        calls = [_format_call("read_dissimilarities", {"": f} | recipe.reading_options()) for f in recipe.files]
+        calls = [_format_call("read_dissimilarities", {"": f} | reading) for f in recipe.files]
         several = "[\n" + "".join(f"    {call},\n" for call in calls) + "]"
         code.lines.append(f"dissimilarities = {several if len(calls) > 1 else calls[0]}")
         data = "dissimilarities"
     else:
         if len(recipe.files) > 1:
-            code.call(
-                "table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | recipe.reading_options()
-            )
+            code.call("table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | reading)
         else:
-            code.call("table", "dempster.io", "read_table", {"": recipe.files[0]} | recipe.reading_options())
+            code.call("table", "dempster.io", "read_table", {"": recipe.files[0]} | reading)
         options = {"": _Variable("table")} | recipe.choosing_options()
         code.call("attributes", "dempster.apps.recipe", "choose_attributes", options)
         data = "attributes.values"

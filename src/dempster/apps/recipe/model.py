@@ -207,11 +207,8 @@ class Units:
         """Return the units of the columns that a preparation standardises."""
         if not preparation.is_scaled:
             return cls({}, {})
-        names = preparation.numbers
-        return cls(
-            dict(zip(names, map(float, preparation.center), strict=True)),
-            dict(zip(names, map(float, preparation.scale), strict=True)),
-        )
+        moments = (preparation.center, preparation.scale)
+        return cls(*(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments))
 
     def convert(self, name: str, value: Any) -> Any:
         """Convert a value of a standardised column to its original unit; return anything else unchanged."""

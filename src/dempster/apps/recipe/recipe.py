@@ -131,7 +131,13 @@ class Recipe:
     def _check_method(self) -> None:
         rule.check_choice(self.method, "method", method_names())
         for name in self.parameters:
-            self._check_parameter(name)
+            if self._info.parameter(name) is None:
+                others = methods_with(name)
+                elsewhere = f" ({', '.join(others)} have it)" if others else ""
+                known = ", ".join(parameter.name for parameter in self._info.parameters)
+                self._reject(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
+            if name in _RESERVED:
+                self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
@@ -159,15 +165,6 @@ class Recipe:
         if not any(map(self._can, capabilities)):
             others = ", ".join(dict.fromkeys(other for one in capabilities for other in methods_that(one)))
             self._reject(name, f"method {self.method} {reason}; use one of {others}")
-
-    def _check_parameter(self, name: str) -> None:
-        if self._info.parameter(name) is None:
-            others = methods_with(name)
-            elsewhere = f" ({', '.join(others)} have it)" if others else ""
-            known = ", ".join(parameter.name for parameter in self._info.parameters)
-            self._reject(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
-        if name in _RESERVED:
-            self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
 
     def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
         raise InvalidParameterError(name, message=f"{name}: {reason}", settings=settings)

@@ -149,14 +149,10 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
         estimator.set_params(views=[views[name] for name in prepared.attributes.columns])
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=1)
-    supervision: dict[str, Any] = {}
-    if prepared.y is not None and recipe.learns_labels:
-        supervision["y"] = prepared.y
-    if prepared.constraints is not None:
-        supervision["constraints"] = prepared.constraints
+    supervision = {"y": prepared.y if recipe.learns_labels else None, "constraints": prepared.constraints}
     started = time.perf_counter()
     with heard_by(progress if callable(progress) else None):
-        estimator.fit(prepared.X, **supervision)
+        estimator.fit(prepared.X, **{name: value for name, value in supervision.items() if value is not None})
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
     return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started)
@@ -175,8 +171,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     -------
     PreparedTable
     """
-    if not isinstance(recipe, Recipe):
-        raise InvalidParameterError("recipe", message=f"recipe must be a Recipe, got {type(recipe).__name__}")
+    rule.check(recipe, "recipe", rule.kind(Recipe))
     rule.check(note, "note", rule.told)
     notes: list[str] = []
 
@@ -189,9 +184,17 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         X = read_image(recipe.files[0])
         _check_clusters(recipe, int(np.prod(X.shape[:-1])), "pixels")
         return PreparedTable(X, notes=notes)
-    if recipe.kind == "dissimilarities":
-        return _prepare_dissimilarities(recipe, add_note, notes)
     options = recipe.reading_options()
+    if recipe.kind == "dissimilarities":
+        import pandas as pd
+
+        matrices = [read_dissimilarities(file, **options) for file in recipe.files]
+        n = matrices[0].shape[0]
+        _check_clusters(recipe, n, "objects")
+        frame = pd.DataFrame(index=getattr(matrices[0], "index", pd.RangeIndex(n)))
+        y, constraints, truth = _read_supervision(recipe, frame, np.arange(n), add_note)
+        X = matrices if len(matrices) > 1 else matrices[0]
+        return PreparedTable(X, None, None, y, constraints, truth, notes)
     if len(recipe.files) > 1:
         table = read_views(recipe.files, **options)
     else:
@@ -211,22 +214,11 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     return PreparedTable(attributes.values, table, attributes, y, constraints, truth, notes)
 
 
-def _prepare_dissimilarities(recipe: Recipe, add_note: Note, notes: list[str]) -> PreparedTable:
-    import pandas as pd
-
-    matrices = [read_dissimilarities(file, **recipe.reading_options()) for file in recipe.files]
-    D = matrices[0]
-    _check_clusters(recipe, D.shape[0], "objects")
-    frame = pd.DataFrame(index=getattr(D, "index", pd.RangeIndex(D.shape[0])))
-    y, constraints, truth = _read_supervision(recipe, frame, np.arange(len(frame)), add_note)
-    return PreparedTable(matrices if len(matrices) > 1 else D, None, None, y, constraints, truth, notes)
-
-
 def _read_supervision(
     recipe: Recipe, table: pd.DataFrame, rows: np.ndarray, add_note: Note
 ) -> tuple[np.ndarray | None, Constraints | None, pd.Series | None]:
     """Read labels, constraints and true labels of some rows; labels become constraints if the method needs these."""
-    y, constraints, truth = None, None, None
+    y = constraints = truth = None
     if recipe.labels is not None:
         codes, names = encode_labels(find_labels("labels", recipe.labels, table))
         labelled = format_count(int((codes >= 0).sum()), "row")

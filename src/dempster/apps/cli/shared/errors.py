@@ -87,7 +87,9 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.lazy:
             return None
-        return getattr(import_module(f"dempster.apps.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"dempster.apps.cli.{cmd_name}"), cmd_name)
+        command.short_help = self.lazy[cmd_name]
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
@@ -123,7 +125,11 @@ class Program(click.Group):
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
-        _discard_output()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # Python would fail at exit if the stream is closed or the disk full.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -171,8 +177,11 @@ def translate_error(error: InvalidInputError, ctx: click.Context, parameters: li
     options |= {alias: options[name] for alias, name in _ALIASES.items() if name in options}
     text, name = str(error), getattr(error, "name", "")
     at_fault = options.get(name)
-    is_wrong_use = at_fault is not None and _is_given(at_fault, name, ctx)
+    is_wrong_use = False
     if at_fault is not None:
+        settings = [one.partition("=")[0].strip().replace("-", "_") for one in ctx.params.get("settings", ())]
+        source = ctx.get_parameter_source(at_fault.name or "")
+        is_wrong_use = name in settings or source is ParameterSource.COMMANDLINE
         rest = text.removeprefix(name)
         if rest != text and rest[:1] in (" ", ":", "="):
             text = _option_name(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
@@ -183,12 +192,6 @@ def translate_error(error: InvalidInputError, ctx: click.Context, parameters: li
             if setting in options:
                 text = text.replace(f"{setting}={value!r}", _type_setting(options[setting], value))
     return (WrongUse if is_wrong_use else UserError)(text)
-
-
-def _is_given(parameter: click.Parameter, name: str, ctx: click.Context) -> bool:
-    """Return whether a parameter is on the command line, as an option or with -p."""
-    names = [setting.partition("=")[0].strip().replace("-", "_") for setting in ctx.params.get("settings", ())]
-    return name in names or ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
 
 
 def _option_name(parameter: click.Parameter) -> str:
@@ -203,15 +206,6 @@ def _type_setting(parameter: click.Parameter, value: Any) -> str:
         return (parameter.opts if value else parameter.secondary_opts)[0]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     return f"{_option_name(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
-
-
-def _discard_output() -> None:
-    """Flush the output streams, and redirect a closed or full one so that Python does not fail at exit."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def describe_exception(error: BaseException) -> tuple[int, str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Parameters of methods that the program sets with other options.
 _RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
 _FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
-_FILES = ("constraints", "labels", "truth")
+_FIELDS += ("constraints", "labels", "truth")
 _LISTS = ("columns", "exclude", "categories")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
 _DEFAULT_METHODS = {"cluster": "evclus", "classify": "eknn"}
@@ -63,12 +63,12 @@ def _with_screen(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def output_option(help: str) -> Decorator:
     """Return the option ``--output``."""
-    return click.option("-o", "--output", type=PATH, metavar="PATH", help=help)
+    return click.option("-o", "--output", type=PATH, help=help)
 
 
 def plot_option(help: str = "Write a plot: .png, .svg or .pdf.") -> Decorator:
     """Return the option ``--plot``."""
-    return click.option("--plot", type=PATH, metavar="PATH", help=help)
+    return click.option("--plot", type=PATH, help=help)
 
 
 # --json and --quiet; the command receives a `Screen` in the argument ``screen``.
@@ -86,29 +86,19 @@ reading_options = _combine(
 )
 
 column_options = _combine(
-    click.option(
-        "--columns",
-        multiple=True,
-        type=ColumnNames(),
-        metavar="A,B,...",
-        help="Columns to use. [default: all numeric columns]",
-    ),
-    click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns to ignore."),
+    click.option("--columns", multiple=True, type=ColumnNames(), help="Columns to use. [default: all numeric columns]"),
+    click.option("--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."),
 )
 
-scale_option = click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
-seed_option = click.option(
-    "--seed", type=WholeNumber(0, MAX_SEED), default=0, show_default=True, help="Seed of the random numbers."
-)
+scale_option = click.option("--scale/--no-scale", default=True, help="Standardise the columns.")
+seed_option = click.option("--seed", type=WholeNumber(0, MAX_SEED), default=0, help="Seed of the random numbers.")
 settings_option = click.option(
     "-p", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the method, such as delta=5."
 )
 truth_option = click.option(
     "--truth", metavar="COLUMN|PATH", help="True classes to compare the result with; not used for clustering."
 )
-save_model_option = click.option(
-    "--save-model", type=PATH, metavar="PATH", help="Save the model for dempster predict: .dempster."
-)
+save_model_option = click.option("--save-model", type=PATH, help="Save the model for dempster predict: .dempster.")
 
 recipe_options = _combine(
     click.argument("files", nargs=-1, type=FileName(), metavar="FILE..."),
@@ -117,23 +107,14 @@ recipe_options = _combine(
         "--clusters",
         type=NumberOrAuto(1),
         default="auto",
-        show_default=True,
-        metavar="N",
         help="Number of clusters; auto selects it and prints the reason.",
     ),
-    click.option(
-        "--method",
-        type=MethodName("cluster"),
-        default="evclus",
-        show_default=True,
-        help="Clustering method; see below.",
-    ),
+    click.option("--method", type=MethodName("cluster"), default="evclus", help="Clustering method; see below."),
     column_options,
     click.option(
         "--categories",
         multiple=True,
         type=ColumnNames(),
-        metavar="A,B,...",
         help='Columns of text to use as categories; "all" selects every column of text.',
     ),
     click.option("--dissimilarities", is_flag=True, help="FILE contains a square matrix of dissimilarities."),
@@ -142,24 +123,18 @@ recipe_options = _combine(
         "--missing",
         type=click.Choice(["refuse", "drop", "partial"]),
         default="refuse",
-        show_default=True,
         help="Missing values: raise an error, drop the rows, or compare rows by the values that are present.",
     ),
     scale_option,
     seed_option,
     click.option(
-        "--constraints",
-        type=FileName(),
-        metavar="PATH",
-        help="File of pairs of rows in the same or in different clusters: a,b,same.",
+        "--constraints", type=FileName(), help="File of pairs of rows in the same or in different clusters: a,b,same."
     ),
     click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, used for clustering."),
     truth_option,
     settings_option,
-    click.option(
-        "--config", type=PATH, metavar="PATH", help="Read the options from a TOML file; other options override it."
-    ),
-    click.option("--save-config", type=PATH, metavar="PATH", help="Write the options to a TOML file."),
+    click.option("--config", type=PATH, help="Read the options from a TOML file; other options override it."),
+    click.option("--save-config", type=PATH, help="Write the options to a TOML file."),
 )
 
 
@@ -310,7 +285,7 @@ def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
         values["files"] = list(options["files"])
     elif not values.get("files"):
         raise WrongUse("FILE is missing: name a table, or a --config that names one (dempster demo needs none)")
-    values |= {name: options[name] for name in (*_FIELDS, *_FILES) if is_given(name)}
+    values |= {name: options[name] for name in _FIELDS if is_given(name)}
     values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"

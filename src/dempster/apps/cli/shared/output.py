@@ -26,11 +26,16 @@ PROGRESS_DELAY = 1.0  # seconds until progress is shown
 MAX_NAMED_OUTLIERS = 1000  # in a JSON document
 MAX_MARKER_BYTES = 1 << 16  # beginning of a file that must contain its marker
 
-# Each kind of file that the program writes under a default name contains one of these markers near its beginning.
-PARTITION, DECISIONS, ANSWERS = ",label_with_outliers,", ",decision,", "object,other,answer"
-PAGE = '<meta name="generator" content="dempster"'
+# Each file that the program writes under a default name contains a marker near its beginning, by the end of the name.
+_MARKERS = {
+    **dict.fromkeys((".partition.csv", ".csv"), (",label_with_outliers,",)),
+    ".predicted.csv": (",label_with_outliers,", ",decision,"),
+    ".decisions.csv": (",decision,",),
+    ".answers.csv": ("object,other,answer",),
+    ".html": ('<meta name="generator" content="dempster"',),
+}
 
-PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet", ".npz")
+_PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet", ".npz")
 EXTENSIONS = {
     "--plot": (".png", ".svg", ".pdf"),
     "--report": (".html", ".htm"),
@@ -66,14 +71,9 @@ class Screen:
         # Lines are wrapped between words on a terminal, and not at all for other programs.
         console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
-    def print_table(self, frame: pd.DataFrame, **options: Any) -> None:
-        """Print a table."""
-        self.print(frame.to_string(**options))
-
     def print_partition(self, head: str, partition: CredalPartition) -> None:
         """Print a heading and the summary of a partition."""
-        self.print(head, style="bold")
-        self.print()
+        self.print(f"{head}\n", style="bold")
         self.print(str(partition.summary()))
 
     def note(self, text: str) -> None:
@@ -212,7 +212,9 @@ class Outputs(dict[str, Path]):
         """Raise an error if an output added later would overwrite one of these files; None is ignored."""
         self._inputs |= {os.path.realpath(path) for path in inputs if path is not None}
 
-    def add(self, name: str, path: Path | None, extensions: Sequence[str], option: str = "--output") -> None:
+    def add(
+        self, name: str, path: Path | None, extensions: Sequence[str] = _PARTITION_EXTENSIONS, option: str = "--output"
+    ) -> None:
         """Add a file if ``path`` is not None, or raise an error if it cannot be written."""
         if path is None:
             return
@@ -266,10 +268,10 @@ def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
         raise WrongUse(f"{option}: the extension must be {expected}, got {path.suffix or 'none'}")
 
 
-def default_path(file: Path, ending: str, *markers: str) -> Path:
+def default_path(file: Path, ending: str) -> Path:
     """Return the default path of a result, ``data.partition.csv`` for ``data.csv`` (and ``data.csv.gz``).
 
-    An existing file is overwritten only if dempster created it, which one of the ``markers`` shows.
+    An existing file is overwritten only if dempster created it, which one of its markers shows.
     """
     stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
     if not stem.strip("."):
@@ -281,7 +283,7 @@ def default_path(file: Path, ending: str, *markers: str) -> Path:
                 head = opened.read(MAX_MARKER_BYTES)
         except OSError:
             head = b""
-        if not any(marker.encode() in head for marker in markers):
+        if not any(marker.encode() in head for marker in _MARKERS[ending]):
             raise UserError(
                 f"{path} exists and was not created by dempster; choose another file with --output, or overwrite it "
                 f"with --output {path}"

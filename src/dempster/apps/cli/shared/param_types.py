@@ -32,7 +32,7 @@ PATH = FileName(Path)
 class WholeNumber(click.ParamType):
     """An integer between two bounds."""
 
-    name = "integer"
+    name = "n"  # in capitals in the help
 
     def __init__(self, low: int, high: int | None = None):
         self.low, self.high = low, high
@@ -50,8 +50,6 @@ class WholeNumber(click.ParamType):
 
 class NumberOrAuto(WholeNumber):
     """An integer, or "auto"."""
-
-    name = "integer or auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return "auto" if value == "auto" else super().convert(value, param, ctx)
@@ -98,7 +96,7 @@ class MethodName(click.ParamType):
 class ColumnNames(click.ParamType):
     """Names of columns, separated by commas; completed from the columns of the input file."""
 
-    name = "columns"
+    name = "a,b,..."
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from dempster.io.dialect import sniff
