@@ -627,7 +627,7 @@ def test_plotted_bars(ecm):
     assert turned.total == pytest.approx(-display.total)
     with pytest.raises(ValueError, match=r"\bclusters\b"):
         ObjectExplanationDisplay(explanation=why, clusters=[0])
-    with pytest.raises(TypeError, match="must come from explain_object"):
+    with pytest.raises(TypeError, match=r"\bexplanation\b"):
         ObjectExplanationDisplay(explanation=3)
     with pytest.raises(ValueError, match=r"\bmost\b"):
         why.plot(most=0)

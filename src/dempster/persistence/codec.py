@@ -80,10 +80,13 @@ class Encoder:
         if type(value) in (set, frozenset):
             return {type(value).__name__: self.encode(sorted(value, key=repr), where, depth)}
         if type(value) is dict:
-            pairs = value.items()
-            return {
-                "dict": [[self.encode(k, where, depth), self.encode(v, _locate(where, k), depth)] for k, v in pairs]
-            }
+            head, _, last = where.rpartition(".")
+            pairs = []
+            for key, part in value.items():
+                # Messages contain only the names of parameters and attributes.
+                location = f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
+                pairs.append([self.encode(key, where, depth), self.encode(part, location, depth)])
+            return {"dict": pairs}
         if type(value) is bytes:
             return {"bytes": value.hex()}
         if isinstance(value, np.ndarray):
@@ -118,12 +121,6 @@ class Encoder:
         self.arrays.append(np.asarray(value))
         encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
         return encoded if value.flags.writeable else {**encoded, "frozen": True}
-
-
-def _locate(where: str, key: Any) -> str:
-    """Return the location of a value in a dictionary; parameters and attributes have their names only."""
-    head, _, last = where.rpartition(".")
-    return f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
 
 
 def _explain_type(value: Any) -> str:

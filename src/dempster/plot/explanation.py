@@ -240,7 +240,6 @@ class ProfileDisplay:
 
     Attributes
     ----------
-    profile : Profile
     axes_ : list of Matplotlib axes
     figure_ : figure
     groups_, features_ : arrays of int
@@ -474,7 +473,6 @@ class CautiousTreeDisplay:
 
     Attributes
     ----------
-    tree : CautiousTree
     positions : dict of int to (x, y)
         Position of each node in inches, by its number.
     ax_, figure_ : Matplotlib axes and figure

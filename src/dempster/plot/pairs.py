@@ -25,11 +25,9 @@ _SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"
 _SYMBOLS = (("Bel", "P$^l$"), ("Pl", "P$^u$"))
 
 
-def select_style(style: str, n_pairs: int) -> str:
-    """Return "points" or "density"; "auto" selects points for at most ``MAX_POINTS`` pairs."""
-    if style == "auto":
-        return "density" if n_pairs > MAX_POINTS else "points"
-    return style
+def use_hexagons(style: str, n_pairs: int) -> bool:
+    """Return whether to draw hexagons; "auto" selects points for at most ``MAX_POINTS`` pairs."""
+    return style == "density" or (style == "auto" and n_pairs > MAX_POINTS)
 
 
 def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
@@ -194,7 +192,7 @@ class ShepardDisplay:
             order = np.argsort(across, kind="stable")
             kept = order[np.unique(np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int))]
             reference = across[kept], self.delta[kept]
-        is_dense = select_style(style, len(self.delta)) == "density"
+        is_dense = use_hexagons(style, len(self.delta))
         new_figure = ax is None
         self.ax_ = canvas.open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.figure_ = self.ax_.figure
@@ -381,7 +379,7 @@ class CalibrationDisplay:
         """
         if x == "probability" and self.probability is None:
             raise InvalidInputError("x='probability' needs the parameter probability, which is None")
-        is_dense = select_style(style, len(self.lower)) == "density"
+        is_dense = use_hexagons(style, len(self.lower))
         self.axes_ = canvas.open_panels(axes, 2, 2, (4.6, 4.6))
         self.figure_ = self.axes_[0].figure
         self.points_, self.reference_, self.texts_ = [], [], []

@@ -37,7 +37,6 @@ class SilhouetteDisplay:
 
     Attributes
     ----------
-    silhouette : CredalSilhouette
     ax_, figure_ : Matplotlib axes and figure
     bars_ : list of filled areas
     lines_ : list of lines
@@ -176,7 +175,6 @@ class StabilityDisplay:
 
     Attributes
     ----------
-    stability : Stability
     axes_ : list of two Matplotlib axes
     figure_ : Matplotlib figure
     cluster_points_, object_points_ : collections
