@@ -381,10 +381,7 @@ def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict
     """
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
-    parents_first = [root]
-    for node in parents_first:
-        parents_first.extend(node.children)
-    for node in reversed(parents_first):
+    for node in reversed(list(_depth_first(root))):  # children come before their parent
         own = [cost[id(node)]]
         if node.children:
             for best in _add_costs(*(table[id(child)] for child in node.children))[: max_leaves - 1].tolist():
@@ -541,9 +538,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(joined)
         n = len(table[0])
         if y is None:
-            raise InvalidInputError(
-                "CautiousTree requires y to be passed, but the target y is None: it must be a partition"
-            )
+            raise InvalidInputError("CautiousTree requires y to be passed, but the target y is None; pass a partition")
         resolved = resolve_input(y, "y")
         resolved.reject_dissimilarities(X)
         credal = resolved.align_partition(joined, n)
@@ -630,8 +625,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     def _set_scores(self, credal: CredalPartition, values: np.ndarray, weights: np.ndarray | None) -> None:
         leaf = self._find_leaves(values)
         answer, own = self._answers()[leaf], credal.assignment()
-        masses = np.array([node.mass for node in self.nodes_])
-        difference = np.asarray(credal.masses, dtype=float) - masses[leaf]
+        difference = np.asarray(credal.masses, dtype=float) - self._masses()[leaf]
         squares = np.einsum("if,if->i", difference @ np.asarray(self.focal_sets_.jaccard), difference) / 2
         measures = {
             "same_set": (answer == own).all(axis=1),
@@ -653,8 +647,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         """Return the credal partition of the objects: the mean masses of their leaves."""
         X = join_attributes(X)
         leaf = self.apply(X)
-        masses = np.array([node.mass for node in self.nodes_])
-        return CredalPartition.unchecked(masses[leaf], self.focal_sets_, object_index(X), self.frame_)
+        return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, object_index(X), self.frame_)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Return the (n, c) Boolean sets of clusters that the leaves predict, empty for outliers."""
@@ -703,9 +696,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             answers[node.number, list(node.answer)] = True
         return answers
 
+    def _masses(self) -> np.ndarray:
+        return np.array([node.mass for node in self.nodes_])
+
     def _labels(self) -> np.ndarray:
-        masses = np.array([node.mass for node in self.nodes_])
-        return CredalPartition.unchecked(masses, self.focal_sets_).labels
+        return CredalPartition.unchecked(self._masses(), self.focal_sets_).labels
 
     # ---- export ---------------------------------------------------------------------------------------------------
 

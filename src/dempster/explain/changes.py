@@ -142,8 +142,11 @@ def _round_change(
     move = change.after[0] - start[d]
     column = table.columns[d]
     low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
-    digits = -int(np.floor(np.log10(abs(move))))
-    values = [_round_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
+    sign, first = np.sign(move), -int(np.floor(np.log10(abs(move))))
+    values = []
+    for digits in range(first, first + 3):
+        step = 10.0**-digits
+        values.append(float(round(sign * np.ceil(sign * change.after[0] / step) * step, max(digits, 0))))
     values = [v for v in values if low <= v <= high and abs(v - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)]
     if not values:
         return change
@@ -154,12 +157,6 @@ def _round_change(
         return change
     value = values[int(certain.argmax())]
     return replace(change, after=(value,), size=float(abs(value - start[d]) / table.deviations[d]))
-
-
-def _round_away(value: float, sign: float, digits: int) -> float:
-    """Round a number up, or down if the sign is negative."""
-    step = 10.0**-digits
-    return float(round(sign * np.ceil(sign * value / step) * step, max(digits, 0)))
 
 
 # ---- tables with categories -----------------------------------------------------------------------------------------

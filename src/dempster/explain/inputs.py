@@ -1,14 +1,7 @@
 """Resolve the input of an explanation: an estimator, a partition or labels, and the table of its objects.
 
-`dempster.explain` and the applications accept the same kinds of input, and this module resolves them.
-
-- `resolve_input` returns the estimator (or pipeline), its last step, the partition, and whether the table holds
-  dissimilarities or an image.
-- `ExplainedInput.align_table` and `ExplainedInput.align_partition` put table and partition in the same order, by the
-  names of the objects if both have names. `row_names` returns these names.
-- `find_object` finds one object by its position, name or pixel.
-- `join_attributes` and `read_attributes` read the columns of any table, or of several views.
-- `select_rows` and `ObjectTable` select rows, and build tables of the same type with other cells.
+`dempster.explain` and the applications accept the same kinds of input. Tables and partitions are put in the same order,
+by the names of the objects if both have names.
 """
 
 from __future__ import annotations
@@ -83,9 +76,7 @@ class ExplainedInput:
         if of_fit and self.image_shape is not None:
             return table
         if views is None and len(table.shape) != 2:
-            raise InvalidParameterError(
-                name, must=f"have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
-            )
+            raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}")
         self._check_rows(int(table.shape[0]) if views is None else len(views), name)
         order = order_of_names(row_names(table), self.partition.index)
         if views is not None:
@@ -210,9 +201,7 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
     labels = [] if names is None else list(names)
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
-            raise InvalidParameterError(
-                "i", must=f"name one object, but {labels.count(i)} objects are called {i!r}; give its position"
-            )
+            raise InvalidParameterError("i", must=f"be a position, because {labels.count(i)} objects are called {i!r}")
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
         if len(i) != len(image_shape) or not all(0 <= k < size for k, size in zip(i, image_shape, strict=True)):
@@ -220,16 +209,12 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
         return int(np.ravel_multi_index(i, image_shape))
     if is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
-            raise InvalidParameterError(
-                "i", must=f"be a name of an object, since some names are numbers; no object is called {i!r}"
-            )
+            raise InvalidParameterError("i", "the name of an object, because some names are numbers", i)
         if not 0 <= i < n:
             raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
-        raise InvalidParameterError(
-            "i", must=f"be the position or name of an object, or a row of attributes; no object is called {shown(i)}"
-        )
+        raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
     return -1
 
 
@@ -257,27 +242,21 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
             names = [str(label) for label in X.columns]
             if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
                 raise InvalidParameterError(
-                    name, must=f"have unique column names, got {', '.join(map(repr, twice))} more than once"
+                    name, must=f"have unique column names, got {', '.join(map(repr, twice))} twice"
                 )
         else:
             X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
             shape = np.shape(X)
             if len(shape) != 2:
-                raise InvalidParameterError(
-                    name,
-                    must=f"have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
-                    f"{name}.reshape(-1, 1) is one attribute",
-                )
+                advice = f"Reshape your data: {name}.reshape(-1, 1) is one attribute"
+                raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {shape}. {advice}")
             if np.iscomplexobj(X):
-                raise InvalidInputError(
-                    f"Complex data not supported: {name} must hold real numbers, text or categories"
-                )
+                raise InvalidInputError(f"Complex data not supported: {name} must hold numbers, text or categories")
             names = numbered_attributes(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
-                raise InvalidInputError(
-                    f"{name} has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required."
-                )
+                shape = tuple(np.shape(X))
+                raise InvalidInputError(f"{name} has 0 {what} (shape={shape}) while a minimum of 1 is required.")
         columns = read_columns(X, dates=dates).values()
         return [Column(label, column.series) for label, column in zip(names, columns, strict=True)]
 
@@ -361,25 +340,20 @@ class ObjectTable:
         p = len(self.columns)
         if hasattr(row, "columns"):
             if len(row) != 1:
-                raise InvalidParameterError(
-                    "i", must=f"be one row with the columns of X, got a table of shape {row.shape}"
-                )
+                raise InvalidParameterError("i", must=f"be one row with the columns of X, got shape {row.shape}")
             row = {label: row[label].to_numpy()[0] for label in row.columns}
             row = row if self._labels else list(row.values())
         if isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
             by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
             names = labels if set(by_name) == set(labels) else self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
-                raise InvalidParameterError(
-                    "i", must=f"give the attributes {', '.join(self.names)}, got {', '.join(by_name)}"
-                )
+                got = ", ".join(by_name)
+                raise InvalidParameterError("i", must=f"give the attributes {', '.join(self.names)}, got {got}")
             cells = [by_name[name] for name in names]
         else:
             cells = list(to_array(row, "i").reshape(-1))
         if len(cells) != p:
-            raise InvalidParameterError(
-                "i", must=f"be a position, a name, or a row of {p} attributes, got {len(cells)}"
-            )
+            raise InvalidParameterError("i", must=f"be a position, a name, or {p} attributes, got {len(cells)}")
         return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:

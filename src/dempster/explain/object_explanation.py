@@ -210,8 +210,7 @@ class ObjectExplanation:
         sentences = "".join(f"<p>{escape(line)}</p>" for line in self.to_text().splitlines())
         return f"<div>{sentences}{self.to_frame().to_html(float_format='{:.3g}'.format)}</div>"
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Plot the contributions (see `dempster.plot.ObjectExplanationDisplay`)."""
@@ -219,8 +218,7 @@ class ObjectExplanation:
 
         return ObjectExplanationDisplay.from_explanation(self, ax=ax, **options)
 
-    def __repr__(self) -> str:
-        return self.to_text()
+    __repr__ = to_text
 
 
 # ---- sentences ------------------------------------------------------------------------------------------------------

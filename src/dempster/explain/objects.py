@@ -10,15 +10,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
-from dempster._validation import (
-    as_reals,
-    check,
-    check_flags,
-    integer,
-    is_missing,
-    listed,
-    ordered_like,
-)
+from dempster._validation import as_reals, check, check_flags, integer, is_missing, listed, ordered_like
 from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
@@ -152,7 +144,7 @@ def explain_object(
         values = tuple(cell[0].item() if isinstance(cell[0], np.generic) else cell[0] for cell in obj.cells)
         typical = tuple(tuple(typical_cells(obj.partition, obj.table, k, obj.own_position)) for k in candidates)
     return ObjectExplanation(
-        name=obj.name,
+        name=None if obj.is_new else obj.object_name(obj.position),
         masses=obj.masses,
         clusters=tuple(frame[k] for k in candidates),
         attributes=tuple(names),
@@ -179,7 +171,11 @@ def _select_candidates(
     order = order[np.isfinite(total[order])]
     if clusters is not None:
         clusters = listed(clusters, "clusters", "names of clusters")
-        selected = [obj.cluster_position(name) for name in clusters]
+        try:
+            selected = obj.partition.membership_rows([(name,) for name in clusters])[0].argmax(axis=1).tolist()
+        except ValueError as error:
+            names = ", ".join(map(str, obj.partition.frame))
+            raise InvalidParameterError("clusters", f"names of clusters ({names})", clusters) from error
         if len(selected) == 0 or len(set(selected)) < len(selected):
             raise InvalidParameterError("clusters", must=f"name at least one cluster, each once, got {list(clusters)}")
         if empty := [obj.partition.frame[k] for k in selected if k not in order]:
@@ -281,10 +277,6 @@ class ExplainedObject:
         return hasattr(self, "table")
 
     @property
-    def name(self) -> Hashable | None:
-        return None if self.is_new else self.object_name(self.position)
-
-    @property
     def own_position(self) -> int:
         """Position of the object, or of an equal one, in X; -1 if there is none."""
         return self.position if self.position >= 0 or not self.among_fit else self.itself
@@ -302,14 +294,6 @@ class ExplainedObject:
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.model, "view_names_", [])
         return name if evidence.views is None or len(views) < 2 else f"{name} in {views[evidence.views[which]]}"
-
-    def cluster_position(self, name: Hashable) -> int:
-        try:
-            rows, _ = self.partition.membership_rows((name,))
-        except ValueError as error:
-            names = ", ".join(map(str, self.partition.frame))
-            raise InvalidParameterError("clusters", f"names of clusters ({names})", name) from error
-        return int(rows[0].argmax())
 
     # ---- evidence -------------------------------------------------------------------------------------------------
 
@@ -404,12 +388,7 @@ def _certain_clusters(partition: CredalPartition) -> np.ndarray:
 
 
 def _resolve_object(
-    estimator: Any,
-    X: TableLike,
-    i: Any,
-    attributes: TableLike,
-    feature_names: Sequence[str] | None,
-    metric: str | None,
+    estimator: Any, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None, metric: str | None
 ) -> ExplainedObject:
     """Return object i of X, or a new one."""
     if hasattr(estimator, "steps"):
@@ -603,9 +582,7 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
     values = np.asarray(row, dtype=float).reshape(-1)
     positions = np.arange(n) if len(values) == n else getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
     if len(values) != len(positions):
-        raise InvalidParameterError(
-            "i", must=f"be a position, a name, or {n} dissimilarities to the objects, got {len(values)}"
-        )
+        raise InvalidParameterError("i", must=f"be a position, a name, or {n} dissimilarities, got {len(values)}")
     out[positions] = values
     return out
 

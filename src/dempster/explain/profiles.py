@@ -268,10 +268,11 @@ class Profile:
             "typical": [group.typical for group in self.groups],
         }
         frame = pd.DataFrame(table, index=pd.Index([group.name for group in self.groups], name="group"))
-        values = {
-            f.label: _as_dates(f, column, statistic)
-            for f, column in zip(self.features, self.statistics[statistic].T, strict=True)
-        }
+        is_location = statistic in ("mean", "q25", "median", "q75", "rest")
+        values = {}
+        for feature, column in zip(self.features, self.statistics[statistic].T, strict=True):
+            is_date = is_location and feature.attribute.kind == "date"
+            values[feature.label] = [feature.attribute.to_date(value) for value in column] if is_date else column
         return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
@@ -306,11 +307,37 @@ class Profile:
             Number of attributes for each group.
         """
         rules.check(n_features, "n_features", rules.integer(0))
-        return _format_profile(self, int(n_features))
+        lines = [
+            f"{format_count(len(self.partition))}, {format_count(self.partition.n_clusters, 'cluster')}, "
+            f"{format_count(len(self.attributes), 'attribute')}"
+        ]
+        for g, group in enumerate(self.groups[:MAX_SHOWN_GROUPS]):
+            lines += ["", _format_heading(group)]
+            if not self.statistics["present"][g].any():
+                continue
+            best = strongest_features(self, g, int(n_features))
+            lines += [f"    {_format_feature(self, g, q)}" for q in best] or ["    like the rest"]
+        if len(self.groups) > MAX_SHOWN_GROUPS:
+            lines += ["", f"{len(self.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown"]
+        if note := _note(self):
+            lines += ["", note]
+        return "\n".join(lines)
 
     def to_html(self) -> str:
         """Return an HTML table with a row for each group; shades show differences from the remaining objects."""
-        return _format_html(self)
+        names = ["group", "objects", "possible", "typical", *(feature.label for feature in self.features)]
+        marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in self.features]
+        head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
+        body = "".join(_html_row(self, g) for g in range(min(len(self.groups), MAX_SHOWN_GROUPS)))
+        notes = []
+        if len(self.groups) > MAX_SHOWN_GROUPS:
+            notes.append(f"{len(self.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown")
+        notes.append("Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares).")
+        if note := _note(self):
+            notes.append(f"* clustered. {note}" if any(marks) else note)
+        below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div style="overflow-x: auto">{table}{below}</div>'
 
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
         """Plot the profile (see `dempster.plot.ProfileDisplay`).
@@ -327,8 +354,7 @@ class Profile:
     def __repr__(self) -> str:
         return self.to_text()
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
     def _group(self, name: Any, argument: str) -> Group:
         for group in self.groups:
@@ -487,39 +513,12 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
     what = "names of columns of X, or be True or False"
     selected = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
     if unknown := [name for name in selected if name not in names]:
-        raise InvalidParameterError(
-            "clustered", must=f"hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}"
-        )
+        raise InvalidParameterError("clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0])
     return [name in selected for name in names]
 
 
 def _is_same_name(name: Any, other: Any) -> bool:
     return rules.hashable.test(other) and not is_missing(other) and same_label(name, other)
-
-
-def _as_dates(feature: Feature, column: np.ndarray, statistic: str) -> Any:
-    if feature.attribute.kind != "date" or statistic not in ("mean", "q25", "median", "q75", "rest"):
-        return column
-    return np.array([feature.attribute.to_date(value) for value in column])
-
-
-def _format_profile(profile: Profile, n_features: int) -> str:
-    """Format a paragraph for each group: its name, its size, and the attributes that differ most."""
-    lines = [
-        f"{format_count(len(profile.partition))}, {format_count(profile.partition.n_clusters, 'cluster')}, "
-        f"{format_count(len(profile.attributes), 'attribute')}"
-    ]
-    for g, group in enumerate(profile.groups[:MAX_SHOWN_GROUPS]):
-        lines += ["", _format_heading(group)]
-        if not profile.statistics["present"][g].any():
-            continue
-        best = strongest_features(profile, g, n_features)
-        lines += [f"    {_format_feature(profile, g, q)}" for q in best] or ["    like the rest"]
-    if len(profile.groups) > MAX_SHOWN_GROUPS:
-        lines += ["", f"{len(profile.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown"]
-    if note := _note(profile):
-        lines += ["", note]
-    return "\n".join(lines)
 
 
 def _format_heading(group: Group) -> str:
@@ -574,23 +573,6 @@ def _note(profile: Profile) -> str:
     if True in flags:
         return _DOUBLE_DIPPING
     return _UNKNOWN if None in flags else ""
-
-
-def _format_html(profile: Profile) -> str:
-    """Format the table as HTML; a stronger shade means a larger difference from the rest."""
-    names = ["group", "objects", "possible", "typical", *(feature.label for feature in profile.features)]
-    marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in profile.features]
-    head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
-    body = "".join(_html_row(profile, g) for g in range(min(len(profile.groups), MAX_SHOWN_GROUPS)))
-    notes = []
-    if len(profile.groups) > MAX_SHOWN_GROUPS:
-        notes.append(f"{len(profile.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown")
-    notes.append("Orange: higher than the rest; blue: lower (Cliff's delta, or the difference of shares).")
-    if note := _note(profile):
-        notes.append(f"* clustered. {note}" if any(marks) else note)
-    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div style="overflow-x: auto">{table}{below}</div>'
 
 
 def _html_row(profile: Profile, g: int) -> str:

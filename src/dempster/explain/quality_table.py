@@ -92,8 +92,7 @@ class Quality:
         check_choice(measure, "measure", self.partition)
         return self.partition[measure]
 
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
     def __repr__(self) -> str:
         return f"Quality({', '.join(f'{key}={value:.3f}' for key, value in self.partition.items())})"
@@ -153,9 +152,7 @@ def quality(
     if n == 0:
         raise InvalidParameterError("partition", must="hold at least one object")
     if stability is not None and not isinstance(stability, Stability):
-        raise InvalidParameterError(
-            "stability", must=f"come from dempster.explain.stability, got {type(stability).__name__}"
-        )
+        raise InvalidParameterError("stability", "a result of dempster.explain.stability", stability)
     if stability is not None and len(stability) != n:
         raise InvalidParameterError("stability", must=f"have the {n} objects of the partition, got {len(stability)}")
     X = joined_views(X, metric)

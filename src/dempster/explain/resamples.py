@@ -22,7 +22,7 @@ from dempster._validation import is_estimator, object_index, order_of_names, ord
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
-from dempster.explain.scores import count_pairs, doubt_scores, match_one_to_one
+from dempster.explain.scores import count_pairs, doubt_scores, match_one_to_one, mean_of_present
 from dempster.optimize.blocks import n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_distances
@@ -47,12 +47,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """A fit to some objects: their positions, each once, and their partition."""
-
-    objects: np.ndarray
-    partition: CredalPartition
+Refit = tuple[np.ndarray, CredalPartition]
+"""A fit to some objects: their positions, each once, and their partition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +99,8 @@ class Resampling:
         threads = min(n_threads(n_jobs), n_resamples)
         # Nested thread pools would compete for the same processors.
         params = {"verbose": False, "n_jobs": 1} if threads > 1 else {"verbose": False}
-        return run_fits_in_threads(
-            self._refit, (([seed, b], size, bootstrap, params) for b in range(n_resamples)), threads
-        )
+        arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
+        return run_fits_in_threads(self._refit, arguments, threads)
 
     def _refit(self, entropy: list[int], size: int, bootstrap: bool, params: dict[str, Any]) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))
@@ -124,7 +119,7 @@ class Resampling:
             error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
             raise
         objects, first = np.unique(rows, return_index=True)
-        return Refit(objects, partition[first])
+        return objects, partition[first]
 
     def select_rows(self, rows: np.ndarray) -> Any:
         """Return some rows of X, and columns if X holds dissimilarities."""
@@ -204,7 +199,7 @@ class Stability:
     @property
     def mean(self) -> float:
         """Mean stability of the objects."""
-        return _mean(self.objects)
+        return mean_of_present(self.objects)
 
     @property
     def clusters(self) -> np.ndarray:
@@ -212,7 +207,7 @@ class Stability:
 
         A cluster is unstable below 0.6, stable from 0.75, and highly stable from 0.85 (Hennig, 2007).
         """
-        return np.array([_mean(column) for column in self.jaccard.T])
+        return np.array([mean_of_present(column) for column in self.jaccard.T])
 
     @cached_property
     def together_in_partition(self) -> np.ndarray:
@@ -222,12 +217,12 @@ class Stability:
     @property
     def pairs_kept(self) -> float:
         """Mean over the pairs of the share of resamples that agree with `partition` whether they are together."""
-        return _mean(np.where(self.together_in_partition, self.together, 1 - self.together))
+        return mean_of_present(np.where(self.together_in_partition, self.together, 1 - self.together))
 
     @property
     def mean_pairwise_rand(self) -> float:
         """Mean credal Rand index of two resamples."""
-        return _mean(self.rand_between[np.triu_indices(self.n_resamples, 1)])
+        return mean_of_present(self.rand_between[np.triu_indices(self.n_resamples, 1)])
 
     @property
     def doubt_correlation(self) -> float:
@@ -277,7 +272,7 @@ class Stability:
             "jaccard": self.clusters,
             "dissolved": (self.jaccard <= MAX_DISSOLVED).sum(axis=0),
             "recovered": (self.jaccard >= MIN_RECOVERED).sum(axis=0),
-            "objects": [_mean(self.objects[labels == k]) for k in range(c)],
+            "objects": [mean_of_present(self.objects[labels == k]) for k in range(c)],
         }
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
 
@@ -294,11 +289,11 @@ class Stability:
         index = self.partition.index
         some = [printable(i if index is None else index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
         listed = f": {join_some(some, MAX_NAMED_OBJECTS, total=len(self.changing))}" if some else ""
-        correlation = self.doubt_correlation
+        correlation, rand = self.doubt_correlation, mean_of_present(self.rand)
         lines += [
             f"objects stay in their cluster in {self.mean:.1%} of resamples; {len(self.changing):,} changed{listed}",
             f"pairs stay together or apart in {self.pairs_kept:.1%} ({len(self.pairs):,} pairs)",
-            f"credal Rand index: {_mean(self.rand):.3f} with the partition, {self.mean_pairwise_rand:.3f} of resamples",
+            f"credal Rand index: {rand:.3f} with the partition, {self.mean_pairwise_rand:.3f} of resamples",
         ]
         if np.isfinite(correlation):
             lines.append(f"rank correlation of doubt and change {correlation:.2f} (1: doubt predicts the changes)")
@@ -313,13 +308,12 @@ class Stability:
     def __len__(self) -> int:
         return len(self.objects)
 
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
     def __repr__(self) -> str:
         return (
             f"Stability({self.n_resamples} resamples of {len(self)} objects, objects={self.mean:.3f}, "
-            f"clusters={_mean(self.clusters):.3f}, rand={_mean(self.rand):.3f})"
+            f"clusters={mean_of_present(self.clusters):.3f}, rand={mean_of_present(self.rand):.3f})"
         )
 
 
@@ -411,63 +405,50 @@ def stability(
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
         pairs = sample_pairs(n, max_pairs, generator(seed))
-    counts = _Counts(method.fit_reference(seed), pairs)
+    reference = method.fit_reference(seed)
     refits: Iterable[Refit] = method.refits(n_resamples, max(2, round(share * n)), bool(bootstrap), seed, n_jobs)
     if verbose:
         from tqdm.auto import tqdm
 
         refits = tqdm(refits, total=n_resamples, desc=f"{type(estimator).__name__}, stability", unit="fit")
-    for refit in refits:
-        counts.add(refit)
-    return counts.result()
+    return _compare_refits(reference, pairs, refits)
 
 
-class _Counts:
-    """Counts of objects and pairs that stay, updated for each resample."""
-
-    def __init__(self, reference: CredalPartition, pairs: np.ndarray):
-        n = len(reference)
-        self.reference, self.pairs = reference, pairs
-        self.labels = reference.labels_with_outliers
-        self.drawn, self.kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
-        self.both_drawn, self.together = np.zeros(len(pairs), dtype=int), np.zeros(len(pairs), dtype=int)
-        self.reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
-        self.relations: list[np.ndarray] = []
-        self.jaccard: list[np.ndarray] = []
-
-    def add(self, refit: Refit) -> None:
-        objects, partition = refit.objects, refit.partition
-        reference, labels = self.labels[objects], partition.labels_with_outliers
-        counts = count_pairs(reference, labels, self.reference.n_clusters, partition.n_clusters)
-        self.drawn[objects] += 1
-        self.kept[objects] += _relabel(labels, match_one_to_one(counts), partition.n_clusters) == reference
-        self.jaccard.append(_jaccard_indices(counts, reference, labels))
-        position = np.full(len(self.labels), -1)
+def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]) -> Stability:
+    """Count the objects and pairs that stay in the refits."""
+    n, reference_labels = len(reference), reference.labels_with_outliers
+    reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
+    drawn, kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
+    both_drawn, together = np.zeros(len(pairs), dtype=int), np.zeros(len(pairs), dtype=int)
+    jaccard, relations = [], []
+    for objects, partition in refits:
+        before, labels = reference_labels[objects], partition.labels_with_outliers
+        counts = count_pairs(before, labels, reference.n_clusters, partition.n_clusters)
+        drawn[objects] += 1
+        kept[objects] += _relabel(labels, match_one_to_one(counts), partition.n_clusters) == before
+        jaccard.append(_jaccard_indices(counts, before, labels))
+        position = np.full(n, -1)
         position[objects] = np.arange(len(objects))
-        pairs = position[self.pairs]
-        is_drawn = (pairs >= 0).all(axis=1)
-        self.both_drawn += is_drawn
-        self.together[is_drawn] += _are_together(labels, pairs[is_drawn])
-        relations = np.full((len(self.pairs), 4), np.nan, dtype=np.float32)
-        relations[is_drawn] = partition.relational().pair_masses(pairs[is_drawn])
-        self.relations.append(relations)
-
-    def result(self) -> Stability:
-        n_resamples = len(self.relations)
-        between = np.eye(n_resamples)
-        for a, b in combinations(range(n_resamples), 2):
-            between[a, b] = between[b, a] = _credal_rand(self.relations[a], self.relations[b])
-        return Stability(
-            partition=self.reference,
-            n_resamples=n_resamples,
-            drawn=self.drawn,
-            objects=_divide(self.kept, self.drawn),
-            jaccard=np.array(self.jaccard),
-            pairs=self.pairs,
-            together=_divide(self.together, self.both_drawn),
-            rand=np.array([_credal_rand(relations, self.reference_relations) for relations in self.relations]),
-            rand_between=between,
-        )
+        is_drawn = (position[pairs] >= 0).all(axis=1)
+        drawn_pairs = position[pairs[is_drawn]]
+        both_drawn += is_drawn
+        together[is_drawn] += _are_together(labels, drawn_pairs)
+        relations.append(np.full((len(pairs), 4), np.nan, dtype=np.float32))
+        relations[-1][is_drawn] = partition.relational().pair_masses(drawn_pairs)
+    between = np.eye(len(relations))
+    for a, b in combinations(range(len(relations)), 2):
+        between[a, b] = between[b, a] = _credal_rand(relations[a], relations[b])
+    return Stability(
+        partition=reference,
+        n_resamples=len(relations),
+        drawn=drawn,
+        objects=_divide(kept, drawn),
+        jaccard=np.array(jaccard),
+        pairs=pairs,
+        together=_divide(together, both_drawn),
+        rand=np.array([_credal_rand(masses, reference_relations) for masses in relations]),
+        rand_between=between,
+    )
 
 
 def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -493,14 +474,8 @@ def _are_together(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _credal_rand(a: np.ndarray, b: np.ndarray) -> float:
-    return 1 - _mean(jousselme_distances(a - b))
+    return 1 - mean_of_present(jousselme_distances(a - b))
 
 
 def _divide(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-
-
-def _mean(values: np.ndarray) -> float:
-    """Return the mean without NaN, NaN if all values are NaN."""
-    present = values[~np.isnan(values)]
-    return float(present.mean(dtype=float)) if len(present) else float("nan")

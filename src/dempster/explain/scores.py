@@ -54,9 +54,7 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """Return the (n,) classes in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
-        raise InvalidParameterError(
-            "y", must=f"hold the classes of {len(partition)} objects, got shape {classes.shape}"
-        )
+        raise InvalidParameterError("y", must=f"hold {len(partition)} classes, got shape {classes.shape}")
     order = order_of_names(object_index(y), partition.index)
     return classes if order is None else classes[order]
 
@@ -68,6 +66,12 @@ def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
     except TypeError as error:
         raise InvalidParameterError("y", must=f"hold only names or only numbers: {error}") from error
     return names.tolist(), codes
+
+
+def mean_of_present(values: np.ndarray) -> float:
+    """Return the mean of the values that are not NaN; NaN if there are none."""
+    present = values[~np.isnan(values)]
+    return float(present.mean(dtype=float)) if len(present) else float("nan")
 
 
 def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
@@ -161,8 +165,7 @@ class SetScores(SetScore):
         pairs = ", ".join(f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items())
         return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
     def __repr__(self) -> str:
         named = ("held", "size", "u65", "u80", "accuracy", "outliers")
@@ -264,22 +267,18 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     discounted = np.divide(held, size, out=np.zeros(len(sets)), where=answered)
     discounted[~answered & (truth < 0)] = 1
     certain = size == 1
-
-    def mean(values: np.ndarray) -> float:
-        return float(values.mean()) if len(values) else float("nan")
-
     return SetScore(
-        held=mean(held[answered]),
-        size=mean(size[answered]),
+        held=mean_of_present(held[answered]),
+        size=mean_of_present(size[answered]),
         # These are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua,
         # 2012), in a form that is exactly 1 for x = 1.
-        u65=mean(discounted + 0.6 * discounted * (1 - discounted)),
-        u80=mean(discounted + 1.2 * discounted * (1 - discounted)),
-        discounted=mean(discounted),
-        accuracy=mean(labels == truth),
-        certain=mean(certain),
-        certain_accuracy=mean(held[certain]),
-        outliers=mean(~answered),
+        u65=mean_of_present(discounted + 0.6 * discounted * (1 - discounted)),
+        u80=mean_of_present(discounted + 1.2 * discounted * (1 - discounted)),
+        discounted=mean_of_present(discounted),
+        accuracy=mean_of_present(labels == truth),
+        certain=mean_of_present(certain),
+        certain_accuracy=mean_of_present(held[certain]),
+        outliers=mean_of_present(~answered),
     )
 
 
@@ -342,9 +341,7 @@ class RetentionCurve:
         read_fields(self, share="k", quality="k")
         check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
-            raise InvalidParameterError(
-                "share", must=f"hold shares above 0 and at most 1, increasing, got {shown(self.share)}"
-            )
+            raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
 
     def at(self, share: float) -> float:
         """Return the quality if this share of the objects is kept (linear interpolation)."""

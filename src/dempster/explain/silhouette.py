@@ -20,7 +20,7 @@ from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
-from dempster.explain.scores import doubt_scores
+from dempster.explain.scores import doubt_scores, mean_of_present
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -68,12 +68,12 @@ class CredalSilhouette:
     @property
     def mean(self) -> float:
         """Mean over all objects except outliers; NaN if all are outliers."""
-        return _mean(self.values[self.sizes > 0])
+        return mean_of_present(self.values[self.sizes > 0])
 
     @property
     def certain_mean(self) -> float:
         """Mean over the certain objects; NaN if there are none."""
-        return _mean(self.values[self.sizes == 1])
+        return mean_of_present(self.values[self.sizes == 1])
 
     @property
     def weighted_mean(self) -> float:
@@ -85,7 +85,7 @@ class CredalSilhouette:
     @property
     def label_mean(self) -> float:
         """Mean of `label_values` over all objects including outliers."""
-        return _mean(self.label_values)
+        return mean_of_present(self.label_values)
 
     @property
     def standard_error(self) -> float:
@@ -102,8 +102,8 @@ class CredalSilhouette:
         columns = {
             "certain": certain.sum(axis=0),
             "possible": possible.sum(axis=0),
-            "certain_mean": [_mean(self.values[members]) for members in certain.T],
-            "possible_mean": [_mean(self.values[members]) for members in possible.T],
+            "certain_mean": [mean_of_present(self.values[members]) for members in certain.T],
+            "possible_mean": [mean_of_present(self.values[members]) for members in possible.T],
         }
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
 
@@ -149,8 +149,7 @@ class CredalSilhouette:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
     def __repr__(self) -> str:
         sample = ", sampled" if self.is_sampled else ""
@@ -324,10 +323,6 @@ def _sample_clusters(
         sample.append(part)
         counts.append(np.full(len(part), len(members) / max(len(part), 1)))
     return np.concatenate(sample), np.concatenate(counts)
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else float("nan")
 
 
 class _Parameters(BaseEstimator):

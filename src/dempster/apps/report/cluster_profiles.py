@@ -23,16 +23,6 @@ _MAX_SET_SIZE = 4  # larger sets of clusters do not count for pairs
 
 
 @dataclass(frozen=True)
-class Difference:
-    """An attribute in which a group differs from the rest, with ``words`` such as "clearly lower"."""
-
-    label: str
-    words: str
-    value: str
-    rest: str
-
-
-@dataclass(frozen=True)
 class Pair:
     """Two clusters with ambiguous objects between them, and the rule that best separates their certain objects."""
 
@@ -54,16 +44,18 @@ class ClusterProfiles:
         """Return the positions of the typical objects of a group."""
         return [int(self.rows[i]) for i in self.profile.groups[g].typical]
 
-    def differences(self, g: int, limit: int) -> list[Difference]:
-        """Return the attributes in which a group differs most from the rest."""
+    def differences(self, g: int, limit: int) -> list[tuple[str, str, str, str]]:
+        """Return the attributes in which a group differs most from the rest.
+
+        Each has a label, words such as "clearly lower", its value in the group, and its value in the rest.
+        """
         if not self.profile.statistics["present"][g].any():
             return []
-        delta = np.nan_to_num(self.profile.statistics["delta"][g])
-        return [self._describe_difference(g, q, float(delta[q])) for q in strongest_features(self.profile, g, limit)]
+        return [self._describe_difference(g, q) for q in strongest_features(self.profile, g, limit)]
 
-    def _describe_difference(self, g: int, q: int, delta: float) -> Difference:
+    def _describe_difference(self, g: int, q: int) -> tuple[str, str, str, str]:
         feature, at = self.profile.features[q], self.profile.statistics
-        attribute = feature.attribute
+        attribute, delta = feature.attribute, float(np.nan_to_num(at["delta"][g, q]))
         value, rest = (attribute.format(float(at[name][g, q])) for name in ("mean", "rest"))
         if not attribute.is_number:
             words = "more often" if delta > 0 else "less often"
@@ -75,7 +67,7 @@ class ClusterProfiles:
             how = "clearly " if abs(delta) >= _LARGE else "" if abs(delta) >= _MEDIUM else "slightly "
             is_date = attribute.kind == "date"
             words = how + (("later" if is_date else "higher") if delta > 0 else ("earlier" if is_date else "lower"))
-        return Difference(feature.label, words, value, rest)
+        return feature.label, words, value, rest
 
     def strongest(self, limit: int) -> list[int]:
         """Return the features that differ most between the clusters, in the order of the table."""

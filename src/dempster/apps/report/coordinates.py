@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from dempster.apps.report.cluster_profiles import ClusterProfiles
-from dempster.apps.report.report_input import ReportInput
+from dempster.apps.report.report_input import ReportInput, is_numeric
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_scores
@@ -139,8 +139,7 @@ def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | N
     """Return the objects as complete rows of numbers, as clustered or standardized, and a description."""
     if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
         X = joined_views(data.X)
-        is_numeric = all(getattr(d, "kind", "O") in "iuf" for d in getattr(X, "dtypes", [getattr(X, "dtype", None)]))
-        if is_numeric and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
+        if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
             return _fill(np.asarray(select_rows(X, rows), dtype=float)), "the clustered attributes"
     if data.frame is None:
         return None, ""

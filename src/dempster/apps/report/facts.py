@@ -12,14 +12,15 @@ import numpy as np
 from dempster._text import format_answer
 from dempster._validation import ordered_like
 from dempster.apps.recipe.model import Units
-from dempster.apps.report.cluster_profiles import ClusterProfiles, Pair, find_pairs, profile_clusters
-from dempster.apps.report.coordinates import MapCoordinates, place_objects
-from dempster.apps.report.report_input import ReportInput
-from dempster.apps.report.trust import Trust, measure_trust
+from dempster.apps.report.cluster_profiles import find_pairs, profile_clusters
+from dempster.apps.report.coordinates import place_objects
+from dempster.apps.report.report_input import ReportInput, is_numeric
+from dempster.apps.report.trust import measure_trust
 from dempster.cluster.number import NumberOfClusters
 from dempster.explain import ObjectExplanation, Stability, doubt_scores, explain_object
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import validate_classes
+from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,36 +31,46 @@ MAX_EXPLAINING_SECONDS = 8.0
 _N_WITH_CHANGES = 5  # explained objects with changes that would make them certain
 
 
-@dataclass(frozen=True, eq=False)
 class Counts:
-    """Numbers of objects."""
+    """Numbers of objects; ``certain`` and ``possible`` are (c,) numbers of objects of each cluster."""
 
-    n_objects: int
-    n_clusters: int
-    certain: np.ndarray  # (c,) certain objects of each cluster
-    possible: np.ndarray  # (c,) possible objects of each cluster
-    n_ambiguous: int
-    n_outliers: int
+    def __init__(self, partition: CredalPartition):
+        numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
+        membership, size = np.asarray(partition.focal_sets.membership, dtype=int), partition.focal_sets.cardinality
+        self.n_objects, self.n_clusters = len(partition), partition.n_clusters
+        self.certain = numbers[size == 1] @ membership[size == 1]
+        self.possible = numbers @ membership
+        self.n_certain = int(numbers[size == 1].sum())
+        self.n_ambiguous = int(numbers[size > 1].sum())
+        self.n_outliers = int(numbers[size == 0].sum())
 
-    @property
-    def n_certain(self) -> int:
-        return int(self.certain.sum())
 
-
-@dataclass(eq=False)
 class Facts:
-    """Contents of a report."""
+    """Contents of a report, computed in bounded time."""
 
-    data: ReportInput
-    counts: Counts
-    profiles: ClusterProfiles | None
-    pairs: list[Pair]
-    ambiguous: list[DoubtfulObject]
-    outliers: list[DoubtfulObject]
-    coordinates: MapCoordinates | None
-    trust: Trust
-    explaining_stopped: bool
-    explaining_error: str | None
+    def __init__(
+        self,
+        data: ReportInput,
+        stability: bool | Stability,
+        seconds: float,
+        n_explained: int,
+        max_points: int,
+        rng: np.random.Generator,
+    ):
+        partition = data.partition
+        classes = None if data.y is None else validate_classes(ordered_like(data.y, data.objects.names), partition)
+        self.data, self.counts = data, Counts(partition)
+        self.profiles = profile_clusters(data, rng)
+        self.pairs = find_pairs(data, self.profiles)
+        explainer = _Explainer(data)
+        self.ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
+        self.outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
+        self.explaining_stopped, self.explaining_error = explainer.stopped, explainer.error
+        linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
+        if self.profiles is not None:
+            linked |= {i for g in range(len(self.profiles.profile.groups)) for i in self.profiles.typical(g)}
+        self.coordinates = place_objects(data, self.profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng)
+        self.trust = measure_trust(data, classes, stability, seconds, rng)
 
     @property
     def number(self) -> NumberOfClusters | None:
@@ -72,52 +83,6 @@ class Facts:
         """Objective after every iteration, empty if unknown."""
         history = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
         return history if history.ndim == 1 and np.isfinite(history).all() else np.zeros(0)
-
-
-def collect_facts(
-    data: ReportInput,
-    stability: bool | Stability,
-    seconds: float,
-    n_explained: int,
-    max_points: int,
-    rng: np.random.Generator,
-) -> Facts:
-    """Compute the contents of a report, in bounded time."""
-    partition = data.partition
-    classes = None if data.y is None else validate_classes(ordered_like(data.y, data.objects.names), partition)
-    profiles = profile_clusters(data, rng)
-    explainer = _Explainer(data)
-    ambiguous = _rank_doubtful(data, partition.ambiguous, explainer, n_explained)
-    outliers = _rank_doubtful(data, partition.outliers, explainer, n_explained)
-    linked = {obj.position for obj in (*ambiguous, *outliers)}
-    if profiles is not None:
-        linked |= {i for g in range(len(profiles.profile.groups)) for i in profiles.typical(g)}
-    return Facts(
-        data=data,
-        counts=_count_objects(data),
-        profiles=profiles,
-        pairs=find_pairs(data, profiles),
-        ambiguous=ambiguous,
-        outliers=outliers,
-        coordinates=place_objects(data, profiles, max_points, np.array(sorted(linked), dtype=np.intp), rng),
-        trust=measure_trust(data, classes, stability, seconds, rng),
-        explaining_stopped=explainer.stopped,
-        explaining_error=explainer.error,
-    )
-
-
-def _count_objects(data: ReportInput) -> Counts:
-    partition = data.partition
-    numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
-    membership, size = np.asarray(partition.focal_sets.membership), partition.focal_sets.cardinality
-    return Counts(
-        n_objects=len(partition),
-        n_clusters=partition.n_clusters,
-        certain=numbers[size == 1] @ membership[size == 1].astype(int),
-        possible=numbers @ membership.astype(int),
-        n_ambiguous=int(numbers[size > 1].sum()),
-        n_outliers=int(numbers[size == 0].sum()),
-    )
 
 
 # ---- doubtful objects -----------------------------------------------------------------------------------------------
@@ -196,8 +161,6 @@ class _Explainer:
         data = self._data
         if data.model is not None:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
-            if attributes is not None:
-                names = list(attributes.columns)
             options: dict[str, Any] = {"attributes": attributes, "feature_names": names, "changes": changes}
             return explain_object(data.model, data.X, i, **options), data.objects
         if data.is_pairwise:
@@ -237,12 +200,9 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 
     Return None if no column is a linear function of the other.
     """
-    dtypes = scaled.dtypes if hasattr(scaled, "dtypes") else [getattr(scaled, "dtype", None)]
-    if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in dtypes):
+    if not is_numeric(scaled) or np.ndim(scaled) != 2 or len(scaled) != len(frame):
         return None
     values = np.asarray(scaled, dtype=float)
-    if values.ndim != 2 or values.shape[0] != len(frame):
-        return None
     by_position = values.shape[1] == frame.shape[1]
     shift, factor = {}, {}
     for j, name in enumerate(names):

@@ -174,20 +174,18 @@ def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
 def line_chart(
     x: ArrayLike,
     y: ArrayLike,
-    *,
     x_label: str,
     y_label: str,
     description: str,
+    *,
     marked: int | None = None,
     percent: bool = False,
-    low: float | None = None,
-    high: float | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Html:
     """Return a line chart; ``marked`` is the position of a highlighted point."""
     width, height, left, right, top, bottom = 440, 220, 46, 22, 12, 40
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    y0 = float(np.nanmin(ys)) if low is None else low
-    y1 = float(np.nanmax(ys)) if high is None else high
+    y0, y1 = (float(np.nanmin(ys)), float(np.nanmax(ys))) if limits is None else limits
     y1 = y1 if y1 > y0 else y0 + 1
     x0, x1 = float(xs.min()), float(xs.max()) if xs.max() > xs.min() else float(xs.min()) + 1
     px = left + (xs - x0) / (x1 - x0) * (width - left - right)
@@ -207,26 +205,17 @@ def line_chart(
         for k, (a, b) in enumerate(zip(px, py, strict=True))
         if len(xs) <= 40
     ]
-    return tag(
-        "svg",
-        marks,
-        tag("polyline", points=points, class_="line"),
-        dots,
-        tag("text", x_label, x=_n((left + width - right) / 2), y=height - 6, text_anchor="middle", class_="axis"),
-        tag(
-            "text",
-            y_label,
-            x=0,
-            y=0,
-            transform=f"translate(12 {(height - bottom + top) // 2}) rotate(-90)",
-            text_anchor="middle",
-            class_="axis",
-        ),
-        class_="chart",
-        viewBox=f"0 0 {width} {height}",
-        role="img",
-        aria_label=description,
-    )
+    line = tag("polyline", points=points, class_="line")
+    middle = _n((left + width - right) / 2)
+    x_axis = tag("text", x_label, x=middle, y=height - 6, text_anchor="middle", class_="axis")
+    turn = f"translate(12 {(height - bottom + top) // 2}) rotate(-90)"
+    y_axis = tag("text", y_label, x=0, y=0, transform=turn, text_anchor="middle", class_="axis")
+    return _svg("chart", width, height, description, marks, line, dots, x_axis, y_axis)
+
+
+def _svg(class_: str, width: int, height: int, description: str, *children: Any) -> Html:
+    box = f"0 0 {width} {height}"
+    return tag("svg", *children, class_=class_, viewBox=box, role="img", aria_label=description)
 
 
 def scatter(
@@ -260,17 +249,8 @@ def scatter(
         else:
             d = f"M{x - 4:.0f} {y - 4:.0f}l8 8M{x - 4:.0f} {y + 4:.0f}l8 -8"
             crosses.append(tag("path", d=d, class_="cross"))
-    return tag(
-        "svg",
-        certain,
-        ambiguous,
-        crosses,
-        _cluster_names(px, py, sets, which, names),
-        class_="static-map",
-        viewBox=f"0 0 {width} {height}",
-        role="img",
-        aria_label=description,
-    )
+    labels = _cluster_names(px, py, sets, which, names)
+    return _svg("static-map", width, height, description, certain, ambiguous, crosses, labels)
 
 
 def _cluster_names(
@@ -293,12 +273,10 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
     if len(colors) == 1:
         return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
     angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]
-    ends = [(x + r * math.cos(a), y - r * math.sin(a)) for a in angles]
+    ends = [f"{_n(x + r * math.cos(a))} {_n(y - r * math.sin(a))}" for a in angles]
     return join(
-        tag(
-            "path", d=f"M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}A{_n(r)} {_n(r)} 0 0 0 {_n(b[0])} {_n(b[1])}Z", fill=color
-        )
-        for color, a, b in zip(colors, ends[:-1], ends[1:], strict=True)
+        tag("path", d=f"M{_n(x)} {_n(y)}L{start}A{_n(r)} {_n(r)} 0 0 0 {end}Z", fill=color)
+        for color, start, end in zip(colors, ends[:-1], ends[1:], strict=True)
     )
 
 

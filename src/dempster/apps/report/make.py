@@ -14,7 +14,7 @@ from dempster._random import generator
 from dempster._text import format_count
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe
-from dempster.apps.report.facts import Facts, collect_facts
+from dempster.apps.report.facts import Facts
 from dempster.apps.report.page import render_page
 from dempster.apps.report.report_input import resolve_report_input, short_name
 from dempster.explain import Stability
@@ -110,16 +110,9 @@ def make_report(
         rule.check(value, name, allowed)
     rng = generator(random_state)
     data = resolve_report_input(
-        subject,
-        table,
-        attributes=attributes,
-        y=y,
-        recipe=recipe,
-        fit_params=fit_params,
-        names=names,
-        metric=metric,
+        subject, table, attributes=attributes, y=y, recipe=recipe, fit_params=fit_params, names=names, metric=metric
     )
-    facts = collect_facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
+    facts = Facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
     if title is None or not title.strip():
         objects = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"

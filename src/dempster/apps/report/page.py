@@ -130,19 +130,11 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
         ("ambiguous", "Ambiguous", counts.n_ambiguous, "may belong to several clusters"),
         ("outlying", "Outliers", counts.n_outliers, "belong to no cluster"),
     ]
-    cards = [
-        tag(
-            "div",
-            tag("dt", tag("span", "", class_=f"key bar-{kind}"), name),
-            tag(
-                "dd",
-                tag("strong", f"{number:,}"),
-                tag("span", format_share(number, counts.n_objects), class_="share"),
-                tag("small", meaning),
-            ),
-        )
-        for kind, name, number, meaning in numbers
-    ]
+    cards = []
+    for kind, name, number, meaning in numbers:
+        term = tag("dt", tag("span", "", class_=f"key bar-{kind}"), name)
+        share = tag("span", format_share(number, counts.n_objects), class_="share")
+        cards.append(tag("div", term, tag("dd", tag("strong", f"{number:,}"), share, tag("small", meaning))))
     link = tag("a", format_count(n_caveats, "limitation"), href="#caveats")
     return tag(
         "header",
@@ -175,36 +167,23 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
         tag("button", sign, type="button", class_="square", data_zoom=what, aria_label=label)
         for sign, what, label in buttons
     ]
-    menus = tag(
-        "div",
-        _axis_menu("x", "Horizontal axis", coordinates.axes, coordinates.first[0]),
-        _axis_menu("y", "Vertical axis", coordinates.axes, coordinates.first[1]),
-        tag("div", *zoom, class_="zoom"),
-        class_="menus",
-    )
+    x_menu = _axis_menu("x", "Horizontal axis", coordinates.axes, coordinates.first[0])
+    y_menu = _axis_menu("y", "Vertical axis", coordinates.axes, coordinates.first[1])
+    menus = tag("div", x_menu, y_menu, tag("div", zoom, class_="zoom"), class_="menus")
     has_edge = any(axis.inner != axis.ends for axis in (coordinates.axes[a] for a in coordinates.first))
     left_out = None
     if coordinates.n_left_out:
         left_out = f" The menus list the {len(coordinates.axes) - 3} columns that differ most between the clusters."
+    edge = tag("span", " Objects far from the others are shown at the edge.", class_="still") if has_edge else None
+    outside = tag("span", "", class_="live", id="outside", hidden=True)
+    plot = tag("div", "", id="plot", aria_label=f"Scatter plot of {caption}")
+    tip = tag("div", "", class_="tip", id="tip", role="status", hidden=True)
     figure = tag(
         "figure",
         tag("div", menus, _legend(facts), class_="live", hidden=True),
-        tag(
-            "div",
-            tag("div", "", id="plot", aria_label=f"Scatter plot of {caption}"),
-            tag("div", "", class_="tip", id="tip", role="status", hidden=True),
-            class_="live stage",
-            hidden=True,
-        ),
+        tag("div", plot, tip, class_="live stage", hidden=True),
         _static_map(facts, coordinates, caption),
-        tag(
-            "figcaption",
-            caption,
-            left_out,
-            tag("span", " Objects far from the others are shown at the edge.", class_="still") if has_edge else None,
-            tag("span", "", class_="live", id="outside", hidden=True),
-            tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
-        ),
+        tag("figcaption", caption, left_out, edge, outside, tag("span", _HOW_TO_MOVE, class_="live", hidden=True)),
     )
     return _section("map-section", figure)
 
@@ -224,16 +203,10 @@ def _legend(facts: Facts) -> Html:
         entries.append(("ambiguous", swatch((0, 1)), "ambiguous", facts.counts.n_ambiguous))
     if facts.counts.n_outliers:
         entries.append(("none", swatch(()), "outliers", facts.counts.n_outliers))
-    boxes = [
-        tag(
-            "label",
-            tag("input", type="checkbox", checked=True, data_show=key),
-            mark,
-            tag("bdi", name),
-            tag("span", f"{number:,}", class_="count"),
-        )
-        for key, mark, name, number in entries
-    ]
+    boxes = []
+    for key, mark, name, number in entries:
+        box = tag("input", type="checkbox", checked=True, data_show=key)
+        boxes.append(tag("label", box, mark, tag("bdi", name), tag("span", f"{number:,}", class_="count")))
     all_or_none = [
         tag("button", text, type="button", class_="plain", data_all=key) for text, key in (("All", "1"), ("None", "0"))
     ]
@@ -268,21 +241,15 @@ def _map_data(facts: Facts) -> str:
     if coordinates is None:
         return ""
     names = None
-    if not data.objects.are_positions:
+    if data.objects.names is not None:
         names = [data.objects[i] for i in coordinates.rows]
         if sum(map(len, names)) > MAX_NAMES_CHARACTERS:
             names = [short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8)) for name in names]
-    axes = [
-        {
-            "name": a.name,
-            "kind": a.kind,
-            "low": a.ends[0],
-            "high": a.ends[1],
-            "inner": a.inner,
-            "categories": a.categories,
-        }
-        for a in coordinates.axes
-    ]
+    axes = []
+    for axis in coordinates.axes:
+        low, high = axis.ends
+        entry = {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "inner": axis.inner}
+        axes.append(entry | {"categories": axis.categories})
     content = pack_objects(
         data.partition[coordinates.rows],
         coordinates.rows,
@@ -335,12 +302,8 @@ def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
 
 def _cluster_table(facts: Facts) -> Html:
     counts, trust = facts.counts, facts.trust
-    columns = [
-        Column("Cluster"),
-        Column("Certain and possible", is_sortable=False),
-        Column("Certain", is_number=True),
-        Column("Possible", is_number=True),
-    ]
+    columns = [Column("Cluster"), Column("Certain and possible", is_sortable=False)]
+    columns += [Column("Certain", is_number=True), Column("Possible", is_number=True)]
     measures = []
     if trust.silhouette is not None:
         measures.append(trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float))
@@ -375,16 +338,10 @@ def _typical_objects(facts: Facts, profiles: ClusterProfiles, cluster: int) -> H
 def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
     certain, possible = int(facts.counts.certain[cluster]), int(facts.counts.possible[cluster])
     size = format_count(certain) + (f", {possible - certain:,} more possible" if possible > certain else "")
-    differences = [
-        tag(
-            "li",
-            tag("strong", tag("bdi", difference.label)),
-            f" {difference.words}: ",
-            tag("span", difference.value, class_="value"),
-            tag("span", f" (rest {difference.rest})", class_="quiet"),
-        )
-        for difference in profiles.differences(cluster, N_CARD_ATTRIBUTES)
-    ]
+    differences = []
+    for label, words, value, rest in profiles.differences(cluster, N_CARD_ATTRIBUTES):
+        values = tag("span", value, class_="value"), tag("span", f" (rest {rest})", class_="quiet")
+        differences.append(tag("li", tag("strong", tag("bdi", label)), f" {words}: ", values))
     body = tag("ul", differences) if differences else tag("p", "Similar to the rest.")
     if not certain:
         body = tag("p", "This cluster has no certain object.")
@@ -418,13 +375,8 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
     shades = (("lower", " low-8"), ("", " low-4"), ("", ""), ("", " high-4"), ("higher", " high-8"))
     key = [tag("span", text, class_=f"key-cell{shade}") for text, shade in shades]
     head = [tag("th", tag("bdi", _breakable(feature.label)), scope="col") for feature in features]
-    heat = tag(
-        "table",
-        tag("caption", caption),
-        tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head)),
-        tag("tbody", rows),
-        class_="heat",
-    )
+    head_row = tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head))
+    heat = tag("table", tag("caption", caption), head_row, tag("tbody", rows), class_="heat")
     kind = "scroll tall" if len(rows) > MAX_HEAT_ROWS else "scroll"
     return tag(
         "div",
@@ -490,11 +442,8 @@ def _object_table(facts: Facts, objects: Sequence[DoubtfulObject], total: int, *
         notes += f" The table has the first {len(objects):,}."
     if 0 < n_explained < len(objects):
         notes += f" The first {n_explained} are explained."
-    columns = [
-        Column("Object"),
-        Column("Nearest cluster" if are_outliers else "Ambiguous between"),
-        Column("Mass" if are_outliers else "Doubt", is_number=True),
-    ]
+    answer_heading, measure_heading = ("Nearest cluster", "Mass") if are_outliers else ("Ambiguous between", "Doubt")
+    columns = [Column("Object"), Column(answer_heading), Column(measure_heading, is_number=True)]
     columns += [Column("Explanation", is_wide=True, is_sortable=False)] if n_explained else []
     partition, rows = facts.data.partition, []
     for obj in objects:
@@ -521,29 +470,16 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
     charts, number, kept = [], facts.number, facts.trust.kept
     if number is not None and len(number) > 1:
         description = f"Support for each number of clusters, largest for {number.best}"
+        x_label, marked = "number of clusters", int(number.support.argmax())
         chart = line_chart(
-            number.n_clusters,
-            number.support,
-            x_label="number of clusters",
-            y_label="support",
-            description=description,
-            marked=int(number.support.argmax()),
-            low=0,
-            high=1,
+            number.n_clusters, number.support, x_label, "support", description, marked=marked, limits=(0, 1)
         )
         charts.append(tag("figure", tag("h3", "Number of clusters"), chart, tag("figcaption", f"{description}.")))
     if kept is not None:
         description = "Agreement with the known classes if only the objects with the least doubt are kept"
-        chart = line_chart(
-            kept.share,
-            kept.quality,
-            x_label="share of the objects kept",
-            y_label="adjusted Rand index",
-            description=description,
-            percent=True,
-            low=min(0.0, float(kept.quality.min())),
-            high=1,
-        )
+        labels = ("share of the objects kept", "adjusted Rand index", description)
+        limits = (min(0.0, float(kept.quality.min())), 1.0)
+        chart = line_chart(kept.share, kept.quality, *labels, percent=True, limits=limits)
         charts.append(tag("figure", tag("h3", "Retention curve"), chart, tag("figcaption", f"{description}.")))
     limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
     return _section(
@@ -618,10 +554,10 @@ def _entries(entries: dict[str, str]) -> Html:
 
 def _settings(data: ReportInput) -> Html | None:
     """Return the parameters that were set, or chosen by the method, and those with default values."""
-    model = data.model
-    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else data.metadata.get("parameters", {})
+    model, metadata = data.model, data.partition.metadata
+    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else metadata.get("parameters", {})
     defaults = {} if model is None else inspect.signature(type(model)).parameters
-    choices = data.metadata.get("choices", {})
+    choices = metadata.get("choices", {})
     changed: dict[str, str] = {}
     unchanged: dict[str, str] = {}
     for name, value in parameters.items():
@@ -645,7 +581,7 @@ def _describe_run(facts: Facts) -> dict[str, str]:
     import scipy
     import sklearn
 
-    metadata = facts.data.metadata
+    metadata = facts.data.partition.metadata
     run = {}
     if (method := metadata.get("method")) is not None:
         run["method"] = str(method)
@@ -675,6 +611,5 @@ def _convergence_chart(history: np.ndarray) -> Html | None:
         return None
     some = np.unique(np.linspace(0, len(history) - 1, 200).astype(int))
     description = f"Objective after each of {len(history):,} iterations, {history[0]:.4g} to {history[-1]:.4g}"
-    chart = line_chart(some + 1, history[some], x_label="iteration", y_label="objective", description=description)
-    figure = tag("figure", chart, tag("figcaption", f"{description}."))
-    return tag("details", tag("summary", "Convergence"), figure)
+    chart = line_chart(some + 1, history[some], "iteration", "objective", description)
+    return tag("details", tag("summary", "Convergence"), tag("figure", chart, tag("figcaption", f"{description}.")))

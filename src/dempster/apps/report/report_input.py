@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -35,10 +36,6 @@ class ObjectNames:
     def __init__(self, names: Any):
         self.names = names
 
-    @property
-    def are_positions(self) -> bool:
-        return self.names is None
-
     def __getitem__(self, position: int) -> str:
         return str(int(position)) if self.names is None else short_name(self.names[int(position)])
 
@@ -68,10 +65,6 @@ class ReportInput:
     def is_image(self) -> bool:
         return hasattr(self.model, "image_shape_")
 
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        return self.partition.metadata
-
     def cluster_name(self, cluster: int) -> str:
         """Return ``cluster 2``, or the name of a cluster."""
         return format_cluster(self.partition.frame[cluster])
@@ -99,9 +92,7 @@ def resolve_report_input(
     if isinstance(subject, RecipeResult):
         result, prepared = subject, subject.prepared
         if table is not None and attributes is not None:
-            raise InvalidParameterError(
-                "table", must="be None for the result of a recipe, which contains it; use attributes"
-            )
+            raise InvalidParameterError("table", must="be None for the result of a recipe; use attributes")
         attributes = attributes if attributes is not None else table
         subject, table = result.estimator, prepared.X
         if attributes is None and result.attributes is not None and result.table is not None:
@@ -119,14 +110,10 @@ def resolve_report_input(
             recipe = Recipe.from_toml(model.recipe)
         if table is not None and model.preparation is not None:
             X = model.prepare(table, note=notes.append)
+            if attributes is None and len(X) < len(table) and not table.index.is_unique:
+                raise InvalidParameterError("table", must="have unique row names, because some rows are not clustered")
             if attributes is None:
-                attributes = table
-                if len(X) < len(table):
-                    if not table.index.is_unique:
-                        raise InvalidParameterError(
-                            "table", must="have unique row names, because some rows are not clustered"
-                        )
-                    attributes = table.loc[X.index]
+                attributes = table if len(X) == len(table) else table.loc[X.index]
             table = X
             if model.preparation.is_scaled:
                 notes.append("the columns were standardised: mean 0, standard deviation 1")
@@ -200,7 +187,7 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
     names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.from_input(table) is not None:
         return table
-    if names is None and hasattr(table, "iloc") and all(dtype.kind in "iuf" for dtype in table.dtypes):
+    if names is None and hasattr(table, "iloc") and is_numeric(table):
         return table.to_numpy()
     if names is not None and isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
         import pandas as pd
@@ -245,10 +232,8 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
     X = _drop_row_names(X.toarray() if hasattr(X, "toarray") else X)
     names = column_names(X)
     if names is None:
-        try:
+        with suppress(AttributeError, ValueError, NotImplementedError):
             names = list(before.get_feature_names_out())
-        except (AttributeError, ValueError, NotImplementedError):
-            names = None
     if names is None or all(str(name) == f"x{j}" for j, name in enumerate(names)):
         names = numbered_attributes(X.shape[1])
     return X, unique_names(names, MAX_NAME_CHARACTERS)
@@ -280,12 +265,10 @@ def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[s
         if clustered is not None and name in clustered:
             continue
         if column.dtype.kind in "iu":
-            values = column.to_numpy()
-            is_id = len(values) > _MIN_IDENTIFIERS and bool((np.diff(values) == 1).all())
+            is_id = len(column) > _MIN_IDENTIFIERS and bool((np.diff(column.to_numpy()) == 1).all())
         else:
-            is_id = column.dtype.kind not in "fbmM" and (
-                column.astype(str).nunique() > max(_MIN_IDENTIFIERS, len(column) // 2)
-            )
+            n_distinct = 0 if column.dtype.kind in "fbmM" else column.astype(str).nunique()
+            is_id = n_distinct > max(_MIN_IDENTIFIERS, len(column) // 2)
         if is_id:
             columns.append(name)
     return columns if len(columns) < frame.shape[1] else []
@@ -313,6 +296,12 @@ def to_frame(table: TableLike) -> pd.DataFrame:
     names = numbered_attributes(frame.shape[1]) if names is None else names
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)
+
+
+def is_numeric(table: Any) -> bool:
+    """Return whether all columns of a table, or an array, are numbers."""
+    dtypes = getattr(table, "dtypes", [getattr(table, "dtype", None)])
+    return all(getattr(dtype, "kind", "O") in "iuf" for dtype in dtypes)
 
 
 def short_name(name: Any, limit: int = MAX_NAME_CHARACTERS) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dempster._errors import InvalidParameterError
-from dempster.apps.report.report_input import ReportInput, to_frame
+from dempster.apps.report.report_input import ReportInput, is_numeric, to_frame
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal_silhouette, retention_curve, stability
 from dempster.explain.resamples import Resampling
@@ -68,11 +68,13 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
 
 def _compared_table(data: ReportInput) -> tuple[Any, str]:
     """Return the table and the metric of the model, or Gower's dissimilarity for tables with categories."""
+    import pandas as pd
+
     if data.is_pairwise:
         return joined_views(data.X, "precomputed"), "precomputed"
     metric = getattr(data.model, "metric", "euclidean")
     X = joined_views(data.X) if not data.is_image else data.frame
-    if _is_complete_numeric(X) and not hasattr(data.model, "categories_"):
+    if is_numeric(X) and not np.any(pd.isna(X)) and not hasattr(data.model, "categories_"):
         is_row_metric = isinstance(metric, str) and metric not in ("adaptive", "precomputed")
         return X, metric if is_row_metric else "euclidean"
     frame = to_frame(X)
@@ -81,12 +83,6 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
         frame[name] = frame[name].astype("int64").where(frame[name].notna())
     return frame, "gower"
-
-
-def _is_complete_numeric(X: Any) -> bool:
-    if hasattr(X, "dtypes"):
-        return all(getattr(d, "kind", "O") in "iuf" for d in X.dtypes) and not X.isna().to_numpy().any()
-    return X.dtype.kind in "iuf" and bool(np.isfinite(X).all())
 
 
 # ---- stability ------------------------------------------------------------------------------------------------------
@@ -153,10 +149,7 @@ def _fix_n_clusters(data: ReportInput) -> Any:
 def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
     """Match the clusters of the stability analysis one to one with those of the report."""
     if len(result) != len(rows):
-        raise InvalidParameterError(
-            "stability",
-            must=f"have the {len(rows):,} objects of the partition, got {len(result):,}",
-        )
+        raise InvalidParameterError("stability", must=f"have {len(rows):,} objects, got {len(result):,}")
     n_clusters = data.partition.n_clusters
     labels = data.partition.labels_with_outliers[rows]
     counts = count_pairs(labels, result.partition.labels_with_outliers, n_clusters, result.partition.n_clusters)

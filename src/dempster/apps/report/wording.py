@@ -16,7 +16,7 @@ _CLOSE_SUPPORT = 0.9  # relative to the best number of clusters
 def describe_run(facts: Facts) -> str:
     """Describe method, objects, clusters and attributes in a sentence."""
     data, counts = facts.data, facts.counts
-    method = data.metadata.get("method") or (type(data.model).__name__ if data.model is not None else None)
+    method = data.partition.metadata.get("method") or (type(data.model).__name__ if data.model is not None else None)
     objects, clusters = format_count(counts.n_objects), format_count(counts.n_clusters, "cluster")
     by = ""
     if data.is_pairwise:
@@ -95,9 +95,8 @@ def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
     if silhouette is None or not np.isfinite(silhouette.mean):
         return None
     mean = silhouette.mean
-    verdict = "The clusters are well separated"
-    if mean < _SEPARATED:
-        verdict = "The clusters overlap" if mean >= _OVERLAPPING else "The clusters are hardly separated"
+    verdict = "The clusters are hardly separated" if mean < _OVERLAPPING else "The clusters overlap"
+    verdict = "The clusters are well separated" if mean >= _SEPARATED else verdict
     names = {"precomputed": "the dissimilarities", "gower": "Gower's dissimilarity", "euclidean": "Euclidean distances"}
     sample = f" (of a sample of {len(silhouette):,} objects)" if silhouette.is_sampled else ""
     certain = f", {silhouette.certain_mean:.2f} for certain objects" if np.isfinite(silhouette.certain_mean) else ""
@@ -156,7 +155,7 @@ def caveats(facts: Facts) -> list[str]:
     if data.frame is not None and (missing := int(data.frame.isna().to_numpy().sum())):
         rows = int(data.frame.isna().any(axis=1).sum())
         out.append(f"{missing:,} values are missing, in {format_count(rows, 'row')}. Means ignore them.")
-    if data.metadata.get("converged") is False:
+    if data.partition.metadata.get("converged") is False:
         out.append("The method did not converge. More iterations (max_iter) may change the result.")
     if facts.number is not None:
         out.append("The number of clusters was estimated; see the second best number above.")
@@ -175,7 +174,7 @@ def caveats(facts: Facts) -> list[str]:
         out.append("Only the first objects are explained, because explanations take long for these data.")
     if facts.explaining_error is not None:
         out.append(f"Objects could not be explained: {facts.explaining_error}.")
-    if data.objects.are_positions:
+    if data.objects.names is None:
         out.append("Objects are named by their position in the table, starting from 0.")
     if profiles is not None and data.clustered != []:
         out.append(
