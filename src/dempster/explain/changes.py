@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import is_missing
 from dempster.explain.inputs import Cells, ObjectTable
 from dempster.explain.object_explanation import Change
 
@@ -192,14 +191,12 @@ def _search_levels(
 
 def _levels(table: ObjectTable, d: int) -> list[Any]:
     """Return values of an attribute to try: the most frequent categories, or quantiles of numbers."""
-    column = table.columns[d]
+    present = table.present(d)
+    if len(present) == 0:
+        return []
     if table.is_number[d]:
-        present = column[~np.isnan(column)]
-        if len(present) == 0:
-            return []
         return np.unique(np.quantile(present, np.linspace(0, 1, _MAX_LEVELS), method="nearest")).tolist()
-    counts = Counter(cell for cell in column if not is_missing(cell))
-    return [level for level, _ in counts.most_common(_MAX_LEVELS)]
+    return [level for level, _ in Counter(present).most_common(_MAX_LEVELS)]
 
 
 def _build_change(

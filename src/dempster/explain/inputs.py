@@ -38,6 +38,8 @@ from dempster.partition.credal_partition import as_credal_partition
 
 # ---- estimator, partition or labels ---------------------------------------------------------------------------------
 
+_ACCEPTED = "a CredalPartition, a fitted estimator that has one, or a sequence of labels"
+
 
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
@@ -88,21 +90,16 @@ class ExplainedInput:
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
-            raise InvalidParameterError(
-                name,
-                must=f"have a row for each of the {len(self.partition):,} objects of the partition, got "
-                f"{n_rows:,} rows; the partition of other objects is estimator.predict_mass({name})",
-            )
+            needed = f"have {len(self.partition):,} rows, one for each object of the partition, got {n_rows:,}"
+            advice = f"the partition of other objects is estimator.predict_mass({name})"
+            raise InvalidParameterError(name, must=f"{needed}; {advice}")
 
     def reject_dissimilarities(self, X: TableLike) -> None:
         """Raise an error if X holds the dissimilarities of the fit although attributes are needed."""
         n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
         if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
-            raise InvalidParameterError(
-                "X",
-                must="hold attributes of the objects, but it has the shape of the dissimilarities that "
-                f"{type(self.estimator).__name__} was fitted to",
-            )
+            method = type(self.estimator).__name__
+            raise InvalidParameterError("X", must=f"hold attributes, got the dissimilarities of the fit of {method}")
 
 
 def resolve_input(
@@ -132,11 +129,8 @@ def resolve_input(
         if result is None:
             result = getattr(model, "labels_", None)
         if result is None and (needs_partition or not hasattr(model, "classes_")):
-            raise InvalidParameterError(
-                name,
-                must=f"be a CredalPartition, a fitted estimator that has one, or labels, got "
-                f"{type(model).__name__} without credal_partition_ or labels_",
-            )
+            got = f"{type(model).__name__} without credal_partition_ or labels_"
+            raise InvalidParameterError(name, must=f"be {_ACCEPTED}, got {got}")
     elif not hasattr(subject, "focal_sets"):
         result = _read_labels(subject, name)
     is_pairwise = metric == "precomputed"
@@ -153,12 +147,9 @@ def _read_labels(values: Any, name: str) -> Any:
     with reading_labels(values, name):
         labels = np.asarray(values)
     if labels.ndim != 1:
-        raise InvalidParameterError(
-            name,
-            must=f"be a CredalPartition, a fitted estimator that has one, or a sequence of labels, got "
-            f"{type(values).__name__} of shape {labels.shape}; construct a partition from masses by "
-            "CredalPartition(masses, focal_sets)",
-        )
+        got = f"{type(values).__name__} of shape {labels.shape}"
+        advice = "construct a partition from masses by CredalPartition(masses, focal_sets)"
+        raise InvalidParameterError(name, must=f"be {_ACCEPTED}, got {got}; {advice}")
     return values if hasattr(values, "iloc") else labels  # a pandas Series keeps its index
 
 
@@ -241,9 +232,8 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
         if hasattr(X, "columns"):
             names = [str(label) for label in X.columns]
             if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
-                raise InvalidParameterError(
-                    name, must=f"have unique column names, got {', '.join(map(repr, twice))} twice"
-                )
+                repeated = ", ".join(map(repr, twice))
+                raise InvalidParameterError(name, must=f"have unique column names, got {repeated} more than once")
         else:
             X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
             shape = np.shape(X)
@@ -322,11 +312,16 @@ class ObjectTable:
         """(p,) standard deviations, 0 for constant attributes and for categories."""
         out = np.zeros(len(self.columns))
         for d in np.flatnonzero(self.is_number):
-            present = self.columns[d][~np.isnan(self.columns[d])]
+            present = self.present(d)
             deviation = float(present.std()) if len(present) else 0.0
             # The standard deviation of a constant column may differ from 0 by rounding.
             out[d] = deviation if deviation > 1e-12 * float(np.abs(present).max(initial=0.0)) else 0.0
         return out
+
+    def present(self, d: int, rows: Any = slice(None)) -> Any:
+        """Return the cells of an attribute without missing ones: an array of numbers, or a list."""
+        cells = self.columns[d][rows]
+        return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not is_missing(cell)]
 
     def row(self, i: int) -> Cells:
         """Return the cells of one object."""

@@ -42,29 +42,15 @@ class ComparedObject(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """A change of attributes that would make an object a certain member of a cluster.
-
-    Attributes
-    ----------
-    cluster : name of the cluster
-    attributes : tuple of str
-        Attributes that change.
-    before, after : tuple
-        Their values.
-    size : float
-        Length of the change in standard deviations of the attributes; for categories, the number of changes.
-    towards : name of the object towards which all attributes move, or None if a single attribute changes
-    share : float or None
-        Share of the distance to that object.
-    """
+    """A change of attributes that would make an object a certain member of a cluster."""
 
     cluster: Hashable
-    attributes: tuple[str, ...]
-    before: tuple[Any, ...]
+    attributes: tuple[str, ...]  # attributes that change
+    before: tuple[Any, ...]  # their values
     after: tuple[Any, ...]
-    size: float
-    towards: Hashable | None = None
-    share: float | None = None
+    size: float  # length of the change in standard deviations of the attributes; for categories, the number of changes
+    towards: Hashable | None = None  # object towards which all attributes move, None if a single attribute changes
+    share: float | None = None  # share of the distance to that object
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -220,10 +220,7 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
 
 
 def _select_targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
-    """Return certain objects to move to, for every candidate that the object does not certainly belong to.
-
-    These are the nearest certain object and the one with the largest belief in the cluster.
-    """
+    """Return the nearest certain object of each other candidate, and the one with the largest belief in it."""
     frame = obj.partition.frame
     targets = []
     for k in candidates:
@@ -392,11 +389,8 @@ def _resolve_object(
 ) -> ExplainedObject:
     """Return object i of X, or a new one."""
     if hasattr(estimator, "steps"):
-        raise InvalidParameterError(
-            "estimator",
-            must="not be a pipeline: explain its last step with the transformed X, "
-            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)",
-        )
+        advice = "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
         raise InvalidInputError("Complex data not supported: i must be a position, a name, or hold real numbers")
     resolved = resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
@@ -501,11 +495,7 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
 
 
 def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Return whether X holds the objects of the fit.
-
-    The numbers of objects must be equal, and the masses of some objects, including the one at ``position`` if it is not
-    -1, must be equal.
-    """
+    """Return whether X holds the objects of the fit: their number, and the masses of some, must be equal."""
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -632,14 +622,13 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
         if len(members) == 0:
             continue
         for d, cell in enumerate(cells):
-            column = table.columns[d][members]
-            if table.is_number[d]:
-                present = column[~np.isnan(column)]
-                if len(present) and table.deviations[d] > 0 and not np.isnan(cell[0]):
-                    parts[d, k] = -(((cell[0] - present.mean()) / table.deviations[d]) ** 2)
-            elif not is_missing(cell[0]):
-                differs = [other != cell[0] for other in column if not is_missing(other)]
-                parts[d, k] = -float(np.mean(differs)) if differs else 0.0
+            present = table.present(d, members)
+            if len(present) == 0 or is_missing(cell[0]):
+                continue
+            if not table.is_number[d]:
+                parts[d, k] = -float(np.mean([other != cell[0] for other in present]))
+            elif table.deviations[d] > 0:
+                parts[d, k] = -(((cell[0] - present.mean()) / table.deviations[d]) ** 2)
         total[k] = parts[:, k].sum()
     quantity = "minus the squared standardized distance to the mean of its members"
     return replace(ClusterEvidence.from_attributes(quantity, parts), total=total)
@@ -663,14 +652,12 @@ def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, 
     """Return the mean or the most frequent category of each attribute in a cluster, None if all cells are missing."""
     members = find_members(partition, cluster, itself)
     out: list = []
-    for d, column in enumerate(table.columns):
-        cells = column[members]
-        if table.is_number[d]:
-            present = cells[~np.isnan(cells)]
-            out.append(float(present.mean()) if len(present) else None)
+    for d, is_number in enumerate(table.is_number):
+        present = table.present(d, members)
+        if len(present) == 0:
+            out.append(None)
         else:
-            present = [cell for cell in cells if not is_missing(cell)]
-            out.append(max(dict.fromkeys(present), key=present.count) if present else None)
+            out.append(float(present.mean()) if is_number else max(dict.fromkeys(present), key=present.count))
     return out
 
 
@@ -683,12 +670,8 @@ def evidence_along_path(
     """Divide the change of the plausibilities from the midpoint to the object among the attributes.
 
     These are integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks") with
-    finite differences instead of derivatives, so that they exist for any model and add up exactly.
-
-    Parameters
-    ----------
-    plausibilities : function from (m, p) objects to (m, c) plausibilities
-    middle, point : (p,) arrays
+    finite differences instead of derivatives, so that they exist for any model and add up exactly. ``plausibilities``
+    returns the (m, c) plausibilities of (m, p) objects; ``middle`` and ``point`` are (p,) arrays.
     """
     p = len(point)
     move = np.nan_to_num(point - middle, nan=0.0)

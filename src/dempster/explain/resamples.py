@@ -87,11 +87,8 @@ class Resampling:
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
         if len(partition) != self.n_objects:
-            raise InvalidParameterError(
-                "X",
-                must=f"hold one object in each row, but the partition of {type(self.estimator).__name__} has "
-                f"{len(partition):,} objects for {self.n_objects:,} rows",
-            )
+            sizes = f"{len(partition):,} objects for {self.n_objects:,} rows"
+            raise InvalidParameterError("X", must=f"hold one object in each row, but the partition has {sizes}")
         return partition
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:

@@ -155,13 +155,11 @@ class SetScores(SetScore):
 
     def to_text(self) -> str:
         """Return the table as text."""
-        columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        width = max(map(len, _LABELS.values()))
-        lines = [" " * width + "".join(f"  {name:>13}" for name in columns)]
-        for key, label in _LABELS.items():
-            values = [getattr(one, key) for one in columns.values()]
+        table, width = self.to_frame(), max(map(len, _LABELS.values()))
+        lines = [" " * width + "".join(f"  {name:>13}" for name in table.columns)]
+        for key, *values in table.itertuples():
             cells = ("-" if np.isnan(value) else f"{value:.3f}" for value in values)
-            lines.append(f"{label:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
+            lines.append(f"{_LABELS[key]:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
         pairs = ", ".join(f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items())
         return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 

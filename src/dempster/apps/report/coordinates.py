@@ -182,10 +182,7 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Return (m, 0 to 2) coordinates by landmark scaling (de Silva and Tenenbaum, 2004).
-
-    Return None if some dissimilarities are unknown.
-    """
+    """Return (m, 0 to 2) coordinates by landmark scaling (de Silva and Tenenbaum, 2004), None if D is incomplete."""
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None
     full = np.asarray(D)

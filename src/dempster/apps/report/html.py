@@ -154,11 +154,7 @@ def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
             parts.append(tag("rect", x=_n(x), y=0, width=_n(max(width, 2)), height=14, class_=f"bar-{name}"))
         x += width
     label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
-    return _bar(parts, "answer-bar", "0 0 1000 14", label)
-
-
-def _bar(parts: list[Html], class_: str, view_box: str, label: str) -> Html:
-    return tag("svg", parts, class_=class_, viewBox=view_box, preserveAspectRatio="none", role="img", aria_label=label)
+    return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
@@ -168,7 +164,7 @@ def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
     pale = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
     full = tag("rect", x=0, y=0, width=_n(widths[0]), height=10, fill=color)
     label = f"{certain:,} certain, {possible - certain:,} more possible"
-    return _bar([pale, full], "cluster-bar", "0 0 100 10", label)
+    return _svg("cluster-bar", 100, 10, label, pale, full, preserveAspectRatio="none")
 
 
 def line_chart(
@@ -213,9 +209,9 @@ def line_chart(
     return _svg("chart", width, height, description, marks, line, dots, x_axis, y_axis)
 
 
-def _svg(class_: str, width: int, height: int, description: str, *children: Any) -> Html:
+def _svg(class_: str, width: int, height: int, description: str, *children: Any, **attributes: str) -> Html:
     box = f"0 0 {width} {height}"
-    return tag("svg", *children, class_=class_, viewBox=box, role="img", aria_label=description)
+    return tag("svg", *children, class_=class_, viewBox=box, **attributes, role="img", aria_label=description)
 
 
 def scatter(

@@ -140,16 +140,7 @@ class Report:
     def __init__(self, facts: Facts, title: str):
         self._facts = facts
         self.title = short_name(title, MAX_TITLE_CHARACTERS)
-
-    @property
-    def n_objects(self) -> int:
-        """Number of objects."""
-        return self._facts.counts.n_objects
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return self._facts.counts.n_clusters
+        self.n_objects, self.n_clusters = facts.counts.n_objects, facts.counts.n_clusters
 
     @cached_property
     def _html(self) -> str:

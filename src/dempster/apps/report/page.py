@@ -470,10 +470,8 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
     charts, number, kept = [], facts.number, facts.trust.kept
     if number is not None and len(number) > 1:
         description = f"Support for each number of clusters, largest for {number.best}"
-        x_label, marked = "number of clusters", int(number.support.argmax())
-        chart = line_chart(
-            number.n_clusters, number.support, x_label, "support", description, marked=marked, limits=(0, 1)
-        )
+        labels, best = ("number of clusters", "support", description), int(number.support.argmax())
+        chart = line_chart(number.n_clusters, number.support, *labels, marked=best, limits=(0, 1))
         charts.append(tag("figure", tag("h3", "Number of clusters"), chart, tag("figcaption", f"{description}.")))
     if kept is not None:
         description = "Agreement with the known classes if only the objects with the least doubt are kept"
@@ -530,16 +528,10 @@ def _write_code(data: ReportInput) -> str | None:
         if names[0] in ("dempster", "sklearn"):  # import from the public package
             names = [name for name in names[:2] if not name.startswith("_")]
         imports.setdefault(".".join(names), set()).add(type(part).__name__)
+    lines = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
     more = "".join(f", {name}={name}" for name in data.fit_params)
-    return "\n".join(
-        [
-            *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())),
-            "",
-            f"model = {data.estimator!r}",
-            f"model.fit(X{more})  # X: the same {'dissimilarities' if data.is_pairwise else 'table'}",
-            'make_report(model, X).save("report.html")',
-        ]
-    )
+    fit = f"model.fit(X{more})  # X: the same {'dissimilarities' if data.is_pairwise else 'table'}"
+    return "\n".join([*lines, "", f"model = {data.estimator!r}", fit, 'make_report(model, X).save("report.html")'])
 
 
 def _nested_estimators(estimator: Any) -> list[Any]:

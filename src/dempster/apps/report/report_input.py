@@ -135,9 +135,8 @@ def _resolve_partition(
         raise InvalidParameterError("table", "the dissimilarities if metric='precomputed'", None)
     if table is None and attributes is not None:
         raise InvalidParameterError("attributes", must="be None if table is None; pass it as table")
-    bare = CredalPartition.unchecked(
-        partition.masses, partition.focal_sets, None, _cluster_names(partition, names), metadata=partition.metadata
-    )
+    frame, metadata = _cluster_names(partition, names), partition.metadata
+    bare = CredalPartition.unchecked(partition.masses, partition.focal_sets, None, frame, metadata=metadata)
     if model is not None and hasattr(model, "credal_partition_"):
         model = copy.copy(model)
         model.credal_partition_ = bare
@@ -197,10 +196,7 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
 
 
 def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
-    """Set the training data of the model, and the attributes that describe the objects.
-
-    These are ``attributes``, or the table (``rows``) if ``attributes`` is None.
-    """
+    """Set the training data of the model, and the attributes (or else the table) that describe the objects."""
     if data.is_pairwise:
         data.X = data.table
         if attributes is not None:
@@ -255,10 +251,7 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Return columns that identify the rows and were not clustered.
-
-    These are texts that differ in most rows, and consecutive integers.
-    """
+    """Return columns, not clustered, that identify the rows: texts that mostly differ, or consecutive integers."""
     columns = []
     for name in frame.columns:
         column = frame[name]

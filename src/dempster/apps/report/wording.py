@@ -160,14 +160,11 @@ def caveats(facts: Facts) -> list[str]:
     if facts.number is not None:
         out.append("The number of clusters was estimated; see the second best number above.")
     if profiles is not None and len(profiles.rows) < n:
-        out.append(
-            f"Profiles describe a sample of {len(profiles.rows):,} of the {n:,} objects. Counts include all objects."
-        )
+        sample = f"a sample of {len(profiles.rows):,} of the {n:,} objects"
+        out.append(f"Profiles describe {sample}. Counts include all objects.")
     if profiles is not None and len(profiles.profile.attributes) < profiles.n_columns:
-        out.append(
-            f"Only the {len(profiles.profile.attributes):,} of {profiles.n_columns:,} columns that differ most between "
-            "the clusters are described."
-        )
+        number = f"{len(profiles.profile.attributes):,} of {profiles.n_columns:,}"
+        out.append(f"Only the {number} columns that differ most between the clusters are described.")
     if facts.coordinates is not None and len(facts.coordinates.rows) < n:
         out.append(f"The map shows a sample of {len(facts.coordinates.rows):,} of the {n:,} objects.")
     if facts.explaining_stopped:
