@@ -311,7 +311,7 @@ class ObjectTable:
     def deviations(self) -> np.ndarray:
         """(p,) standard deviations, 0 for constant attributes and for categories."""
         out = np.zeros(len(self.columns))
-        for d in np.flatnonzero(self.is_number):
+        for d in np.flatnonzero(self.is_number).tolist():
             present = self.present(d)
             deviation = float(present.std()) if len(present) else 0.0
             # The standard deviation of a constant column may differ from 0 by rounding.
