@@ -90,7 +90,7 @@ class ExplainedInput:
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
-            needed = f"have {len(self.partition):,} rows, one for each object of the partition, got {n_rows:,}"
+            needed = f"have a row for each of the {len(self.partition):,} objects of the partition, got {n_rows:,}"
             advice = f"the partition of other objects is estimator.predict_mass({name})"
             raise InvalidParameterError(name, must=f"{needed}; {advice}")
 
