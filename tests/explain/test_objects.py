@@ -604,7 +604,7 @@ def test_invalid_estimators_and_tables(ecm):
     for i in ("a", 59):
         with pytest.raises(InvalidInputError, match="^i must"):
             explain_object(ecm, table, i)
-    with pytest.raises(InvalidInputError, match="infinite"):
+    with pytest.raises(InvalidInputError, match="finite"):
         explain_object(ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1)
     with pytest.raises(InvalidInputError, match="^first must"):
         explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
