@@ -122,7 +122,9 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
     if estimator.metric == "precomputed":
         squares = X * X
     elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
-        squares = squared_distances(X, _training_rows(estimator))
+        search = estimator._search
+        rows = search.points if isinstance(search, PointTree) else vars(search)["_fit_X"]
+        squares = squared_distances(X, rows)
     else:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
         raise InvalidInputError(
@@ -133,11 +135,6 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         return masses_of_labels(squares, k, estimator._soft, float(estimator.gamma_[0]), reliability)
     assert estimator._codes is not None
     return masses_of_classes(squares, k, estimator._codes, estimator.gamma_, reliability)
-
-
-def _training_rows(estimator: EKNNClassifier) -> np.ndarray:
-    search = estimator._search
-    return search.points if isinstance(search, PointTree) else vars(search)["_fit_X"]
 
 
 def _export_prototypes(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:

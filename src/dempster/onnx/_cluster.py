@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
 from dempster.cluster._expressions import cluster_contour, doubtful_masses, mass_step, mixture_logs
-from dempster.cluster._mass_step import MassStep
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
@@ -29,20 +29,11 @@ from dempster.onnx.graph import (
     concatenate,
     minimum,
     replace_known_masses,
-    softplus,
     squared_distances,
     take,
     where,
 )
 from dempster.optimize.projection import linear_image, projection_hessian
-
-
-def dense_layers(inputs: Value, layers: list[tuple[np.ndarray, np.ndarray]]) -> Value:
-    """Return the (n, f) scores of rectified linear layers."""
-    for matrix, biases in layers[:-1]:
-        inputs = (inputs @ matrix + biases).relu()
-    matrix, biases = layers[-1]
-    return inputs @ matrix + biases
 
 
 def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None) -> Value:
@@ -54,7 +45,8 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
     if unit is None:
         return masses
     coefficients, decision = unit
-    eta = softplus(decision * coefficients[1] + coefficients[0])
+    total = decision * coefficients[1] + coefficients[0]
+    eta = total.relu() + ((-total.abs()).exp() + 1).log()  # softplus, without overflow
     share = (eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)).astype(scores.dtype)
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
@@ -99,7 +91,7 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
         point = (point + share * (best - point)).relu()
         decrease = where(passive > 0.5, -_FAR, last)
         moves = cut | (decrease.max() > _ENTER * size)
-        which = where(cut.flat(), limit.argmin(), decrease.argmax())
+        which = where(cut.reshape(-1), limit.argmin(), decrease.argmax())
         passive = where(moves, (passive - take(np.eye(f), which, np.float64)).abs(), passive)
         tableau = where(moves.reshape(0, 1, 1), _exchange(tableau, which, f + 1), tableau)
         continues = moves.astype(np.int64).sum(axis=0).reshape() > 0
@@ -137,18 +129,18 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return corners, changes
 
 
-def prototype_masses(X: Value, arguments: tuple, step: MassStep, n_features: int) -> Value:
+def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     """Return the (n, f) masses from distances to barycenters.
 
     Barycenters may have more coordinates than there are features (`dempster.cluster._lifted`).
     """
-    barycenters, metrics, *mass_arguments = arguments
+    barycenters, metrics, *mass_arguments = model.kernel_arguments(np.dtype(float))
     points, lifts = barycenters[:n_features].T, barycenters[n_features:]
     costs = squared_distances(X, points) if metrics is None else _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
-    columns, empty_column = step.columns()
+    columns, empty_column = model.step.columns()
     if empty_column < 0:
         return (shares / shares.sum()).columns(np.argsort(columns))
     total = shares.sum() + empty
@@ -166,16 +158,12 @@ def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
 
 
 def _export_prototypes(estimator: Any, X: Value) -> Value:
-    return _prototypes(estimator._model, X, estimator.n_features_in_)
-
-
-def _prototypes(model: PrototypeModel, X: Value, n_features: int) -> Value:
-    return prototype_masses(X, model.kernel_arguments(np.dtype(float)), model.step, n_features)
+    return prototype_masses(X, estimator._model, estimator.n_features_in_)
 
 
 def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     model: Any = estimator._model
-    masses = _prototypes(model.prototypes, X, estimator.n_features_in_)
+    masses = prototype_masses(X, model.prototypes, estimator.n_features_in_)
     if len(model.linked) == 0:
         return masses
     points = _points(model.linked, X)
@@ -235,7 +223,8 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
         # The sums have terms of both signs, and a steep function follows, so they need double precision.
         rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
         decision = decision_values(preparation.detector, rows) / preparation.detector_scale
-        unit = _outlier_coefficients(network), decision
+        coefficients = network.weights[-2:] if isinstance(network, FeedForward) else to_host(network.coefficients)
+        unit = coefficients, decision
     scores, layer = _scores(network, inputs, preparation.mean.shape)
     masses = layer_of_masses(scores, layer, len(model.family), unit)
     return masses / masses.sum()
@@ -244,20 +233,17 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
 def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value, MassLayer]:
     """Return the scores of the sets, and the mass layer."""
     if isinstance(network, FeedForward):
-        return dense_layers(inputs, network.matrices()), network.layer
+        *hidden, (last, last_biases) = network.matrices()
+        for matrix, biases in hidden:
+            inputs = (inputs @ matrix + biases).relu()
+        return inputs @ last + last_biases, network.layer
     from dempster.onnx.layers import network_outputs
 
     outputs = network_outputs(network.body, inputs, shape)
     if network.matrix is None:
         return outputs, network.layer
-    matrix = network.matrix.detach().double().cpu().numpy()
+    matrix = to_host(network.matrix)
     return outputs @ matrix[:-1] + matrix[-1], network.layer
-
-
-def _outlier_coefficients(network: Any) -> np.ndarray:
-    if isinstance(network, FeedForward):
-        return network.weights[-2:]
-    return network.coefficients.detach().double().cpu().numpy()
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 __all__ = [
     *("OPSET", "Graph", "GraphOperations", "Value", "concatenate", "maximum", "minimum", "take", "where"),
-    *("center_rows", "squared_distances", "squares_of", "replace_known_masses", "softplus"),
+    *("center_rows", "squared_distances", "squares_of", "replace_known_masses"),
 ]
 
 OPSET = 18  # first version in which all reductions take their axes in the same way; supported since 2023
@@ -126,7 +125,7 @@ class Value:
         target = np.dtype(dtype)
         if target == self.dtype:
             return self
-        return self.graph.node("Cast", self, dtype=target, to=self.graph.element_type(target))
+        return self.graph.node("Cast", self, dtype=target, to=_element_type(target))
 
     def double(self) -> Value:
         """Convert to double precision."""
@@ -185,9 +184,17 @@ class Value:
         """Change the shape; 0 keeps a length and -1 infers it."""
         return self.graph.node("Reshape", self, self.graph.constant(shape, _INDEX))
 
-    def flat(self) -> Value:
-        """Return an (n, 1) value with shape (n,)."""
-        return self.reshape(-1)
+    def describe(self, shape: list[int | str] | None) -> Any:
+        """Return the name, type and shape as an ``onnx.ValueInfoProto``."""
+        from onnx import helper
+
+        return helper.make_tensor_value_info(self.name, _element_type(self.dtype), shape)
+
+
+def _element_type(dtype: np.dtype) -> int:
+    from onnx import helper
+
+    return int(helper.np_dtype_to_tensor_dtype(dtype))
 
 
 def where(condition: Value, yes: Any, no: Any) -> Value:
@@ -243,7 +250,7 @@ class GraphOperations:
         return x.max(), x.argmax().reshape(-1, 1)
 
     def rows_of(self, table: np.ndarray, rows: Value) -> Value:
-        return take(table, rows.flat(), table.dtype)
+        return take(table, rows.reshape(-1), table.dtype)
 
     def cells_of(self, table: np.ndarray, places: Value) -> Value:
         return take(table, places, table.dtype)
@@ -253,7 +260,7 @@ class GraphOperations:
 
     def scatter(self, width: int, *cells: tuple[Any, Value]) -> Value:
         unit = np.eye(width)
-        rows = [take(unit, k.flat(), self.dtype) if isinstance(k, Value) else unit[k] for k, _ in cells]
+        rows = [take(unit, k.reshape(-1), self.dtype) if isinstance(k, Value) else unit[k] for k, _ in cells]
         return reduce(add, [value * row for row, (_, value) in zip(rows, cells, strict=True)])
 
     def similarity(self, squares: Value, rates: Value, scales: Value) -> Value:
@@ -302,31 +309,7 @@ def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.nd
     return where(same, take(known, nearest, masses.dtype), masses)
 
 
-def softplus(x: Value) -> Value:
-    """Return log(1 + exp(x)) without overflow."""
-    return x.relu() + ((-x.abs()).exp() + 1).log()
-
-
 # ---- the graph ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Operator:
-    """Operator with the names of its inputs and outputs."""
-
-    kind: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Body:
-    """Body of a loop: from the states to a condition for the next iteration, and the next states."""
-
-    operators: list[Operator]
-    states: list[Value]
-    results: list[Value]
 
 
 class Graph:
@@ -345,7 +328,7 @@ class Graph:
     >>> from dempster.onnx.graph import Graph
     >>> graph = Graph((3,), np.dtype("float32"))
     >>> doubled = graph.X * 2 + [1, 0, 0]
-    >>> [operator.kind for operator in graph.operators]
+    >>> [node.op_type for node in graph.nodes]
     ['Mul', 'Add']
     >>> doubled.dtype
     dtype('float32')
@@ -354,7 +337,7 @@ class Graph:
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.shape, self.dtype = shape, dtype
         self.X = Value(self, "X", dtype)
-        self.operators: list[Operator | Any] = []  # or nodes of another ONNX model
+        self.nodes: list[Any] = []
         self._tensors: list[Any] = []
         self._count = 0
         self._constants: dict[tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]] = {}
@@ -372,40 +355,43 @@ class Graph:
 
     def multi_node(self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any) -> tuple[Value, ...]:
         """Add an operator with several results."""
+        from onnx import helper
+
         first = self._fresh(kind)
         names = [first, *(f"{first}_{k}" for k in range(1, len(dtypes)))]
-        self.operators.append(Operator(kind, [value.name for value in inputs], names, attributes))
+        self.nodes.append(helper.make_node(kind, [value.name for value in inputs], names, first, **attributes))
         return tuple(Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True))
 
     def loop(self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int) -> tuple[Value, ...]:
-        """Add a loop of at most ``most`` iterations; ``step`` returns whether to continue, and the next states."""
-        outside, self.operators = self.operators, []
+        """Add a loop of at most ``most`` iterations; ``step`` returns whether to continue, and the next states.
+
+        The body also has the iteration number and the condition as inputs, which it does not use.
+        """
+        from onnx import helper
+
+        outside, self.nodes = self.nodes, []
         inside = [Value(self, self._fresh("state"), state.dtype) for state in states]
         results = [self.node("Identity", result) for result in step(*inside)]
-        body, self.operators = Body(self.operators, inside, results), outside
+        unused = [Value(self, self._fresh("step"), _INDEX), Value(self, self._fresh("continues"), _TRUTH)]
+        inputs = [*(value.describe([]) for value in unused), *(value.describe(None) for value in inside)]
+        body = helper.make_graph(self.nodes, "step", inputs, [value.describe(None) for value in results])
+        self.nodes = outside
         limits = self.constant(most, _INDEX), self.constant(True, _TRUTH)
         return self.multi_node("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
 
     def insert(self, model: Any, inputs: Value) -> Value:
         """Insert another ONNX model of the same version, with one input and one output."""
-        from onnx import compose
+        from onnx import compose, helper
 
         graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")
-        self.operators.append(Operator("Identity", [inputs.name], [graph.input[0].name], {}))
-        self.operators += graph.node
+        self.nodes.append(helper.make_node("Identity", [inputs.name], [graph.input[0].name]))
+        self.nodes += graph.node
         self._tensors += graph.initializer
         return Value(self, graph.output[0].name, inputs.dtype)
 
     def _fresh(self, kind: str) -> str:
         self._count += 1
         return f"{kind}_{self._count}"
-
-    @staticmethod
-    def element_type(dtype: np.dtype) -> int:
-        """Return the ONNX number of a type."""
-        from onnx import helper
-
-        return int(helper.np_dtype_to_tensor_dtype(dtype))
 
     def model(self, outputs: dict[str, tuple[Value, int | None]], metadata: dict[str, str], description: str) -> Any:
         """Return the graph as an ``onnx.ModelProto``.
@@ -416,15 +402,11 @@ class Graph:
 
         from dempster import __version__
 
-        nodes = [self._proto(operator) for operator in self.operators]
-        nodes += [helper.make_node("Identity", [value.name], [name], name=name) for name, (value, _) in outputs.items()]
-        infos = [
-            helper.make_tensor_value_info(
-                name, self.element_type(value.dtype), ["n"] if width is None else ["n", width]
-            )
-            for name, (value, width) in outputs.items()
-        ]
-        X = helper.make_tensor_value_info("X", self.element_type(self.dtype), ["n", *self.shape])
+        nodes, infos = list(self.nodes), []
+        for name, (value, width) in outputs.items():
+            nodes.append(helper.make_node("Identity", [value.name], [name], name=name))
+            infos.append(Value(self, name, value.dtype).describe(["n"] if width is None else ["n", width]))
+        X = self.X.describe(["n", *self.shape])
         constants = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
         model = helper.make_model(
             helper.make_graph(nodes, "masses", [X], infos, constants + self._tensors, doc_string=description),
@@ -437,25 +419,3 @@ class Graph:
         helper.set_model_props(model, metadata)
         checker.check_model(model, full_check=True)
         return model
-
-    def _proto(self, operator: Operator | Any) -> Any:
-        from onnx import helper
-
-        if not isinstance(operator, Operator):
-            return operator
-        attributes = dict(operator.attributes)
-        if isinstance(attributes.get("body"), Body):
-            attributes["body"] = self._body(attributes["body"])
-        return helper.make_node(operator.kind, operator.inputs, operator.outputs, operator.outputs[0], **attributes)
-
-    def _body(self, body: Body) -> Any:
-        """Return the graph of a loop body, with the iteration number and the condition as unused inputs."""
-        from onnx import helper
-
-        def describe(values: list[Value]) -> list[Any]:
-            return [helper.make_tensor_value_info(v.name, self.element_type(v.dtype), None) for v in values]
-
-        counted = [Value(self, self._fresh("step"), _INDEX), Value(self, self._fresh("going_on"), _TRUTH)]
-        numbers = [helper.make_tensor_value_info(v.name, self.element_type(v.dtype), []) for v in counted]
-        nodes = [self._proto(operator) for operator in body.operators]
-        return helper.make_graph(nodes, "step", numbers + describe(body.states), describe(body.results))

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
+from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
 from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squared_distances
@@ -156,12 +157,8 @@ def _layer_types() -> dict[type, Any]:
 
 
 def _linear(layer: Any, inputs: Value) -> Value:
-    outputs = inputs @ _numbers(layer.weight).T
-    return outputs if layer.bias is None else outputs + _numbers(layer.bias)
-
-
-def _numbers(tensor: Any) -> np.ndarray:
-    return tensor.detach().double().cpu().numpy()
+    outputs = inputs @ to_host(layer.weight).T
+    return outputs if layer.bias is None else outputs + to_host(layer.bias)
 
 
 def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:

@@ -29,27 +29,12 @@ def project_euclidean(
     conflict: np.ndarray,
     gamma: float,
     device: Any,
-    *,
-    weights: np.ndarray | None = None,
-    rows_at_once: int | None = None,
+    weights: np.ndarray | None,
 ) -> Array:
     """Compute the (n, f) masses of rows from their target conflicts 1 - exp(-gamma d^2) with references.
 
-    Parameters
-    ----------
-    rows : (n, d) array or tensor
-        The blocks of an array are copied to the device one after the other, and the masses are an array. The masses of
-        a tensor stay on its device.
-    references : (p, d) array
-    masses : (p, f) array
-        Masses of the references.
-    conflict : (f, f) array
-    gamma : float
-    device : str
-    weights : (p,) array, optional
-        Weights of the references.
-    rows_at_once : int, optional
-        Rows in a block; the default depends on the number of references.
+    ``references``, ``masses`` and ``weights`` belong to the p references. The blocks of an array are copied to the
+    device one after the other, and the masses are an array; the masses of a tensor stay on its device.
     """
     torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
@@ -62,7 +47,7 @@ def project_euclidean(
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
     out = allocate_rows(rows, masses.shape[1])
-    size = rows_at_once or max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
+    size = max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
     for start in range(0, len(rows), size):
         A = to_tensor(rows[start : start + size], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
@@ -132,8 +117,11 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         size = size + grow
         go_on = ~done & ~full
         left, sets, x, size = left[go_on], sets[go_on], x[go_on], size[go_on]
-    hard.append(left)
-    _finish(H, G, torch.cat(hard), out)
+    rows = torch.cat([*hard, left])
+    if len(rows):
+        X = np.zeros((len(rows), f))
+        simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
+        out[rows] = torch.as_tensor(X, device=out.device)
     return out
 
 
@@ -173,14 +161,3 @@ def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
     free, ones = torch.stack([v[:, 0] for v in z], dim=1), torch.stack([v[:, 1] for v in z], dim=1)
     multiplier = (1 - free.sum(dim=1)) / ones.sum(dim=1)
     return free + multiplier[:, None] * ones
-
-
-def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
-    """Solve the rows with longer lists by the compiled solver."""
-    if len(rows) == 0:
-        return
-    import torch
-
-    X = np.zeros((len(rows), G.shape[1]))
-    simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
-    out[rows] = torch.as_tensor(X, device=out.device)

@@ -88,24 +88,11 @@ def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndar
 def descend_intervals(
     M: np.ndarray, targets: np.ndarray, forms: np.ndarray, order: np.ndarray, max_iter: int, tol: float
 ) -> tuple[np.ndarray, bool]:
-    """Sweep over all rows, in place, until the smoothed relative change of the objective is below ``tol``.
+    """Sweep over the rows in ``order``, in place; return the objective after every sweep, and whether it converged.
 
-    Parameters
-    ----------
-    M : (n, f) float64
-    targets : (q, n, n) float32, each symmetric with a zero diagonal
-    forms : (q, f, f) float64, symmetric
-    order : (k,) int64
-        Rows to visit in a sweep.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        The descent ends when e_t = (e_{t-1} + relative change) / 2 is below ``tol`` (Denoeux, 2020, eq. 18).
-
-    Returns
-    -------
-    history : objective after every sweep
-    converged : bool
+    ``targets`` is a (q, n, n) array of float32, each symmetric with a zero diagonal; ``forms`` is a (q, f, f) array of
+    symmetric matrices. The descent ends when e_t = (e_{t-1} + relative change) / 2 is below ``tol`` (Denoeux, 2020,
+    eq. 18).
     """
     squares = 0.5 * sum(float(np.einsum("ij,ij->", t, t, dtype=float)) for t in targets)
     return descend_rows(_descend_intervals, M, targets, forms, order, squares, max_iter, tol, max_iter=max_iter)

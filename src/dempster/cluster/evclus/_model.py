@@ -18,6 +18,7 @@ sets. An object is an outlier if it is much farther from its nearest references 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -65,24 +66,16 @@ class Affinity:
 
     The affinity of object i to cluster k is the sum of exp(-rate d_ij^2 / (s_i s_j)) over the references j of the
     cluster, with local scales s, divided by the square root of their total weight. It is zero for an empty cluster.
-
-    Attributes
-    ----------
-    scales, weights, labels : (r,) arrays
-        Scales, weights and clusters of the references.
-    n_clusters : int
-    rate : float
-    near, far : float
-        Total weights of nearest references: the scale of an object is the distance within which references of weight
-        ``far`` lie (at least the smallest scale of a reference).
+    The scale of an object is the distance within which references of weight ``far`` lie, at least the smallest scale of
+    a reference.
     """
 
-    scales: np.ndarray
+    scales: np.ndarray  # of the r references, like the weights and the labels
     weights: np.ndarray
     labels: np.ndarray
     n_clusters: int
     rate: float
-    near: float
+    near: float  # total weights of nearest references
     far: float
 
     def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -115,21 +108,11 @@ class Affinity:
 def reach(
     D: np.ndarray, weights: np.ndarray, itself: np.ndarray | None, unit: float, near: float, far: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances within which references of total weight ``near``, and ``far``, lie.
+    """Return the distances within which references of total weight ``near``, and ``far >= near``, lie.
 
-    Parameters
-    ----------
-    D : (n, r) array
-        Dissimilarities between objects and references.
-    weights : (r,) array
-        Weights of the references.
-    itself : (n,) array or None
-        Index of the reference that is the object itself, or -1. Its weight is reduced by ``unit``; a remaining weight
-        counts as other objects at distance zero.
-    unit : float
-        Weight of one object.
-    near, far : float
-        Weights with ``near <= far``.
+    ``D`` is an (n, r) array of dissimilarities to r references with ``weights``. ``itself`` contains, for each object,
+    the index of the reference that is the object itself, or -1. Its weight is reduced by ``unit``, the weight of one
+    object; a remaining weight counts as other objects at distance zero.
     """
     close, distant = np.empty(len(D), D.dtype), np.empty(len(D), D.dtype)
     _reach(D, weights, itself, unit, near, far, close, distant)
@@ -146,25 +129,13 @@ _MAX_DISSIMILARITIES = 1_000_000  # computed at the same time
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Typical distances around the references.
-
-    Attributes
-    ----------
-    weights : (r,) array
-    scales : (r,) array
-        Distances to the nearest sqrt(r) references.
-    usual : float
-        Third quartile of the distances to the nearest few references.
-    fence, softness : float
-        Logarithm of that distance divided by ``usual`` at which the mass on the empty set is 1/2, and the width of the
-        transition.
-    """
+    """Typical distances around the r references."""
 
     weights: np.ndarray
-    scales: np.ndarray
-    usual: float
-    fence: float
-    softness: float
+    scales: np.ndarray  # distances to the nearest sqrt(r) references
+    usual: float  # third quartile of the distances to the nearest few references
+    fence: float  # logarithm of such a distance divided by ``usual`` at which the mass on the empty set is 1/2
+    softness: float  # width of the transition at the fence
 
     @classmethod
     def from_dissimilarities(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
@@ -329,11 +300,9 @@ class EvclusModel:
         terms = linear_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
         if not coincide:
             all_terms, terms = terms, lambda start, stop: (all_terms(start, stop)[0], np.full(stop - start, -1))
-        arguments = terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts
-        if not _needs_products(values, references):
-            return project(*arguments)
-        with one_blas_thread():  # The threads work on different blocks.
-            return project(*arguments)
+        products = _needs_products(values, references)
+        with one_blas_thread() if products else nullcontext():  # The threads work on different blocks.
+            return project(terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
 
     def precision(self, values: Any) -> np.dtype:
         return precision_of(values) if isinstance(values, np.ndarray) or is_tensor(values) else self.dtype
@@ -438,10 +407,7 @@ class DoubtModel:
             out[start + rows] = self.reference_masses[twins]
 
         blocks = row_blocks(len(values), max(1, _MAX_DISSIMILARITIES // len(references)), most=None)
-        if not products:
-            apply(write, blocks)
-            return out
-        with one_blas_thread():  # The threads work on different blocks.
+        with one_blas_thread() if products else nullcontext():  # The threads work on different blocks.
             apply(write, blocks)
         return out
 
@@ -522,12 +488,7 @@ _MAX_FEATURES_FOR_DIFFERENCES = 32  # With more features, matrix products are fa
 
 
 def linear_terms(
-    values: Any,
-    references: References,
-    d0: float,
-    masses: np.ndarray,
-    conflict: np.ndarray,
-    counts: np.ndarray | None,
+    values: Any, references: References, d0: float, masses: np.ndarray, conflict: np.ndarray, counts: np.ndarray | None
 ) -> Terms:
     """Return a function for the linear terms of the quadratic programs of a block of objects."""
     image = linear_image(masses, conflict, counts)

@@ -32,10 +32,8 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource,
 from dempster.dissimilarity.transform import (
     conflicts_among,
     decay,
-    default_quantile,
     random_pairs,
     sample_pairs,
-    scale_at,
     to_conflict,
 )
 from dempster.optimize.blocks import Apply, row_blocks
@@ -145,21 +143,14 @@ Backward = Callable[[Array], tuple[Array, Array | None]]
 class MassLayer:
     """Output layer m* = (1 - g) m + g e_empty: a softmax, and an optional outlier unit with mass g on the empty set.
 
-    Attributes
-    ----------
-    empty : int or None
-        Index of the empty set, None if the family does not contain it.
-    detector : bool
-        Whether there is an outlier unit. Its input h, the decision value of an outlier detector, is positive inside the
-        region of the data.
-    convention : {"program", "paper"}
-        "program": g = eta / (1 + eta) with eta = softplus(b0 + b1 h) and initial coefficients (0, -1), as in the
-        published program and appendices. "paper": 1 - g = eta / (1 + eta), initial coefficients (0, 1), as in
-        equations 12 and 13.
+    The input h of the outlier unit, the decision value of a detector, is positive inside the region of the data. With
+    eta = softplus(b0 + b1 h), the convention "program" is g = eta / (1 + eta) with initial coefficients (0, -1), as in
+    the published program and appendices; "paper" is 1 - g = eta / (1 + eta) with initial coefficients (0, 1), as in
+    equations 12 and 13.
     """
 
-    empty: int | None
-    detector: bool = False
+    empty: int | None  # index of the empty set, None if the family does not contain it
+    detector: bool = False  # whether there is an outlier unit
     convention: str = "program"
 
     @property
@@ -176,8 +167,9 @@ class MassLayer:
             return m, lambda gradient: (_softmax_gradient(m, gradient), None)
         if h is None or coefficients is None:
             raise InvalidInputError("a network with an outlier unit requires the decision values of the detector")
-        eta = self._eta(h, coefficients)
-        g = self._share(eta)
+        total = coefficients[0] + coefficients[1] * h
+        eta = library_of(total).logaddexp(total, library_of(total).zeros_like(total))
+        g = eta / (1 + eta) if self.convention == "program" else 1 / (1 + eta)
         masses = (1 - g)[:, None] * m
         masses[:, self.empty] += g
 
@@ -190,13 +182,6 @@ class MassLayer:
             return _softmax_gradient(m, (1 - g)[:, None] * gradient), of_coefficients
 
         return masses, backward
-
-    def _eta(self, h: Array, coefficients: Array) -> Array:
-        total = coefficients[0] + coefficients[1] * h
-        return library_of(total).logaddexp(total, library_of(total).zeros_like(total))
-
-    def _share(self, eta: Array) -> Array:
-        return eta / (1 + eta) if self.convention == "program" else 1 / (1 + eta)
 
 
 def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
@@ -237,9 +222,6 @@ class HostArrays:
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
-
-    def to_host(self, array: np.ndarray) -> np.ndarray:
-        return array
 
     def conflicts_among(self, points: np.ndarray, gamma: float) -> np.ndarray:
         return self.array(conflicts_among(points, gamma))
@@ -396,10 +378,7 @@ class FeedForward:
 
 # ---- targets ---------------------------------------------------------------------------------------------------------
 
-_QUANTILE_FOR_FEW = 0.62  # for d0 with three or four clusters; smaller than in EVCLUS because networks smooth borders
-_SCALE_PAIRS = 100_000
 _VALIDATION_PAIRS = 20_000
-_ASSESSMENT_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -418,10 +397,6 @@ class NetworkTargets:
         """Return the (n, n) matrix."""
         return self.source.block(np.arange(len(self)), np.arange(len(self)))
 
-    def compute_scale(self, quantile: float, rng: np.random.Generator) -> float:
-        """Return d0, a quantile of the dissimilarities."""
-        return scale_at(self._draw_pairs(_SCALE_PAIRS, rng)[2], quantile)
-
     def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
         """Return random pairs on which a training is evaluated; a tenth of all pairs if there are few rows."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
@@ -432,12 +407,7 @@ class NetworkTargets:
             i, j = sample_pairs(len(self), _VALIDATION_PAIRS, rng)
         return WeightedPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float), np.ones(len(i)))
 
-    def draw_assessment_pairs(self, rng: np.random.Generator) -> WeightedPairs:
-        """Return all pairs, or a random sample of them if there are many rows."""
-        i, j, d = self._draw_pairs(_ASSESSMENT_PAIRS, rng)
-        return WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
-
-    def _draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return all pairs, or random ones if there are many rows, and their dissimilarities."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
@@ -486,11 +456,6 @@ def build_targets(
             raise InvalidInputError("metric is a transformer, which requires constraints or labels y to learn from")
         rows, metric = np.ascontiguousarray(learner.transform(rows)), "euclidean"
     return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warning)
-
-
-def network_quantile(n_clusters: int) -> float:
-    """Return the default quantile of the dissimilarities for d0."""
-    return _QUANTILE_FOR_FEW if n_clusters in (3, 4) else default_quantile(n_clusters)
 
 
 def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
@@ -612,27 +577,31 @@ class NetworkObjective:
         """Yield the loss and gradient for each batch: all pairs in the batch, and some constraints and labels."""
         for rows in draw_batches(len(self.targets), batch_size, rng):
             extra, supervision = self._sample_supervision(len(rows), rng)
-            masses, backward = network.forward_backward(*self.inputs.take(np.concatenate([rows, extra])))
+            x, h = self.inputs.take(np.concatenate([rows, extra]))
             source = self.targets.source
             if source.matrix is None:
                 delta = self._conflicts_among(source.objects[rows])
             else:
                 delta = self._conflicts_at(source.block(rows, rows))
-            value, of_batch = all_pairs_error(masses[: len(rows)], delta, self.conflict, _sum_of_squares(delta))
-            gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
-            gradient[: len(rows)] = of_batch
-            value, gradient = self._add_supervision(masses, supervision, value, gradient)
-            yield self._add_weight_penalty(network, value, backward(gradient))
+            yield self._batch_loss(network, x, h, delta, supervision)
 
     def streamed_losses(self, network: Network, batches: Iterable[StreamedBatch]) -> Iterator[ValueAndGradient]:
         """Yield the loss and gradient for batches of rows that are not in memory and have no constraints or labels."""
         for rows, inputs, decision in batches:
-            h = None if decision is None else self.arrays.array(decision)
-            masses, backward = network.forward_backward(self.arrays.array(inputs), h)
-            delta = self._conflicts_among(rows)
-            error = all_pairs_error(masses, delta, self.conflict, _sum_of_squares(delta))
-            value, gradient = self._add_supervision(masses, self.no_supervision, *error)
-            yield self._add_weight_penalty(network, value, backward(gradient))
+            x, h = NetworkInputs(inputs, decision, self.arrays).take()
+            yield self._batch_loss(network, x, h, self._conflicts_among(rows), self.no_supervision)
+
+    def _batch_loss(
+        self, network: Network, x: Array, h: Array | None, delta: Array, supervision: Supervision
+    ) -> ValueAndGradient:
+        """Return the loss of a batch; its first rows have the target conflicts ``delta``, the others supervision."""
+        n = len(delta)
+        masses, backward = network.forward_backward(x, h)
+        value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, _sum_of_squares(delta))
+        gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
+        gradient[:n] = of_pairs
+        value, gradient = self._add_supervision(masses, supervision, value, gradient)
+        return self._add_weight_penalty(network, value, backward(gradient))
 
     def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
         """Return a function for the error of the network on some pairs."""
@@ -811,7 +780,7 @@ def loss_of_weights(network: Network, arrays: Arrays, loss: Loss) -> Callable[[n
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         network.weights = arrays.array(weights)
         value, gradient = loss()
-        return float(value), arrays.to_host(gradient).astype(np.float64)
+        return float(value), to_host(gradient).astype(np.float64)
 
     return evaluate
 
@@ -821,7 +790,7 @@ def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: 
     network, arrays = progress.network, progress.arrays
 
     evaluate = loss_of_weights(network, arrays, loss)
-    start = arrays.to_host(network.weights)
+    start = to_host(network.weights)
     memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
     search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_GRADIENT_TOLERANCE, memory=memory)
     if progress.optimizer:
@@ -864,7 +833,7 @@ def adaptive_step_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: in
             steps = (1.2 * steps * same_sign + 0.8 * steps * ~same_sign).clip(1e-6, 1e4)
             point, gradient, value = network.weights, new_gradient, float(new_value)
         vectors = {"point": point, "gradient": gradient, "steps": steps}
-        state: dict[str, Any] = {name: arrays.to_host(vector) for name, vector in vectors.items()}
+        state: dict[str, Any] = {name: to_host(vector) for name, vector in vectors.items()}
         is_last = len(progress.history) + 1 >= max_iter
         yield Round(value, gain <= tol * abs(value), is_last, {**state, "value": value, "gain": gain})
 
@@ -915,7 +884,6 @@ class Adam:
         self.network.weights = self.network.weights - (rate / mean_correction) * self.mean / size
 
     def get_state(self) -> dict[str, Any]:
-        to_host = self.arrays.to_host
         return {"steps": self.steps, "mean": to_host(self.mean).copy(), "square": to_host(self.square).copy()}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -171,30 +171,14 @@ class SomePairs(ConflictProblem):
 
 @dataclass(frozen=True)
 class DistinctObjects:
-    """Objects to fit among n objects, with equal objects merged.
+    """Objects to fit among n objects, with equal objects merged."""
 
-    Attributes
-    ----------
-    order : (n,) array
-        Indices of all objects in an order that does not depend on the order of the rows; equal objects are adjacent.
-    rows : (m,) array
-        Indices of the objects with positive weight, in this order.
-    row_weights : (n,) array or None
-        Weights of the rows; None if all are one.
-    positions : (k,) array
-        Indices of the first of each group of equal objects in ``rows``, in this order.
-    weights : (n,) array or None
-        At these positions, the total weight of the equal objects, scaled to at most 1; None if all are equal.
-    first : (n,) array
-        For each object, the index of the first equal object; objects with weight zero are not merged.
-    """
-
-    order: np.ndarray
-    rows: np.ndarray
-    row_weights: np.ndarray | None
-    positions: np.ndarray
-    weights: np.ndarray | None
-    first: np.ndarray
+    order: np.ndarray  # all objects, independent of the order of the rows in X; equal objects are adjacent
+    rows: np.ndarray  # objects with positive weight, in this order
+    row_weights: np.ndarray | None  # weights of all objects; None if all are one
+    positions: np.ndarray  # first object of each group of equal objects in ``rows``, in this order
+    weights: np.ndarray | None  # total weights of the groups at these positions, at most 1; None if all are equal
+    first: np.ndarray  # for each object, the first equal object; objects with weight zero are not merged
 
 
 def distinct_objects(
@@ -332,10 +316,7 @@ class WeightedPairs(NamedTuple):
 
 
 def likelihood_of_clusters(
-    dissimilarities: np.ndarray | WeightedPairs,
-    labels: np.ndarray,
-    dimension: float,
-    weights: np.ndarray | None = None,
+    dissimilarities: np.ndarray | WeightedPairs, labels: np.ndarray, dimension: float, weights: np.ndarray | None = None
 ) -> float:
     """Return the log-likelihood per object, up to a constant, of a spherical Gaussian in each cluster.
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dempster._arrays import Array, is_tensor
+from dempster._arrays import Array, is_tensor, to_host
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 from dempster.cluster.evclus._network import MassLayer, ValueAndGradient, cross_entropy
@@ -65,9 +65,6 @@ class DeviceArrays:
 
     def integers(self, values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self.device)
-
-    def to_host(self, array: Tensor) -> np.ndarray:
-        return _to_host(array)
 
     def conflicts_among(self, points: np.ndarray, gamma: float) -> Tensor:
         """Return the same as `dempster.dissimilarity.transform.conflicts_among`, computed on the device."""
@@ -172,10 +169,10 @@ class TorchNetwork(nn.Module):
         self.eval()
         with torch.no_grad():
             masses = self(send(inputs), None if decision is None else send(decision))
-        return masses.to(inputs.device) if is_tensor(inputs) else _to_host(masses)
+        return masses.to(inputs.device) if is_tensor(inputs) else to_host(masses)
 
     def get_state(self) -> dict[str, np.ndarray]:
-        return {name: _to_host(value).copy() for name, value in self.state_dict().items()}
+        return {name: to_host(value).copy() for name, value in self.state_dict().items()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.load_state_dict({name: torch.as_tensor(value) for name, value in state.items()})
@@ -188,8 +185,3 @@ class TorchNetwork(nn.Module):
             self.coefficients.grad = of_coefficients
         parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters()]
         return torch.cat([part.reshape(-1) for part in parts])
-
-
-def _to_host(tensor: Tensor) -> np.ndarray:
-    values = tensor.detach().cpu()
-    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()

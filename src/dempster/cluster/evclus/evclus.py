@@ -85,8 +85,6 @@ _ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
 _DIMENSION_OF_SPARSE = 5.0  # A sparse matrix does not allow an estimate.
 _ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
-
-
 LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relative to the published formula
 
 
@@ -893,12 +891,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.verbose = verbose
 
     def fit(
-        self,
-        X: TableLike,
-        y: None = None,
-        sample_weight: ArrayLike = None,
-        *,
-        constraints: Constraints | None = None,
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None, *, constraints: Constraints | None = None
     ) -> Self:
         """Cluster the objects.
 

@@ -65,17 +65,16 @@ from dempster.cluster.evclus._network import (
     lbfgs_rounds,
     loss_of_weights,
     mini_batch_rounds,
-    network_quantile,
     train,
 )
-from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS
+from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
 from dempster.data.device import import_torch
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import DissimilaritySource
-from dempster.dissimilarity.transform import choose_landmarks
+from dempster.dissimilarity.transform import choose_landmarks, default_quantile, scale_at
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
@@ -239,7 +238,7 @@ def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng:
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
     x, targets = arrays.array(inputs.values[rows]), arrays.array(masses[rows])
 
-    start = arrays.to_host(network.weights)
+    start = to_host(network.weights)
     evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
     run = minimize_lbfgs(evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE)
     network.weights = arrays.array(run.model)
@@ -396,6 +395,8 @@ class NetworkModel:
 
 _ITERATIONS_PER_EPOCH = 10  # Mini-batches run max_iter / 10 epochs.
 _MAX_DOUBT_ROWS, _MAX_DOUBT_ROWS_OF_TORCH = 2000, 20_000
+_QUANTILE_FOR_FEW = 0.62  # for d0 with three or four clusters; smaller than in EVCLUS because networks smooth borders
+_SCALE_PAIRS, _ASSESSMENT_PAIRS = 100_000, 200_000
 
 
 @dataclass(frozen=True)
@@ -549,23 +550,17 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         family, rows, masses = compute_doubt_targets(
             self.targets.source, labels, self.family.n_clusters, max_rows, rng, outliers=not has_detector
         )
-        self._keep_supervised(masses, rows, fitted_masses, family)
-        layer = MassLayer(family.empty_index, has_detector, self.params.convention)
-        coefficients = fence_coefficients(layer, self.inputs.decision)
-        network = trained.network.widen(score_matrix(self.family, family), layer, coefficients)
-        self._pretrain(network, replace(self.inputs, values=self.inputs.values[rows]), masses, seed, rng)
-        return Run(replace(trained, family=family, network=network), run.history, run.converged)
-
-    def _keep_supervised(
-        self, masses: np.ndarray, rows: np.ndarray, fitted_masses: np.ndarray, family: FocalSets
-    ) -> None:
-        """Replace the masses of rows with labels or constraints by the masses of the first training."""
         is_supervised, constraints = self.targets.labels >= 0, self.targets.constraints
         if constraints is not None and self.penalties.xi > 0:
             is_supervised[np.concatenate([constraints.must_link, constraints.cannot_link]).ravel()] = True
         positions, columns = np.flatnonzero(is_supervised[rows]), family.find(self.family.membership)
         kept = fitted_masses[np.ix_(rows[positions], columns >= 0)]
         replace_masses(masses, positions, kept, columns[columns >= 0])
+        layer = MassLayer(family.empty_index, has_detector, self.params.convention)
+        coefficients = fence_coefficients(layer, self.inputs.decision)
+        network = trained.network.widen(score_matrix(self.family, family), layer, coefficients)
+        self._pretrain(network, replace(self.inputs, values=self.inputs.values[rows]), masses, seed, rng)
+        return Run(replace(trained, family=family, network=network), run.history, run.converged)
 
     def _new_network(self, seed: int) -> Network:
         network, f, arrays = self.params.network, len(self.family), self.inputs.arrays
@@ -658,7 +653,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def assess(self, masses: np.ndarray) -> Assessment:
         """Compare the conflicts of the masses, before doubt was added, with the dissimilarities."""
         family, masses = self._assessed or (self.family, masses)
-        return assess(masses, family, self.targets.draw_assessment_pairs(self.rng), self.d0, self.rng)
+        i, j, d = self.targets.draw_pairs(_ASSESSMENT_PAIRS, self.rng)
+        pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
+        return assess(masses, family, pairs, self.d0, self.rng)
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
@@ -947,7 +944,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, InitialMasses]:
         """Return the targets, with belief peaks as labelled rows, and the initial masses."""
-        quantile = network_quantile(c) if isinstance(self.d0_quantile, str) else float(self.d0_quantile)
+        quantile = _QUANTILE_FOR_FEW if c in (3, 4) else default_quantile(c)
+        if not isinstance(self.d0_quantile, str):
+            quantile = float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__
         origin = f"{init}, d0={self.d0}, quantile={quantile}"
         self._evclus = None
@@ -965,7 +964,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             masses = partition.to_numpy().masses
         elif families.select is not None:
             raise InvalidInputError("focal_sets='selected' requires init='evclus' or a CredalPartition as init")
-        d0 = targets.compute_scale(quantile, rng) if self.d0 is None else float(self.d0)
+        d0 = scale_at(targets.draw_pairs(_SCALE_PAIRS, rng)[2], quantile) if self.d0 is None else float(self.d0)
         peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
         if peaks is not None:
             labels = targets.labels.copy()
