@@ -68,7 +68,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
     family = final.focal_sets_
-    labels = (masses @ _label_shares(final)).argmax()
+    label_shares = family.membership.astype(float)  # contributions of the masses to the score of each label
+    if getattr(final, "_probability", "plausibility") != "plausibility":
+        label_shares = label_shares / family.cardinality[:, None]
+    labels = (masses @ label_shares).argmax()
     model = graph.model(
         {"masses": (masses, len(family)), "labels": (labels, None)},
         {"dempster": json.dumps(_metadata(final, names), ensure_ascii=False)},
@@ -88,24 +91,21 @@ def _masses(model: Any, X: Value) -> tuple[Value, Any]:
 
         return _masses(model[-1], apply_steps(model.steps[:-1], X))
     if _is_table_model(model):
-        return _masses(model.estimator, _prepared(model.preparation, X))
+        preparation = model.preparation
+        if preparation is not None and preparation.categories:
+            raise InvalidInputError(
+                "a model can be exported only if all its columns are numeric; "
+                f"{preparation.categories[0]!r} contains categories"
+            )
+        if preparation is not None and preparation.is_scaled:
+            X = center_rows(X, preparation.center, preparation.scale)
+        return _masses(model.estimator, X)
     return _exporter(model)(model, X), model
 
 
 def _is_table_model(model: Any) -> bool:
     """Return whether a model is like a `TableModel`, whose package this one must not import."""
     return hasattr(model, "estimator") and hasattr(model, "preparation")
-
-
-def _prepared(preparation: Any, X: Value) -> Value:
-    if preparation is None:
-        return X
-    if preparation.categories:
-        raise InvalidInputError(
-            "a model can be exported only if all its columns are numeric; "
-            f"{preparation.categories[0]!r} contains categories"
-        )
-    return center_rows(X, preparation.center, preparation.scale) if preparation.is_scaled else X
 
 
 def _exporter(model: Any) -> Callable[[Any, Value], Value]:
@@ -119,14 +119,6 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
         raise InvalidParameterError("estimator", expected)
     check_is_fitted(model)
     return exporter
-
-
-def _label_shares(estimator: Any) -> np.ndarray:
-    """Return the (f, c) contributions of the masses to the score of each label; the largest score is predicted."""
-    family = estimator.focal_sets_
-    inside = family.membership.astype(float)
-    is_pignistic = getattr(estimator, "_probability", "plausibility") != "plausibility"
-    return inside / family.cardinality[:, None] if is_pignistic else inside
 
 
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:

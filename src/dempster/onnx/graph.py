@@ -54,11 +54,7 @@ class Value:
     def __pow__(self, power: float) -> Value:
         return self if power == 1 else self._with("Pow", power)
 
-    def __radd__(self, other: Any) -> Value:
-        return self + other
-
-    def __rmul__(self, other: Any) -> Value:
-        return self * other
+    __radd__, __rmul__ = __add__, __mul__
 
     def __rsub__(self, other: Any) -> Value:
         return self.graph.node("Sub", self.like(other), self)

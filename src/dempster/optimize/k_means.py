@@ -22,15 +22,8 @@ def k_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the centers (k, d) and labels (n,) of one run of k-means, initialised by greedy k-means++.
 
-    An empty cluster is moved to the row that is farthest from its center.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    n_clusters : int
-    rng : RandomState
-    weights : array of shape (n,), optional
-        Weights of the rows. Rows with weight 0 have no influence but get a label.
+    An empty cluster is moved to the row that is farthest from its center. Rows with weight 0 have no influence but get
+    a label.
 
     References
     ----------

@@ -75,15 +75,7 @@ def minimize_lbfgs(
 class LBFGS:
     """L-BFGS one iteration at a time, with a state that can be saved and restored exactly.
 
-    Attributes
-    ----------
-    point : array
-        Point after the last iteration.
-    value : float
-        Value at this point.
-    history : list of float
-        Value at the start and after each iteration.
-    ended, converged : bool
+    ``point`` and ``value`` belong to the last iteration; ``history`` contains the value at the start and after each.
     """
 
     def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):

@@ -85,13 +85,8 @@ class DeviceArrays:
 class TorchNetwork(nn.Module):
     """Torch module with a `MassLayer` as output.
 
-    Parameters
-    ----------
-    body : Module
-        Module that returns one score per focal set, or per row of the matrix except the last.
-    layer : MassLayer
-    matrix : (g + 1, f) array, optional
-        Linear map from g outputs of the body to the scores of f sets; the last row contains the biases.
+    ``body`` returns one score per focal set or, with a ``matrix`` of shape (g + 1, f), the g inputs of a linear map to
+    the scores of f sets; the last row of the matrix contains the biases.
     """
 
     def __init__(self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None):

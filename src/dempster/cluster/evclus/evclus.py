@@ -92,26 +92,11 @@ LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relat
 
 
 class FittedPairs:
-    """Objects and pairs that are fitted.
+    """Objects and pairs that are fitted, with the candidate scales of their dissimilarities.
 
-    Attributes
-    ----------
-    sampling : {"all", "random", "landmarks"}
-        All pairs of distinct objects with positive weight; some partners of each of them (random, or stored in a sparse
-        matrix); or all pairs of a few landmarks.
-    distinct : DistinctObjects
-    stored : tuple or None
-        Pairs in a sparse matrix, the number of times each is stored, and their dissimilarities.
-    fitted : (m,) array
-        Indices of the fitted objects.
-    counts : (m,) array or None
-        Weights of the fitted objects; None if all are equal.
-    reference_places, references : (r,) arrays
-        References for new objects, by their positions among the fitted objects and by their indices.
-    dissimilarities : (m, m) array or WeightedPairs
-        Dissimilarities between the fitted objects, with missing values imputed.
-    scale : Scale
-        Candidate scales; one candidate unless ``d0`` and ``d0_quantile`` are to be selected.
+    ``sampling`` is "all" (all pairs of distinct objects with positive weight), "random" (some partners of each of them,
+    random or stored in a sparse matrix) or "landmarks" (all pairs of a few landmarks). ``dissimilarities`` contains the
+    dissimilarities between the fitted objects, with missing values imputed: an array, or `WeightedPairs`.
     """
 
     def __init__(
@@ -133,7 +118,7 @@ class FittedPairs:
         if len(self.counted) < 2:
             raise InvalidInputError(_ALL_ZERO)
         self.sampling = params.sampling
-        self.stored = None
+        self.stored = None  # result of `_stored_pairs` for a sparse matrix
         if isinstance(objects, SparseSource):
             self.stored = self._stored_pairs(objects)
             if self.sampling not in ("auto", "random"):
@@ -141,10 +126,11 @@ class FittedPairs:
             self.sampling = "random"
         elif self.sampling == "auto":
             self.sampling = "all" if len(self.counted) <= MAX_ALL_PAIRS_ROWS else "landmarks"
-        self.fitted: np.ndarray = self.counted
+        self.fitted: np.ndarray = self.counted  # indices of the fitted objects, and their weights (None: all equal)
         self.counts = None if self.weights is None else self.weights[self.counted]
         if self.sampling == "landmarks":
             self.fitted, self.counts = self._draw_landmarks(n_clusters, links)
+        # References for new objects, by their positions among the fitted objects and by their indices.
         self.reference_places: np.ndarray = np.arange(len(self.fitted))
         if self.sampling == "random" and self.stored is None:
             self.reference_places = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
