@@ -65,7 +65,7 @@ def test_init_by_partition(blobs):
     assert len(FocalSets.simple(3)) < len(selected.focal_sets_) <= len(FocalSets.pairs(3))
     with pytest.raises(ValueError, match="init must be"):
         quick(3, init=given[:5]).fit(X)
-    with pytest.raises(ValueError, match="lacks a set that carries mass"):
+    with pytest.raises(ValueError, match="focal_sets"):
         quick(3, init=init, focal_sets=FocalSets.simple(3, empty=False, omega=False)).fit(X)
 
 
