@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dempster import FocalSets, MassFunctions
 from dempster.cluster import ECM
-from dempster.cluster._mass_step import doubtful_masses, interpolate_plausibilities
+from dempster.cluster._mass_step import interpolate_plausibilities, masses_from_plausibilities
 from dempster.cluster._starts import default_beta, k_means_distances, outlier_distance
 
 
@@ -27,7 +27,7 @@ def contours(draw, empty=None):
 @given(contours())
 def test_masses_are_masses(case):
     contour, family, outlying = case
-    masses = doubtful_masses(contour, family, outlying)
+    masses = masses_from_plausibilities(contour, family, outlying)
     assert masses.shape == (20, len(family))
     assert masses.min() >= 0
     np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
@@ -37,7 +37,7 @@ def test_masses_are_masses(case):
 def test_plausibilities_are_those_that_were_given(case):
     """Of the most plausible cluster and of its most plausible neighbor, in proportion; the others have none."""
     contour, family, outlying = case
-    masses = doubtful_masses(contour, family, outlying)
+    masses = masses_from_plausibilities(contour, family, outlying)
     found = MassFunctions(masses, family).contour
     pairs = {s for s in family if len(s) == 2}
     for i, given_plausibility in enumerate(contour):
@@ -59,14 +59,14 @@ def test_plausibilities_are_those_that_were_given(case):
 @given(contours(), st.floats(0.01, 100))
 def test_only_ratios_of_plausibilities_count(case, factor):
     contour, family, outlying = case
-    one, other = (doubtful_masses(each, family, outlying) for each in (contour, factor * contour))
+    one, other = (masses_from_plausibilities(each, family, outlying) for each in (contour, factor * contour))
     np.testing.assert_allclose(other, one, atol=1e-12)
 
 
 def test_an_object_is_between_two_clusters_from_half_on():
     family = FocalSets.with_pairs(3, [(0, 1), (1, 2)], omega=False)
     contour = np.array([[1.0, 0.49, 0.0], [1.0, 0.51, 0.0], [1.0, 0.0, 0.9], [0.2, 1.0, 0.8]])
-    masses = doubtful_masses(contour, family)
+    masses = masses_from_plausibilities(contour, family)
     best = [list(family)[s] for s in masses.argmax(axis=1)]
     assert best == [(0,), (0, 1), (0,), (1, 2)]  # clusters 0 and 2 are no neighbors
 
@@ -86,7 +86,7 @@ def test_plausible_on_the_way():
 
 def test_single_precision_is_kept():
     family = FocalSets.with_pairs(2, [(0, 1)], omega=False)
-    masses = doubtful_masses(np.array([[1, 0.5]], np.float32), family, np.array([0.25]))
+    masses = masses_from_plausibilities(np.array([[1, 0.5]], np.float32), family, np.array([0.25]))
     assert masses.dtype == np.float32
     np.testing.assert_allclose(masses, [[0.25, 0.375, 0, 0.375]])
 

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 from dempster.dissimilarity.gower import GowerEncoder, gower_block, partial_gower_block, partial_gower_pairs
-from dempster.dissimilarity.partial import filled, pair_squares, partial_squares, point_squares, same_rows
+from dempster.dissimilarity.partial import (
+    are_rows_equal,
+    impute_missing,
+    pair_squares,
+    partial_squares,
+    squared_distances_to_points,
+)
 from dempster.dissimilarity.sources import AttributeSource
 
 
@@ -43,7 +49,7 @@ def test_distances_between_rows(rows):
 def test_distances_to_points(rows):
     points = np.random.default_rng(1).normal(size=(4, 3)) + 100
     expected = [[np.nansum((x - v) ** 2) for v in points] for x in rows]
-    np.testing.assert_allclose(point_squares(rows, points), expected, atol=1e-10)
+    np.testing.assert_allclose(squared_distances_to_points(rows, points), expected, atol=1e-10)
 
 
 def test_a_source_of_rows_with_holes(rows):
@@ -63,26 +69,26 @@ def test_a_source_of_rows_with_holes(rows):
 
 
 def test_equal_rows(rows):
-    assert same_rows(rows, rows).all()
-    assert same_rows(rows[[3]], rows[[7]]).all()
-    assert not same_rows(rows[[3]], rows[[4]]).any()
+    assert are_rows_equal(rows, rows).all()
+    assert are_rows_equal(rows[[3]], rows[[7]]).all()
+    assert not are_rows_equal(rows[[3]], rows[[4]]).any()
 
 
 def test_stand_ins(rows):
-    points = filled(rows)
+    points = impute_missing(rows)
     present = ~np.isnan(rows)
     assert np.isfinite(points).all()
     np.testing.assert_array_equal(points[present], rows[present])
     assert (points >= np.nanmin(rows, axis=0)).all()
     assert (points <= np.nanmax(rows, axis=0)).all()
     complete = np.ones((3, 2))
-    assert filled(complete) is complete
+    assert impute_missing(complete) is complete
 
 
 def test_stand_ins_depend_on_neither_order_nor_repetitions(rows):
     order = np.random.default_rng(2).permutation(len(rows))
-    np.testing.assert_allclose(filled(rows[order]), filled(rows)[order])
-    np.testing.assert_allclose(filled(np.repeat(rows, 3, axis=0)), np.repeat(filled(rows), 3, axis=0))
+    np.testing.assert_allclose(impute_missing(rows[order]), impute_missing(rows)[order])
+    np.testing.assert_allclose(impute_missing(np.repeat(rows, 3, axis=0)), np.repeat(impute_missing(rows), 3, axis=0))
 
 
 def test_stand_ins_come_from_like_rows():
@@ -90,13 +96,13 @@ def test_stand_ins_come_from_like_rows():
     X = np.vstack([rng.normal(0, 1, (50, 3)), rng.normal(20, 1, (50, 3))])
     holes = X.copy()
     holes[::5, 1] = np.nan
-    assert np.abs(filled(holes) - X).max() < 5
+    assert np.abs(impute_missing(holes) - X).max() < 5
 
 
 def test_rows_with_nothing_in_common():
     nan = np.nan
-    np.testing.assert_allclose(filled(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
-    np.testing.assert_allclose(filled(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
+    np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
+    np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
 
 
 # ---- tables with categories -----------------------------------------------------------------------------------------

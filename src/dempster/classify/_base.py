@@ -22,7 +22,7 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.decisions import DECISION_RULES, SET_RULES
-from dempster.dissimilarity.input import columns_of_fit, square_table
+from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
 from dempster.optimize.descent import Run
 
 CAUTIOUS = "partial_assignment"
@@ -135,7 +135,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         X = validation.readable(self, X)
         if get_tags(self).input_tags.pairwise:
-            X = (square_table if reset else columns_of_fit)(self, X)
+            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, X)
         with validation.reading(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:

@@ -15,8 +15,8 @@ from dempster.belief import FocalSets
 from dempster.cluster._expressions import (
     RoundComponents,
     cluster_contour,
-    doubtful_masses,
     mass_step,
+    masses_from_plausibilities,
     mixture_logs,
 )
 from dempster.cluster._mass_step import MassStep
@@ -222,7 +222,7 @@ def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, dev
     for block in _blocks(len(X), len(components.constants)):
         masses, _ = _densities(xp, to_tensor(X[block], device), components)
         if doubtful:
-            found = doubtful_masses(xp, masses, family)
+            found = masses_from_plausibilities(xp, masses, family)
         else:
             found = masses.new_zeros((len(masses), len(family)))
             found[:, xp.table(columns)] = masses
@@ -266,7 +266,7 @@ def reference_masses(
     for block in _blocks(len(rows), max(len(references), 1)):
         A = to_tensor(rows[block], device)
         contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
-        copy_into(doubtful_masses(xp, contour, family, outlying), out[block])
+        copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
         # Only rows whose first attribute is that of a reference can be equal to it.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
         found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())

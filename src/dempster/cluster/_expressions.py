@@ -69,10 +69,10 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
     return shares, empty, least
 
 
-def doubtful_masses(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
+def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
     """Return (n, f) masses for (n, c) plausibilities of the clusters, after (n, 1) masses on the empty set.
 
-    The formulas are those of `dempster.cluster._mass_step.doubtful_masses`.
+    The formulas are those of `dempster.cluster._mass_step.masses_from_plausibilities`.
     """
     top, best = xp.largest(contour)
     possible = xp.rows_of(xp.table(pair_columns(family)), best)  # columns of pairs with the best cluster

@@ -15,7 +15,7 @@ from dempster._validation import clip_to_range
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order
-from dempster.dissimilarity.partial import filled, point_squares
+from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, GowerSource
 from dempster.optimize.k_means import k_means
 
@@ -82,12 +82,12 @@ def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clust
     w = np.ones(len(X)) if weights is None else weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
-    points = filled(rows)
+    points = impute_missing(rows)
     runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
     centers, labels = min(runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)))
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
     for _ in range(_LAST_ITERATIONS):
-        labels = point_squares(rows, centers).argmin(axis=1)
+        labels = squared_distances_to_points(rows, centers).argmin(axis=1)
         members = labels == np.arange(len(centers))[:, None]
         amount = members @ there
         moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)

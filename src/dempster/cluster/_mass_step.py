@@ -159,7 +159,9 @@ _doubtful_masses = kernel("""doubtful_masses(
     outlying: real[n] or None, masses: real[n, f] out)""")
 
 
-def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
+def masses_from_plausibilities(
+    contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None
+) -> np.ndarray:
     """Return the (n, f) consonant masses for given plausibilities of the clusters.
 
     Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r = contour_l / contour_k.

@@ -17,7 +17,7 @@ from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
-from dempster.cluster._mass_step import MassStep, doubtful_masses, interpolate_plausibilities
+from dempster.cluster._mass_step import MassStep, interpolate_plausibilities, masses_from_plausibilities
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few_objects_error
@@ -167,7 +167,9 @@ class MedoidModel(ABC):
         single = self.cluster_costs(costs)
         with np.errstate(divide="ignore", over="ignore"):
             outlying = 1 / (1 + (self.step.delta2 / single.min(axis=1)) ** _SHARPNESS)
-        return doubtful_masses(interpolate_plausibilities(single, self.gaps, self.step.alpha), self.family, outlying)
+        return masses_from_plausibilities(
+            interpolate_plausibilities(single, self.gaps, self.step.alpha), self.family, outlying
+        )
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
         """Return the (n, c) costs of the single clusters among those of the nonempty sets."""

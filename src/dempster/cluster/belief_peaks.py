@@ -23,7 +23,7 @@ from dempster.data.in_process import open_blocks
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import ReferenceFinder, make_finder
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, block_map
 
@@ -291,7 +291,7 @@ def fit_peaks(
         peaks = clone(init)
         if peaks.n_clusters is None:
             peaks.set_params(n_clusters=n_clusters)
-    peaks.fit(filled(table) if isinstance(table, np.ndarray) else table)
+    peaks.fit(impute_missing(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
         raise InvalidInputError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
     return peaks

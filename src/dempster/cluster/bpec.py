@@ -19,7 +19,7 @@ from dempster.cluster._starts import default_beta, explain_auto_params, outlier_
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
 from dempster.data import sampling
-from dempster.dissimilarity.partial import point_squares
+from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
@@ -67,7 +67,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _outlier_distance(self) -> float:
         """Compute delta="auto" from the distances to the nearest prototype."""
         if has_missing(self.data):
-            squares = point_squares(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
+            squares = (
+                squared_distances_to_points(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
+            )
             distances = np.sqrt(squares)
         else:
             from sklearn.metrics import pairwise_distances_argmin_min

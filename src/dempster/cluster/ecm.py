@@ -31,7 +31,7 @@ from dempster.cluster._starts import (
 )
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
-from dempster.dissimilarity.partial import filled, point_squares
+from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -143,7 +143,7 @@ class PrototypeModel:
 
     def _observed_squares(self, X: np.ndarray) -> np.ndarray:
         """Return (n, g) squared distances over the observed attributes."""
-        return point_squares(X, self.step.averages @ self.centers)
+        return squared_distances_to_points(X, self.step.averages @ self.centers)
 
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
         """Return the objective and the sums for the update; a tensor is processed on its device."""
@@ -389,7 +389,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        self.points = filled(self.sample)  # Complete rows, from which the first prototypes are drawn.
+        self.points = impute_missing(self.sample)  # Complete rows, from which the first prototypes are drawn.
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)

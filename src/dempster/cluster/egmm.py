@@ -20,7 +20,7 @@ from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
 from dempster.cluster._expressions import RoundComponents
-from dempster.cluster._mass_step import doubtful_masses
+from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import Families, FitResult, Method, Sample, require_singletons, resolve_families
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
@@ -105,7 +105,7 @@ class EvidentialMixture:
             if self.doubtful is None:
                 out[start:stop, columns] = probabilities
             else:
-                out[start:stop] = doubtful_masses(probabilities, self.doubtful)
+                out[start:stop] = masses_from_plausibilities(probabilities, self.doubtful)
 
         apply(write, row_blocks(len(values), most=None))
         return out

@@ -28,7 +28,7 @@ from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.neighbors import make_finder
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import intrinsic_dimension
 from dempster.optimize.blocks import Apply
@@ -184,7 +184,7 @@ def _draw_sample(
     which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
     sample = source.subset(which)
     if isinstance(sample, AttributeSource) and has_missing(sample.objects):
-        sample = AttributeSource(filled(sample.objects), sample.metric)
+        sample = AttributeSource(impute_missing(sample.objects), sample.metric)
     return sample, counts / counts.mean()
 
 

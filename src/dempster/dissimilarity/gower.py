@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster.dissimilarity.columns import Column, read_columns
-from dempster.dissimilarity.partial import same_rows
+from dempster.dissimilarity.partial import are_rows_equal
 
 MISSING = -1  # code of a missing value
 UNSEEN = -2  # code of a category that was not in fit
@@ -454,4 +454,4 @@ def _weights(data: GowerData) -> np.ndarray:
 
 
 def _same(A: GowerData, B: GowerData) -> np.ndarray:
-    return same_rows(A.numeric, B.numeric) & (A.codes == B.codes).all(axis=1)
+    return are_rows_equal(A.numeric, B.numeric) & (A.codes == B.codes).all(axis=1)

@@ -144,7 +144,7 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = _remove_padding(columns_of_fit(estimator, readable(estimator, X)))
+        X = _remove_padding(order_columns_as_in_fit(estimator, readable(estimator, X)))
         with reading(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -162,7 +162,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = readable(estimator, X)
         if self.is_precomputed and reset:
-            X = _remove_padding(square_table(estimator, X))
+            X = _remove_padding(order_columns_as_rows(estimator, X))
         with reading(X, "X"):
             values = validate_data(
                 estimator,
@@ -203,10 +203,10 @@ def _remove_padding(X: Any) -> Any:
     return rows
 
 
-def square_table(estimator: Any, X: TableLike) -> TableLike:
+def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
     """Return the dissimilarities between the objects of a fit, with the columns of a table in the order of its rows.
 
-    scikit-learn stores column names that are all text. Other names are stored here for `columns_of_fit`.
+    scikit-learn stores column names that are all text. Other names are stored here for `order_columns_as_in_fit`.
     """
     vars(estimator).pop("_object_names", None)
     X = with_columns_like_rows(X)
@@ -217,7 +217,7 @@ def square_table(estimator: Any, X: TableLike) -> TableLike:
     return X.set_axis(range(X.shape[1]), axis=1)
 
 
-def columns_of_fit(estimator: Any, X: TableLike) -> TableLike:
+def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
     """Return dissimilarities of new objects with the columns of a table in the order of the objects of the fit."""
     names = getattr(estimator, "_object_names", None)
     if names is None:

@@ -26,7 +26,7 @@ _EQUAL_TOL = 1e-9  # squared distance, relative to the squares of the rows, up t
 # ---- squared distances ----------------------------------------------------------------------------------------------
 
 
-def point_squares(X: np.ndarray, points: np.ndarray) -> np.ndarray:
+def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return (n, k) squared distances of rows to complete points over the observed attributes, in double precision."""
     middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
@@ -47,7 +47,7 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
     squares += 2 * (lacking[:, None] + (here * within) @ (1 - there).T)
     size = np.square(np.where(np.isnan(A), 0, A - _column_means(B))).sum(axis=1)
     i, j = np.nonzero(squares <= (2 * lacking + _EQUAL_TOL * size)[:, None])
-    twins = same_rows(A[i], B[j])
+    twins = are_rows_equal(A[i], B[j])
     squares[i[twins], j[twins]] = 0
     return squares
 
@@ -56,11 +56,11 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
     """Return (n,) squared distances between corresponding rows; see `partial_squares`."""
     gap = np.square(A - B, dtype=float)
     squares = np.where(np.isnan(gap), 2 * within, gap).sum(axis=1)
-    squares[same_rows(A, B)] = 0
+    squares[are_rows_equal(A, B)] = 0
     return squares
 
 
-def same_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the (n,) mask of corresponding rows that are equal, with the same missing values."""
     return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
@@ -80,7 +80,7 @@ def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarra
 # ---- imputation -----------------------------------------------------------------------------------------------------
 
 
-def filled(X: np.ndarray) -> np.ndarray:
+def impute_missing(X: np.ndarray) -> np.ndarray:
     """Impute every missing value by the mean over the nearest rows with an observed value.
 
     Used for first prototypes, the number of clusters and plots, which need complete rows. The number of nearest rows is
@@ -95,7 +95,7 @@ def filled(X: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> filled(np.array([[0.0, 1.0], [0.1, np.nan], [0.2, 1.5], [9.0, 8.0], [9.2, 8.2]]))[1].tolist()
+    >>> impute_missing(np.array([[0.0, 1.0], [0.1, np.nan], [0.2, 1.5], [9.0, 8.0], [9.2, 8.2]]))[1].tolist()
     [0.1, 1.25]
     """
     if not has_missing(X):
@@ -137,5 +137,5 @@ def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.n
 def _select_donors(X: np.ndarray) -> np.ndarray:
     """Return at most 1,000 distinct rows, independently of the order of the rows."""
     ordered = X[np.lexsort(X.T)]
-    different = ordered[np.concatenate([[True], ~same_rows(ordered[1:], ordered[:-1])])]
+    different = ordered[np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])]
     return different[np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))]

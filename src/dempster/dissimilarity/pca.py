@@ -14,7 +14,7 @@ from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._validation import readable, reading
-from dempster.dissimilarity.input import columns_of_fit, square_table
+from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
 from dempster.dissimilarity.sources import check_square, check_values
 
 
@@ -117,7 +117,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self, "components_")
-        X = columns_of_fit(self, readable(self, X))
+        X = order_columns_as_in_fit(self, readable(self, X))
         with reading(X, "X"):
             rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._project(check_values(rows, "X"))
@@ -130,7 +130,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)
-        X = square_table(self, readable(self, X))
+        X = order_columns_as_rows(self, readable(self, X))
         with reading(X, "X"):
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))

@@ -37,7 +37,7 @@ from dempster._validation import (
 )
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
-from dempster.dissimilarity.input import columns_of_fit, square_table
+from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
 from dempster.optimize.descent import Run
 
 PAIR_RULES: Mapping[str, rule.Rule] = {
@@ -261,7 +261,7 @@ class KernelMetricLearner(MetricLearner):
         if reset:
             rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
-            X = (square_table if reset else columns_of_fit)(self, readable(self, X))
+            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, readable(self, X))
         data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:

@@ -10,7 +10,7 @@ import numpy as np
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
-from dempster.cluster._expressions import cluster_contour, doubtful_masses, mass_step, mixture_logs
+from dempster.cluster._expressions import cluster_contour, mass_step, masses_from_plausibilities, mixture_logs
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
@@ -176,7 +176,7 @@ def _export_mixture(estimator: EGMM, X: Value) -> Value:
     _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
     masses = logs.softmax().astype(X.dtype)
     if model.doubtful is not None:
-        return doubtful_masses(GraphOperations(masses), masses, model.doubtful)
+        return masses_from_plausibilities(GraphOperations(masses), masses, model.doubtful)
     columns = np.flatnonzero(model.components.cardinality > 0)
     if len(columns) == len(model.components):
         return masses
@@ -197,7 +197,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
         operations, around = GraphOperations(squares), model.surroundings
         affinity = around.affinity(model.labels, model.family.n_clusters)
         contour, outlying = cluster_contour(operations, squares, around, affinity)
-        masses = doubtful_masses(operations, contour, model.family, outlying)
+        masses = masses_from_plausibilities(operations, contour, model.family, outlying)
     else:  # The quadratic program amplifies rounding errors of single precision.
         squares = squared_distances(X.double(), source.objects)
         conflict = np.array(model.family.conflict)

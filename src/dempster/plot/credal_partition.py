@@ -12,7 +12,7 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._text import format_cluster
 from dempster._validation import as_truth, check_missing, check_scale, reading
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY, INK
@@ -57,7 +57,7 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     if data.ndim == 1:
         data = data[:, None]
     check_missing(data, X, None, learning=True)
-    data = filled(data)
+    data = impute_missing(data)
     n, p = data.shape
     if n_objects is not None and n != n_objects:
         raise InvalidInputError(

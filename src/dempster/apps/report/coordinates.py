@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.report_input import ReportInput, is_numeric
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_scores
 from dempster.explain.inputs import select_rows
@@ -162,7 +162,7 @@ def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | N
 
 
 def _fill(matrix: np.ndarray) -> np.ndarray:
-    return filled(np.where(np.isfinite(matrix), matrix, np.nan))
+    return impute_missing(np.where(np.isfinite(matrix), matrix, np.nan))
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 
 Progress = Callable[[str, float | None], None]
 
@@ -95,8 +95,8 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
     A single column (x equal to y) becomes a strip; the second coordinate only separates the points. The distortion is
     computed from the scaled data.
     """
-    complete = filled(data)
-    values = filled(np.asarray(table, dtype=float))
+    complete = impute_missing(data)
+    values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:
         rank = np.empty(len(values))
@@ -119,7 +119,7 @@ def principal_plane(data: np.ndarray) -> Plane:
     """Return the plane of the first two principal components."""
     from sklearn.decomposition import PCA
 
-    complete = filled(data)
+    complete = impute_missing(data)
     if data.shape[1] == 1 or len(data) < 2 or not np.ptp(complete, axis=0).any():
         points = np.column_stack([complete[:, 0], np.zeros(len(data))])
         return Plane(points, ("only attribute", ""), None)
@@ -131,7 +131,7 @@ def principal_plane(data: np.ndarray) -> Plane:
 
 def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
     """Return the plane of metric multidimensional scaling, started from the principal components."""
-    complete = filled(data)
+    complete = impute_missing(data)
     start = principal_plane(data).points
     points = scale_to_plane(complete, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
     return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, complete))
@@ -175,7 +175,7 @@ def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
         from umap import UMAP
     except ImportError as error:
         raise ImportError("UMAP is not installed (pip install umap-learn)") from error
-    complete = filled(data)
+    complete = impute_missing(data)
     progress("UMAP", None)
     points = np.asarray(UMAP(random_state=0).fit_transform(complete), dtype=float)
     return Plane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, complete))

@@ -12,7 +12,7 @@ from dempster.apps.recipe.model import Units
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
 from dempster.partition import CredalPartition
 
@@ -425,7 +425,7 @@ def _silhouette_curve(run: Run) -> dict[str, Any]:
         return {"share": [], "quality": [], "measure": "silhouette", "low": 0.0}
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
-    silhouette = credal_silhouette(partition, filled(run.numbers), sample_size=size, random_state=0)
+    silhouette = credal_silhouette(partition, impute_missing(run.numbers), sample_size=size, random_state=0)
     values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
     is_finite = np.isfinite(values)
     means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)

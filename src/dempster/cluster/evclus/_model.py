@@ -35,7 +35,7 @@ from dempster._types import Seed
 from dempster._validation import check, choice, integer, mean_of_rows
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import gabriel_pairs
-from dempster.cluster._mass_step import doubtful_masses
+from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.sources import References, rounding
@@ -358,7 +358,7 @@ class DoubtModel:
         family = neighboring_clusters(D, labels, c, fit.counts)
         surroundings = Surroundings.from_dissimilarities(D, fit.counts)
         contour, near = surroundings.affinity(labels, c).by_distances(D, np.arange(len(D)))
-        masses = doubtful_masses(contour, family, surroundings.outlying(near))
+        masses = masses_from_plausibilities(contour, family, surroundings.outlying(near))
         model = cls(family, fit, labels, surroundings, masses)
         if len(kept):
             model.keep(masses, kept, fit.reference_masses[kept])
@@ -402,7 +402,7 @@ class DoubtModel:
             else:
                 assert references.source is not None
                 contour, near, nearest = affinity.by_points(values[start:stop], references.source.objects)
-            out[start:stop] = doubtful_masses(contour, self.family, self.surroundings.outlying(near))
+            out[start:stop] = masses_from_plausibilities(contour, self.family, self.surroundings.outlying(near))
             rows, twins = self._twins(nearest, D, references, values, start, exact=not products)
             out[start + rows] = self.reference_masses[twins]
 

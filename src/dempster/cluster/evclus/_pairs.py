@@ -21,7 +21,7 @@ from dempster.cluster._search import Sample
 from dempster.constraints import Constraints
 from dempster.constraints import links as linked_pairs
 from dempster.data.sampling import order_along_line
-from dempster.dissimilarity.partial import same_rows
+from dempster.dissimilarity.partial import are_rows_equal
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -231,7 +231,7 @@ def _sort_objects(
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):
             rows = np.take(objects.objects, order[max(start - 1, 0) : stop], axis=0)
-            same = same_rows(rows[1:], rows[:-1]) if objects.lacks_cells else (rows[1:] == rows[:-1]).all(axis=1)
+            same = are_rows_equal(rows[1:], rows[:-1]) if objects.lacks_cells else (rows[1:] == rows[:-1]).all(axis=1)
             repeated[max(start, 1) : stop] = same
         return order, repeated
     keys = objects.keys(objects.objects)

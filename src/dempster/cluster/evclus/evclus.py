@@ -55,7 +55,7 @@ from dempster.cluster.evclus._pairs import (
 from dempster.constraints import Constraints
 from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -142,7 +142,7 @@ class FittedPairs:
         # Missing values increase all dissimilarities and would hide the widths of the clusters, so they are imputed.
         complete = None
         if isinstance(objects, AttributeSource) and objects.lacks_cells:
-            complete = AttributeSource(filled(objects.objects[self.fitted]), objects.metric)
+            complete = AttributeSource(impute_missing(objects.objects[self.fitted]), objects.metric)
         d, weights = self._some_pairs(complete) if self.sampling == "random" else self._all_pairs(complete)
         if not np.any(d > 0):
             raise InvalidInputError(_ALL_ZERO)

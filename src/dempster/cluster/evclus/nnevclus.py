@@ -29,7 +29,7 @@ from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
-from dempster.cluster._mass_step import doubtful_masses, project_partition
+from dempster.cluster._mass_step import masses_from_plausibilities, project_partition
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
@@ -339,7 +339,9 @@ def compute_doubt_targets(
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), dtype=float)
         contour, near = affinity.by_distances(distances, own_reference[block])
-        masses[start:stop] = doubtful_masses(contour, family, surroundings.outlying(near) if outliers else None)
+        masses[start:stop] = masses_from_plausibilities(
+            contour, family, surroundings.outlying(near) if outliers else None
+        )
     return family, rows, masses
 
 
