@@ -1,6 +1,6 @@
-"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are sent there in blocks.
+"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are copied there in blocks.
 
-The formulas are in `dempster.cluster._expressions`, here are the namespace of torch and the loops over blocks.
+The formulas are in `dempster.cluster._expressions`; here are the namespace of torch and the loops over blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dempster.cluster._expressions import (
 from dempster.cluster._mass_step import MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 
-MAX_CELLS = 1 << 27  # of a matrix that is held at once
+MAX_CELLS = 1 << 27  # largest matrix in memory
 
 
 class TorchOperations:
@@ -104,7 +104,7 @@ class TorchOperations:
         return bool(x.any())
 
     def squared_distances(self, rows: Any, places: np.ndarray) -> Any:
-        """(b, r) squared distances; measured from the middle of the places, where products keep their digits."""
+        """Return (b, r) squared distances; rows are centered, because products of large numbers are inaccurate."""
         middle = places.mean(axis=0)
         A, B = rows - self.constant(middle), self.constant(places - middle)
         squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
@@ -125,7 +125,7 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
-    """Yield blocks of the rows of a tensor with (b, 1) weights, None if all count alike."""
+    """Yield blocks of the rows of a tensor with (b, 1) weights, None if all are equal."""
     for block in _blocks(len(X), width):
         yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
 
@@ -172,7 +172,7 @@ def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
 
 
 def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
-    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device."""
+    """Return the (n, f) masses of the rows of an array, copied in blocks, or of a tensor on the device."""
     xp, out = _operations_for(X, device), allocate_rows(X, len(step.family))
     columns, empty_column = step.columns()
     for block in _blocks(len(X), _prototype_width(arguments)):
@@ -190,7 +190,7 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
 
 
 def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """(b, g) probabilities of the components, and (b, 1) log-densities."""
+    """Return (b, g) probabilities of the components and (b, 1) log-densities."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
     density = total - (objects * objects).sum(dim=1, keepdim=True) / 2 + components.normalizer
@@ -213,9 +213,9 @@ def mixture_sums(components: RoundComponents, X: Any, weights: Any | None) -> tu
 
 
 def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
-    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device.
+    """Return the (n, f) masses of the rows of an array, copied in blocks, or of a tensor on the device.
 
-    The components are the nonempty sets of the family, or the clusters if doubt between neighbors is read off.
+    The components are the nonempty sets of the family, or the clusters if pairs of neighbors are added (``doubtful``).
     """
     xp, out = _operations_for(X, device), allocate_rows(X, len(family))
     columns = np.flatnonzero(family.cardinality > 0)
@@ -231,7 +231,7 @@ def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, dev
 
 
 def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
-    """(n,) logarithms of the densities of the rows of a tensor, in double precision."""
+    """Return (n,) log-densities of the rows of a tensor, in double precision."""
     import torch
 
     xp = TorchOperations(torch.float64, X.device)
@@ -254,7 +254,7 @@ def reference_masses(
     references : (r, d) array
     around : Surroundings
     affinity : Affinity
-        Of the references.
+        Affinity to the references.
     family : FocalSets
         Single clusters and pairs of neighbors.
     device : str
@@ -267,7 +267,7 @@ def reference_masses(
         A = to_tensor(rows[block], device)
         contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
         copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
-        # Only rows whose first attribute is that of a reference can be equal to it.
+        # Only rows whose first attribute equals that of a reference can be equal to the reference.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
         found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())
     return to_host(torch.cat(found))

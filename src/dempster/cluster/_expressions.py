@@ -1,8 +1,8 @@
 """Formulas of clusterers as array expressions: torch evaluates them on a device, ONNX records them as a graph.
 
 Each function takes an array namespace `Operations` first. Values have a row for each object, and reductions keep their
-axis, so that (n, 1) and (n, f) go together. Tensors of torch and values of a graph both have the operators of Python,
-and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``; what they do not have in common is in the namespace.
+axis, so that (n, 1) and (n, f) can be combined. Tensors of torch and values of a graph have the operators of Python,
+and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``; other operations are in the namespace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dempster.cluster._mass_step import pair_columns
 
 
 class Operations(Protocol):
-    """What the formulas need besides operators; ``x`` is a value with rows."""
+    """Operations that the formulas use besides operators; ``x`` is a value with rows."""
 
     def constant(self, numbers: np.ndarray) -> Any: ...  # of the floating type of the computation
     def table(self, numbers: np.ndarray) -> Any: ...  # of its own type, to be looked up
@@ -41,7 +41,7 @@ class Operations(Protocol):
 
 
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return what is proportional to the masses: (n, g) for nonempty sets, (n, 1) for the empty set; and (n, 1) minima.
+    """Return unnormalized masses, (n, g) of nonempty sets and (n, 1) of the empty set, and (n, 1) minima.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
     costs : (n, g) values
         Squared distances to the barycenters of the sets.
     step : tuple
-        (g,) factors and sizes of the sets, delta^2, beta, and the cost up to which an object lies on a prototype.
+        (g,) factors and sizes of the sets, delta^2, beta, and the largest cost that counts as zero.
     """
     factor, size, delta2, beta, zero = step
     weighted, exponent = costs * xp.constant(factor), 1 / (beta - 1)
@@ -59,7 +59,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
     shares = xp.power(least / weighted, exponent)
     empty = xp.power(least / delta2, exponent) if np.isfinite(delta2) else least * 0
     free = costs <= zero
-    if xp.holds_anywhere(free):  # equal shares for the smallest sets among those that cost nothing
+    if xp.holds_anywhere(free):  # The smallest sets with zero cost share the mass equally.
         more = float(size.max()) + 1
         sizes = xp.where(free, xp.constant(size), more)
         fewest = xp.min(sizes)
@@ -91,7 +91,7 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
 
 @dataclass(frozen=True)
 class RoundComponents:
-    """Components of a mixture, in coordinates in which they are round with variance one.
+    """Components of a mixture, in coordinates in which they are spherical with variance one.
 
     Attributes
     ----------
@@ -100,11 +100,11 @@ class RoundComponents:
     places : (g, p) array
         Means of the components.
     constants : (g,) array
-        Of their log-densities.
+        Constant terms of their log-densities.
     normalizer : float
-        What all log-densities share.
+        Common term of all log-densities.
     origin : (p,) array or None
-        To be subtracted from the objects first, which are then divided by ``unit``.
+        Subtracted from the objects, which are then divided by ``unit``.
     unit : float
     """
 
@@ -117,7 +117,7 @@ class RoundComponents:
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return (n, p) round coordinates and (n, g) log-densities, up to what the components share."""
+    """Return (n, p) transformed coordinates and (n, g) log-densities without their common term."""
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
     objects = X @ xp.constant(components.rounded)
@@ -134,7 +134,7 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
         Squared distances to the references; they may be overwritten.
     around : Surroundings
     affinity : Affinity
-        Of the same references.
+        Affinity to the same references.
     """
     weights, scales = affinity.weights, affinity.scales
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
@@ -149,7 +149,7 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
 
 def _reached(xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]) -> list[Any]:
     """Return the (n, 1) smallest values of the rows up to which the weights add up to each amount."""
-    # This many are enough even if they have the smallest weights.
+    # This number is sufficient even if they have the smallest weights.
     most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1, len(weights))
     ordered, order = xp.smallest(values, most)
     if (weights == weights[0]).all():

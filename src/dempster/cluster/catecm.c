@@ -1,12 +1,12 @@
-/* Mismatches with prototypes, masses, and sums over objects whose attributes are numbers of categories. */
+/* Mismatches with prototypes, masses, and sums over objects whose attributes are codes of categories. */
 #include "_native/native.h"
 
 #define real double
 #define SUFFIX f64
 #include "cluster/mass_step.h"
 
-/* Number of attributes in which an object differs from the prototype of each set (the mean of its members); a category
- * that no prototype has, -1, differs from all. */
+/* Compute the number of attributes in which an object differs from the prototype of each set (the mean of its members).
+ * The code -1, a category that no prototype has, differs from all categories. */
 static void find_mismatches(index_t p, index_t g, const index_t *row, const double *table, double *restrict costs) {
     for (index_t j = 0; j < g; j++) costs[j] = 0.0;
     for (index_t d = 0; d < p; d++) {
@@ -15,7 +15,7 @@ static void find_mismatches(index_t p, index_t g, const index_t *row, const doub
     }
 }
 
-/* The objective, and for every category and cluster the sum of the weights with which it would lower the cost. */
+/* Return the objective; write for each category and cluster the decrease of the cost if the prototype had it. */
 KERNEL category_sums(index_t n, index_t p, index_t categories, index_t g, index_t c, const index_t *codes,
                      const double *weights, const double *table, const double *share, const double *factor,
                      const index_t *size, double delta2, double beta, double zero, double *counts, double *result) {
@@ -41,7 +41,7 @@ KERNEL category_sums(index_t n, index_t p, index_t categories, index_t g, index_
     return release(&scratch);
 }
 
-/* Masses of the objects, into the columns of the family. */
+/* Write the masses of the objects into the columns of the family. */
 KERNEL category_masses(index_t n, index_t p, index_t categories, index_t g, index_t f, const index_t *codes,
                        const double *table, const double *factor, const index_t *size, double delta2, double beta,
                        double zero, const index_t *columns, index_t empty_column, double *out) {

@@ -1,4 +1,4 @@
-/* Masses of doubt between two neighboring clusters; _doubt.py has the formulas. */
+/* Masses on pairs of neighboring clusters; the formulas are in _mass_step.py. */
 #include "_native/native.h"
 
 #define real float

@@ -1,8 +1,8 @@
-/* A part of doubt.c, once for each type `real` of the plausibilities. */
+/* Part of doubt.c, included once for each type `real` of the plausibilities. */
 
-/* Masses (n, f) from plausibilities (n, c): the most plausible cluster of an object and its most plausible neighbor share
- * what is left by the mass `outlying` on the empty set. `single_of` and `pair_of` are columns of the masses, -1 for pairs
- * that are no neighbors, and so is `empty`, -1 where there is none. */
+/* Write (n, f) masses for (n, c) plausibilities. The empty set gets the mass `outlying`; the most plausible cluster
+ * of an object and the pair with its most plausible neighbor share the rest. `single_of`, `pair_of` and `empty` are
+ * columns of the masses; -1 means that the clusters are no neighbors, or that the family lacks the empty set. */
 KERNEL TYPED(doubtful_masses)(index_t n, index_t c, index_t f, const real *contour, const index_t *single_of,
                               const index_t *pair_of, index_t empty, const real *outlying, real *masses) {
     for (index_t i = 0; i < n; i++) {

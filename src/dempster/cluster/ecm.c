@@ -1,12 +1,12 @@
 /* Squared distances to barycentres, masses, and sums over objects: the methods with prototypes.
  *
- * Objects are taken in tiles of 16. The sets run in the lanes of vectors, so that nothing has to be added up across a
- * vector, and the numbers of sets are padded to whole vectors: a set that is not there has its barycentre at infinity,
- * and gets no mass. What a tile adds to the sums is kept in registers; single precision is enough for so few terms. */
+ * Objects are processed in tiles of 16. The lanes of a vector are different sets, so no sums across a vector are
+ * needed. The number of sets is padded to whole vectors: a padding set has its barycentre at infinity and gets no
+ * mass. The sums of a tile are kept in registers; single precision is sufficient for so few terms. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
-enum { ROWS = 16, FEW = 8 }; /* objects of a tile; objects whose costs, and attributes whose sums, are found at once */
+enum { ROWS = 16, FEW = 8 }; /* objects per tile; objects (costs) or attributes (sums) processed together */
 
 #define real float
 #define SUFFIX f32

@@ -1,24 +1,24 @@
-/* A part of ecm.c, once for each type `real` of the data. */
+/* Part of ecm.c, included once for each type `real` of the data. */
 #include "cluster/mass_step.h"
 
 typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias));
 #define Lanes TYPED(Lanes)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
 
-/* What the objects are compared with. */
+/* Barycentres and metrics of the sets, and work space. */
 typedef struct {
-    index_t p, g, stride;    /* attributes, nonempty sets, and these padded to whole vectors */
+    index_t p, g, stride;    /* attributes, nonempty sets, and sets padded to whole vectors */
     const real *barycentres; /* (p, stride) */
     const real *metrics;     /* (pairs, stride) the metric of each set; NULL: Euclidean */
-    real *x;                 /* (1 + p, ROWS) the objects of a tile, turned, below a row of ones */
+    real *x;                 /* (1 + p, ROWS) transposed objects of a tile, below a row of ones */
     real *costs;             /* (ROWS, stride) */
-    real *gaps;              /* (p, FEW, LANES) objects less barycentres, for an adaptive metric */
+    real *gaps;              /* (p, FEW, LANES) objects minus barycentres, for an adaptive metric */
 } TYPED(Prototypes);
 #define Prototypes TYPED(Prototypes)
 
 /* ---- preparations --------------------------------------------------------------------------------------------- */
 
-/* Copy rows of g numbers into rows of `stride`, the rest filled up. */
+/* Copy rows of g numbers into rows of `stride` numbers, padded with `filling`. */
 static real *TYPED(padded)(Scratch *scratch, index_t rows, index_t g, index_t stride, const real *values,
                            real filling) {
     real *out = take(scratch, rows * stride, sizeof *out);
@@ -27,7 +27,8 @@ static real *TYPED(padded)(Scratch *scratch, index_t rows, index_t g, index_t st
     return out;
 }
 
-/* The lower triangle of (p, p, g) metrics, row after row; what is off the diagonal is doubled, as it stands for two. */
+/* Return the lower triangle of (p, p, g) metrics by rows; values off the diagonal are doubled, because they count
+ * twice. */
 static real *TYPED(packed_metrics)(Scratch *scratch, index_t p, index_t g, index_t stride, const real *metrics) {
     real *out = take(scratch, p * (p + 1) / 2 * stride, sizeof *out), *row = out;
     for (index_t d = 0; out && d < p; d++)
@@ -51,7 +52,7 @@ static Prototypes TYPED(take_prototypes)(Scratch *scratch, index_t p, index_t g,
     };
 }
 
-/* The mass step on padded rows. */
+/* Return the mass step for padded rows. */
 static TYPED(MassStep) TYPED(take_padded_step)(Scratch *scratch, const Prototypes *v, const real *factor,
                                                const index_t *size, double delta2, double beta, double zero) {
     index_t *sizes = take(scratch, v->stride, sizeof *sizes);
@@ -63,7 +64,7 @@ static TYPED(MassStep) TYPED(take_padded_step)(Scratch *scratch, const Prototype
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
-/* Squared Euclidean distances of FEW objects of the tile, from the one called `first`. */
+/* Compute squared Euclidean distances of FEW objects of the tile, from object `first` on. */
 static void TYPED(euclidean_costs)(const Prototypes *v, index_t first) {
     const index_t stride = v->stride;
     for (index_t j = 0; j < stride; j += LANES) {
@@ -80,7 +81,7 @@ static void TYPED(euclidean_costs)(const Prototypes *v, index_t first) {
     }
 }
 
-/* The same in the metric of each set: sum_d gap_d (sum_e<=d s_de gap_e). */
+/* Compute the distances in the metric of each set: sum_d gap_d (sum_e<=d s_de gap_e). */
 static void TYPED(adaptive_costs)(const Prototypes *v, index_t first) {
     const index_t stride = v->stride;
     Lanes *gaps = (Lanes *)v->gaps;
@@ -101,7 +102,7 @@ static void TYPED(adaptive_costs)(const Prototypes *v, index_t first) {
     for (index_t j = 0; j < FEW * stride; j++) costs[j] = costs[j] < 0 ? 0 : costs[j];
 }
 
-/* Costs of up to ROWS objects of X (n, p); zeros stand for those that a tile lacks. */
+/* Compute the costs of up to ROWS objects of X (n, p); a tile with fewer objects is padded with zeros. */
 static void TYPED(find_costs)(const Prototypes *v, const real *X, index_t rows) {
     for (index_t r = 0; r < ROWS; r++) {
         v->x[r] = 1;
@@ -113,8 +114,8 @@ static void TYPED(find_costs)(const Prototypes *v, const real *X, index_t rows) 
 
 /* ---- sums ----------------------------------------------------------------------------------------------------- */
 
-/* Sums of a tile for `count` rows of factors: parts_q = sum_r a_qr m_r. The compiler knows the count, and keeps the sums
- * in registers. */
+/* Compute sums over a tile for `count` rows of factors: parts_q = sum_r a_qr m_r. `count` is a compile-time constant,
+ * so that the compiler keeps the sums in registers. */
 ALWAYS_INLINE void TYPED(sum_tile)(int count, const real *a, const real *m, index_t stride, real *parts) {
     for (index_t j = 0; j < stride; j += LANES) {
         Lanes sums[FEW] = {{0}};
@@ -161,10 +162,10 @@ static void TYPED(add_second)(const Prototypes *v, const real *m, real *parts, d
     TYPED(add_products)(held, products, m, v->stride, parts, second);
 }
 
-/* ---- what Python calls ---------------------------------------------------------------------------------------- */
+/* ---- functions called from Python ----------------------------------------------------------------------------- */
 
-/* The objective, and sums over objects of m^beta, of m^beta x and, if the metric adapts, of m^beta x x' (the lower
- * triangle; zeros above). */
+/* Return the objective; write sums over objects of m^beta, of m^beta x and, for an adaptive metric, of m^beta x x'
+ * (lower triangle, zeros above). */
 KERNEL TYPED(prototype_sums)(index_t n, index_t p, index_t g, const real *X, const double *weights,
                              const real *barycentres, const real *metrics, const real *factor, const index_t *size,
                              double delta2, double beta, double zero, double *total, double *first, double *second,
@@ -201,7 +202,7 @@ KERNEL TYPED(prototype_sums)(index_t n, index_t p, index_t g, const real *X, con
     return release(&scratch);
 }
 
-/* Masses of the objects, into the columns of the family. */
+/* Write the masses of the objects into the columns of the family. */
 KERNEL TYPED(prototype_masses)(index_t n, index_t p, index_t g, index_t f, const real *X, const real *barycentres,
                                const real *metrics, const real *factor, const index_t *size, double delta2, double beta,
                                double zero, const index_t *columns, index_t empty_column, real *out) {
@@ -222,7 +223,7 @@ KERNEL TYPED(prototype_masses)(index_t n, index_t p, index_t g, index_t f, const
     return release(&scratch);
 }
 
-/* (n, g) squared distances of all objects to all barycentres. */
+/* Write the (n, g) squared distances of all objects to all barycentres. */
 KERNEL TYPED(squared_distances)(index_t n, index_t p, index_t g, const real *X, const real *barycentres,
                                 const real *metrics, real *out) {
     Scratch scratch = {0};

@@ -1,11 +1,11 @@
-/* The mass step for rows of costs that are known; mass_step.h has the formulas. */
+/* The mass step for given costs; the formulas are in mass_step.h. */
 #include "_native/native.h"
 
 #define real double
 #define SUFFIX f64
 #include "cluster/mass_step.h"
 
-/* Masses of n objects and the weighted sum of their minima; a cost below zero is a rounding error. */
+/* Write the masses of n objects and return the weighted sum of their minima; a negative cost is a rounding error. */
 KERNEL masses_from_costs(index_t n, index_t g, const double *costs, const double *weights, const double *factor,
                          const index_t *size, double delta2, double beta, double zero, double *masses, double *empty,
                          double *result) {

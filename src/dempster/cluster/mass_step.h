@@ -1,49 +1,49 @@
-/* The mass step for numbers of type `real`: kernels include this text once for each type.
+/* The mass step for numbers of type `real`; kernels include this file once for each type.
  *
  * With weighted costs w_j = |A_j|^alpha costs_j of the nonempty sets and w_0 = delta^2 of the empty one, the masses
  * that minimise sum_j w_j m_j^beta on the simplex are (Masson and Denoeux, 2008, eq. 17)
  *
  *     m_j = s_j / sum(s),   s_j = r_j^(1 / (beta - 1)),   r_j = w / w_j,   and the minimum is w sum(s)^(1 - beta),
  *
- * whatever w is. If w is the smallest of the w_j, nothing overflows. With w = 1 and beta = 2 a row takes one pass, and
- * its sum tells whether that was allowed. */
+ * for any w > 0. If w is the smallest of the w_j, nothing overflows. With w = 1 and beta = 2 one pass over a row is
+ * sufficient, and its sum shows whether an overflow occurred. */
 
-enum { TYPED(WIDE) = 32 / sizeof(real) }; /* sums that are kept apart: the order of additions is the same everywhere */
+enum { TYPED(WIDE) = 32 / sizeof(real) }; /* separate sums: the order of additions is the same on all machines */
 
 typedef struct {
     index_t g;           /* number of nonempty sets */
     const real *factor;  /* (g,) |A_j|^alpha */
     const index_t *size; /* (g,) |A_j| */
-    double delta2;       /* w_0, infinite if the empty set is not allowed */
+    double delta2;       /* w_0, infinite if the family lacks the empty set */
     double beta;
-    double zero;        /* costs up to this count as none */
+    double zero;        /* costs up to this value count as zero */
     double empty;       /* 1 / w_0 */
-    double least, most; /* between them a sum of 1 / w_j comes from costs above zero, and nothing has overflowed */
-    real *ratios;       /* (g,) room for r_j */
+    double least, most; /* bounds of a sum of 1 / w_j of positive costs without overflow */
+    real *ratios;       /* (g,) work space for r_j */
 } TYPED(MassStep);
 
-/* What a row comes to: w, and the shares s_0 and sum(s). */
+/* Results for one row: w, s_0 and sum(s). */
 typedef struct {
     double scale, empty, total;
 } TYPED(Shares);
 
 static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const real *factor, const index_t *size,
                                              double delta2, double beta, double zero) {
-    const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* no digits are lost from here ... */
+    const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* no loss of precision from here ... */
     double largest = sizeof(real) == sizeof(float) ? 1e30 : 1e290;          /* ... to here */
     for (index_t j = 0; j < g; j++) largest = smaller(largest, 1 / ((real)zero * factor[j]));
     real *ratios = take(scratch, g, sizeof *ratios);
     return (TYPED(MassStep)){g, factor, size, delta2, beta, zero, 1 / delta2, smallest, largest, ratios};
 }
 
-/* x^exponent; beta = 3/2 and beta = 3 are common, and need no logarithms. */
+/* Return x^exponent; the common values beta = 3/2 and beta = 3 need no logarithm. */
 static inline double TYPED(raised)(double x, double exponent) {
     if (exponent == 2) return x * x;
     if (exponent == 0.5) return sqrt(x);
     return exponent == 1.5 ? x * sqrt(x) : pow(x, exponent);
 }
 
-/* Write 1 / w_j; return their sum. */
+/* Write 1 / w_j and return their sum. */
 static inline real TYPED(inverses)(const TYPED(MassStep) *step, const real *restrict costs, real *restrict shares) {
     const real *restrict factor = step->factor;
     const index_t whole = step->g - step->g % TYPED(WIDE);
@@ -62,7 +62,7 @@ static inline real TYPED(inverses)(const TYPED(MassStep) *step, const real *rest
     return sums[0];
 }
 
-/* An object on a prototype belongs to it: equal shares for the smallest sets among those that cost nothing. */
+/* Write equal shares for the smallest sets with zero cost, for an object that coincides with a prototype. */
 static TYPED(Shares) TYPED(shares_on_prototype)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     index_t few = INT64_MAX;
     double count = 0;
@@ -76,7 +76,7 @@ static TYPED(Shares) TYPED(shares_on_prototype)(const TYPED(MassStep) *step, con
     return (TYPED(Shares)){0, 0, count};
 }
 
-/* Shares of any row, relative to the smallest of the w_j. */
+/* Compute the shares of any row, relative to the smallest of the w_j. */
 static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     double smallest = step->delta2;
     for (index_t j = 0; j < step->g; j++) {
@@ -96,7 +96,7 @@ static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const re
     return (TYPED(Shares)){smallest, empty, total};
 }
 
-/* Shares of the nonempty sets for costs that are not negative. */
+/* Compute the shares of the nonempty sets for nonnegative costs. */
 static inline TYPED(Shares) TYPED(find_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     if (step->beta == 2) {
         const double total = step->empty + TYPED(inverses)(step, costs, shares);
@@ -105,12 +105,12 @@ static inline TYPED(Shares) TYPED(find_shares)(const TYPED(MassStep) *step, cons
     return TYPED(careful_shares)(step, costs, shares);
 }
 
-/* The minimum w sum(s)^(1 - beta), where `inverse` is 1 / sum(s). */
+/* Return the minimum w sum(s)^(1 - beta); `inverse` is 1 / sum(s). */
 static inline double TYPED(minimum)(const TYPED(MassStep) *step, TYPED(Shares) found, double inverse) {
     return step->beta == 2 ? found.scale * inverse : found.scale * TYPED(raised)(inverse, step->beta - 1);
 }
 
-/* Masses of the nonempty sets for a row of costs, and that of the empty set; returns the minimum. */
+/* Write the masses of the nonempty sets and of the empty set for a row of costs; return the minimum. */
 static inline double TYPED(masses_of_row)(const TYPED(MassStep) *step, const real *costs, real *masses, real *empty) {
     const TYPED(Shares) found = TYPED(find_shares)(step, costs, masses);
     const double inverse = 1 / found.total;
@@ -119,8 +119,8 @@ static inline double TYPED(masses_of_row)(const TYPED(MassStep) *step, const rea
     return TYPED(minimum)(step, found, inverse);
 }
 
-/* Masses to the power beta, times a weight; returns the weighted minimum. Because s^(beta - 1) = r, no second power has
- * to be taken: m^beta = s r / sum(s)^beta. */
+/* Write the masses to the power beta, times a weight; return the weighted minimum. Because s^(beta - 1) = r, no second
+ * power is needed: m^beta = s r / sum(s)^beta. */
 static inline double TYPED(powers_of_row)(const TYPED(MassStep) *step, const real *costs, double weight,
                                           real *restrict powers) {
     const TYPED(Shares) found = TYPED(find_shares)(step, costs, powers);

@@ -96,17 +96,6 @@ def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
     return np.column_stack([first, positions - start(first) + first + 1])
 
 
-def all_pairs(objects: np.ndarray) -> np.ndarray:
-    """Return all pairs of the given objects."""
-    return np.column_stack([objects[side] for side in np.triu_indices(len(objects), 1)])
-
-
-def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarray:
-    """Draw distinct pairs of the given objects uniformly, with memory proportional to their number."""
-    positions = generator(random_state).choice(count_pairs(len(objects)), size=n_pairs, replace=False)
-    return objects[pairs_at(positions, len(objects))]
-
-
 def validate_count(value: Any, name: str) -> int:
     """Return a validated nonnegative integer."""
     if not is_integer(value):
@@ -201,12 +190,6 @@ class _Graph:
 def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
     """Return the (n,) index of the connected component of every object."""
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
-
-
-def find_contradictions(must_link: np.ndarray, cannot_link: np.ndarray) -> list[Contradiction]:
-    """Return the contradictions of all cannot-links within a component, in their order."""
-    graph = _Graph(must_link, cannot_link)
-    return graph.contradictions(np.flatnonzero(graph.broken))
 
 
 def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -455,7 +438,8 @@ class Constraints:
             raise InvalidParameterError(
                 "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labeled objects", wanted
             )
-        return cls._from_codes(draw_pairs(labelled, wanted, random_state), codes)
+        positions = generator(random_state).choice(most, size=wanted, replace=False)
+        return cls._from_codes(labelled[pairs_at(positions, len(labelled))], codes)
 
     @classmethod
     def from_partial_labels(cls, y: Any) -> Self:
@@ -465,7 +449,7 @@ class Constraints:
         pairs = count_pairs(len(labelled))
         advice = "draw some of them with Constraints.from_labels"
         check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice)
-        return cls._from_codes(all_pairs(labelled), codes)
+        return cls._from_codes(labelled[np.column_stack(np.triu_indices(len(labelled), 1))], codes)
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
@@ -584,7 +568,8 @@ class Constraints:
 
     def contradictions(self) -> list[Contradiction]:
         """Return the cannot-links whose objects are connected by must-links, with the shortest chains."""
-        return find_contradictions(self._must_link, self._cannot_link)
+        graph = _Graph(self._must_link, self._cannot_link)
+        return graph.contradictions(np.flatnonzero(graph.broken))
 
     def violations(self, partition: Any) -> Violations:
         """Compute which constraints a partition violates, and to what degree.
@@ -607,13 +592,7 @@ class Constraints:
 
     # ---- neighbors ------------------------------------------------------------------------------------------------
 
-    def expand(
-        self,
-        D: Any,
-        n_neighbors: int = 5,
-        *,
-        metric: str | Callable = "precomputed",
-    ) -> Constraints:
+    def expand(self, D: Any, n_neighbors: int = 5, *, metric: str | Callable = "precomputed") -> Constraints:
         """Add constraints between neighbors of the objects of each constraint.
 
         Let N(i) contain object i and its K nearest neighbors. For each constraint (i, j), must-links first, the

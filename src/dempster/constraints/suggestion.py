@@ -109,7 +109,9 @@ class _Groups:
         n = len(credal)
         turn = np.arange(n) if random_state is None else generator(random_state).permutation(n)
         nonspecificity = credal.masses.astype(float) @ np.log2(np.maximum(credal.focal_sets.cardinality, 1))
-        entropy = _entropy(credal.pignistic().astype(float))
+        probabilities = credal.pignistic().astype(float)
+        logarithm = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
+        entropy = -(probabilities * logarithm).sum(axis=1)
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
@@ -169,9 +171,3 @@ class _Groups:
         codes = pair_codes(pairs, len(self))
         first = np.sort(np.unique(codes, return_index=True)[1])
         return pairs[first[~np.isin(codes[first], self.apart)]]
-
-
-def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    """Return the Shannon entropy of every row, in bits."""
-    logarithm = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
-    return -(probabilities * logarithm).sum(axis=1)

@@ -1,8 +1,8 @@
-/* Sums of Gower's dissimilarity, on encoded tables (`dempster.dissimilarity.gower` states the formula). */
+/* Gower's dissimilarity of encoded tables; the formula is in `dempster.dissimilarity.gower`. */
 #include "_native/native.h"
 
-enum { MISSING = -1, UNSEEN = -2 }; /* codes of a missing cell, and of a category that the encoder does not know */
-enum { TILE = 512 };                /* columns of a block whose sums stay in the first cache */
+enum { MISSING = -1, UNSEEN = -2 }; /* codes of a missing value and of a category that was not in fit */
+enum { TILE = 512 };                /* columns of a block whose sums fit into the first-level cache */
 
 #define real double
 #define absolute fabs

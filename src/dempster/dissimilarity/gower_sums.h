@@ -1,11 +1,12 @@
-/* A part of gower.c, once for each type of number `real`. */
+/* Part of gower.c, included once for each type `real` of the numbers. */
 
-/* Some objects of a table that is stored column by column: the first is at the pointers, the next column b further on. */
+/* Some objects of a table that is stored by columns. The pointers are at the first object; columns are b values
+ * apart. */
 typedef struct {
     index_t n, b, p, q;
     const real *numeric;  /* (p, n) */
     const int32_t *codes; /* (q, n) */
-    bool complete;        /* no cell is missing */
+    bool complete;        /* no value is missing */
 } TYPED(Others);
 
 static bool TYPED(is_complete)(const TYPED(Others) *others) {
@@ -17,19 +18,19 @@ static bool TYPED(is_complete)(const TYPED(Others) *others) {
     return missing == 0;
 }
 
-/* Add one numeric column of an object against n others, in which NaN is missing. */
+/* Add the differences of an object to n others in one numeric column; NaN is a missing value. */
 static void TYPED(add_numbers)(index_t n, real x, const real *restrict others, real weight, real *restrict total,
                                real *restrict present) {
     for (index_t j = 0; j < n; j++) {
         real gap = absolute(x - others[j]);
         bool there = gap == gap;
-        gap = gap < 1 ? gap : 1; /* new objects may lie outside the range */
+        gap = gap < 1 ? gap : 1; /* new objects may be outside the range */
         total[j] += there ? weight * gap : 0;
         present[j] += there ? weight : 0;
     }
 }
 
-/* The same where nothing is missing, which takes half the time. */
+/* Add the differences in a column without missing values, in half the time. */
 static void TYPED(add_complete_numbers)(index_t n, real x, const real *restrict others, real weight,
                                         real *restrict total) {
     for (index_t j = 0; j < n; j++) {
@@ -38,8 +39,8 @@ static void TYPED(add_complete_numbers)(index_t n, real x, const real *restrict 
     }
 }
 
-/* Add one categorical column of an object against n others; `if_equal` is the weight for an unseen category, which
- * differs even from itself, and 0 for any other. */
+/* Add the differences of an object to n others in one categorical column. `if_equal` is the weight of the column for an
+ * unseen category, which differs even from itself, and 0 for other categories. */
 static void TYPED(add_categories)(index_t n, int32_t code, const int32_t *restrict others, real weight, real if_equal,
                                   real *restrict total, real *restrict present) {
     for (index_t j = 0; j < n; j++) {
@@ -54,14 +55,15 @@ static void TYPED(add_complete_categories)(index_t n, int32_t code, const int32_
     for (index_t j = 0; j < n; j++) total[j] += others[j] == code ? if_equal : weight;
 }
 
-/* Weighted sums of the differences of one object to others, and of the weights of the columns present in both.
+/* Compute weighted sums of the differences of one object to others, and sums of the weights of columns observed in
+ * both.
  *
- * The columns are added in the same order whatever the pair, so that d(x, y) = d(y, x) to the last bit and no sum passes
- * the sum of its weights. */
+ * The columns are added in the same order for every pair, so that d(x, y) = d(y, x) to the last bit and no sum
+ * exceeds the sum of its weights. */
 static void TYPED(sums)(const real *numeric, const int32_t *codes, const TYPED(Others) *others,
                         const real *numeric_weights, const real *code_weights, real *total, real *present) {
     index_t n = others->n;
-    real common = 0; /* sum of the weights where others are complete */
+    real common = 0; /* sum of the weights if the others are complete */
     for (index_t j = 0; j < n; j++) total[j] = present[j] = 0;
     for (index_t k = 0; k < others->p; k++) {
         const real *column = others->numeric + k * others->b;
@@ -85,8 +87,8 @@ static void TYPED(sums)(const real *numeric, const int32_t *codes, const TYPED(O
     for (index_t j = 0; others->complete && j < n; j++) present[j] = common;
 }
 
-/* Dissimilarities of a rows to b others, which are stored column by column. The result is the first pair without common
- * columns (its place in `out`), or -1. */
+/* Write the dissimilarities of a rows to b others, which are stored by columns. Return the position in `out` of the
+ * first pair without a common observed column, or -1. */
 KERNEL TYPED(gower_block)(index_t a, index_t p, index_t q, index_t b, const real *numeric, const int32_t *codes,
                           const real *other_numeric, const int32_t *other_codes, const real *numeric_weights,
                           const real *code_weights, real *out, index_t *result) {
@@ -108,8 +110,8 @@ KERNEL TYPED(gower_block)(index_t a, index_t p, index_t q, index_t b, const real
     return DONE;
 }
 
-/* Dissimilarities of chosen pairs, both tables stored row by row. The result is the place of the first pair without
- * common columns, or -1. */
+/* Write the dissimilarities of given pairs; both tables are stored by rows. Return the position of the first pair
+ * without a common observed column, or -1. */
 KERNEL TYPED(gower_pairs)(index_t a, index_t p, index_t q, index_t n, index_t b, const real *numeric,
                           const int32_t *codes, const index_t *first, const real *other_numeric,
                           const int32_t *other_codes, const index_t *second, const real *numeric_weights,

@@ -1,20 +1,20 @@
-/* A k-d tree of points, for nearest neighbors in a Minkowski metric: exact, ties to the lowest position.
+/* Exact nearest neighbors in a Minkowski metric by a k-d tree; ties are resolved by the lowest position.
  *
- * The tree is complete: node 1 is the root, 2 i and 2 i + 1 are the children of node i, and the last `leaves` nodes (a
- * power of two of them) are the leaves. A node knows the box around its points and the lowest position among them. The
- * points of a leaf lie together, coordinate by coordinate, in WIDTH places of which some may be empty (all coordinates
- * infinite), so that a leaf is compared with a query in a few vector operations.
+ * The tree is complete: node 1 is the root, 2 i and 2 i + 1 are the children of node i, and the last `leaves` nodes
+ * (a power of two) are the leaves. A node contains the bounding box of its points and their lowest position. The
+ * points of a leaf are stored together, by coordinates, in WIDTH slots, some of which may be empty (all coordinates
+ * infinite). A leaf is compared with a query in a few vector operations.
  *
- * Distances are compared before the root is taken (squares for the Euclidean metric). A node is left out if it is farther
- * than the worst neighbor found so far, or as far with no lower position: many equal points are no burden. That never
- * loses a neighbor to rounding, because the distance to a box is computed like that to a point, and every operation
- * keeps the order of its arguments. */
+ * Distances are compared without the root (squares for the Euclidean metric). A node is skipped if it is farther than
+ * the worst neighbor found so far, or equally far without a lower position; many equal points are therefore not slow.
+ * No neighbor is lost by rounding, because the distance to a box is computed like the distance to a point, and every
+ * operation is monotonic. */
 #include "_native/native.h"
 
 enum { WIDTH = 16 };
-enum { FEW = 96 }; /* entries that are sorted by counting */
-static const index_t NOBODY = INT64_MAX; /* the position of a place that is empty */
-static const double ROUNDING = 1e-9; /* errors of a sum of two distances are smaller */
+enum { FEW = 96 }; /* number of entries up to which they are sorted by counting */
+static const index_t NOBODY = INT64_MAX; /* position of an empty slot */
+static const double ROUNDING = 1e-9; /* bound of the error of a sum of two distances */
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
 
@@ -30,14 +30,14 @@ typedef struct {
     index_t *positions; /* (leaves, WIDTH) */
     double *boxes;   /* (2 leaves, 2, d) */
     index_t *lowest; /* (2 leaves,) */
-    Entry *entries;  /* (n,) the points, leaf by leaf when all is done */
+    Entry *entries;  /* (n,) points, sorted by leaf at the end */
 } Building;
 
 static bool before(Entry a, Entry b) {
     return a.coordinate < b.coordinate || (a.coordinate == b.coordinate && a.position < b.position);
 }
 
-/* Put the entry of rank `rank` in its place, those before it to the left, those after it to the right. */
+/* Partition the entries around the entry of rank `rank`. */
 static void select_rank(Entry *entries, index_t n, index_t rank) {
     index_t low = 0, high = n - 1;
     while (low < high) {
@@ -61,7 +61,7 @@ static void select_rank(Entry *entries, index_t n, index_t rank) {
     }
 }
 
-/* The box and the lowest position of a node; returns the coordinate along which the box is widest. */
+/* Write the box and the lowest position of a node; return the coordinate along which the box is widest. */
 static index_t enclose(const Building *b, index_t node, const Entry *entries, index_t n) {
     double *low = b->boxes + node * 2 * b->d, *high = low + b->d;
     index_t lowest = NOBODY, widest = 0;
@@ -89,7 +89,7 @@ static void fill_leaf(const Building *b, index_t leaf, const Entry *entries, ind
     }
 }
 
-/* Halve the points along the widest side of their box, those of equal coordinate by position, down to the leaves. */
+/* Halve the points along the widest side of their box, recursively; equal coordinates are sorted by position. */
 static void grow(const Building *b, index_t node, Entry *entries, index_t n) {
     index_t widest = enclose(b, node, entries, n), half = n / 2;
     if (node >= b->leaves) {
@@ -115,8 +115,8 @@ KERNEL point_tree_build(index_t n, index_t d, index_t leaves, const double *X, d
 
 /* ---- metrics -------------------------------------------------------------------------------------------------- */
 
-/* What a coordinate x of the query adds to its distances to the WIDTH points of a leaf. The functions are called through
- * pointers, which also keeps them apart: in line with the loop over coordinates, compilers make worse code of them. */
+/* Add the contribution of a coordinate x of the query to its distances to the WIDTH points of a leaf. The functions are
+ * called through pointers, which prevents inlining: compilers generate slower code if they are inlined. */
 typedef void Add(double x, const double *restrict points, double p, double *restrict sums);
 
 static void add_squares(double x, const double *restrict points, double p, double *restrict sums) {
@@ -138,7 +138,7 @@ static void add_powers(double x, const double *restrict points, double p, double
     for (int i = 0; i < WIDTH; i++) sums[i] += pow(fabs(x - points[i]), p);
 }
 
-/* The distance of a point to a box, by the same operations. */
+/* Return the distance of a point to a box, computed by the same operations. */
 typedef double ToBox(index_t d, const double *x, const double *low, const double *high, double p);
 
 static double gap_to_side(double x, double low, double high) { return larger(larger(low - x, x - high), 0.0); }
@@ -170,7 +170,7 @@ static double sum_of_powers(index_t d, const double *x, const double *low, const
     return sum;
 }
 
-/* In the order of dempster.dissimilarity.neighbors. */
+/* Metrics in the order of dempster.dissimilarity.neighbors. */
 enum { EUCLIDEAN, CITYBLOCK, CHEBYSHEV, MINKOWSKI };
 static Add *const ADD[] = {add_squares, add_gaps, take_largest, add_powers};
 static ToBox *const TO_BOX[] = {sum_of_squares, sum_of_gaps, largest_gap, sum_of_powers};
@@ -183,7 +183,7 @@ static double unrooted(index_t metric, double p, double distance) {
     return metric == EUCLIDEAN ? distance * distance : metric == MINKOWSKI ? pow(distance, p) : distance;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     index_t leaves, d;
@@ -196,26 +196,26 @@ typedef struct {
     double p;
 } Tree;
 
-/* Points that may be among the k nearest: all that were seen and are not worse than `worst`. */
+/* Candidates for the k nearest points: all visited points that are not worse than `worst`. */
 typedef struct {
     index_t k, count;
-    Entry *entries; /* room for places_for(k) of them; the coordinate is the distance */
+    Entry *entries; /* work space for places_for(k) entries; the coordinate is the distance */
     Entry worst;
 } Nearest;
 
-/* So many more than k are kept before the worst are sorted out. */
+/* Return the number of candidates, more than k, that are kept before the worst are removed. */
 static index_t spare(index_t k) { return k / 2; }
 
 static index_t places_for(index_t k) { return k + spare(k) + WIDTH; }
 
-/* Keep the k nearest of more. */
+/* Keep the k nearest candidates. */
 static void sort_out(Nearest *nearest) {
     select_rank(nearest->entries, nearest->count, nearest->k - 1);
     nearest->count = nearest->k;
     nearest->worst = nearest->entries[nearest->k - 1];
 }
 
-/* Sort entries. A few of them by counting who comes before whom, in loops without a jump. */
+/* Sort entries; few entries are sorted by counting predecessors, in loops without branches. */
 static void sort(Entry *entries, index_t n) {
     if (n > FEW) {
         select_rank(entries, n, n / 2);
@@ -236,7 +236,7 @@ static void sort(Entry *entries, index_t n) {
     }
 }
 
-/* Take in the points of a leaf, but for the one at position `own`. */
+/* Add the points of a leaf to the candidates, except for the point at position `own`. */
 static void compare_leaf(const Tree *tree, const double *x, index_t own, index_t leaf, Nearest *nearest) {
     const double *points = tree->points + leaf * tree->d * WIDTH;
     const index_t *positions = tree->positions + leaf * WIDTH;
@@ -258,7 +258,7 @@ static double distance_to(const Tree *tree, const double *x, index_t node) {
     return tree->to_box(tree->d, x, low, low + tree->d, tree->p);
 }
 
-/* Depth first, the nearer child first; what is put off waits on a stack, at most one node of each level. */
+/* Search depth first, the nearer child first; the other child is put on a stack, at most one node per level. */
 static void search(const Tree *tree, const double *x, index_t own, Nearest *nearest) {
     struct {
         index_t node;
@@ -290,7 +290,7 @@ static void search(const Tree *tree, const double *x, index_t own, Nearest *near
     }
 }
 
-/* Find the k nearest points, all of which are within `limit`, nearest first; false if there are not as many. */
+/* Find the k nearest points within `limit`, nearest first; return false if there are fewer than k. */
 static bool found_within(const Tree *tree, const double *x, index_t own, double limit, Nearest *nearest) {
     nearest->count = 0;
     nearest->worst = (Entry){limit, NOBODY};
@@ -299,11 +299,12 @@ static bool found_within(const Tree *tree, const double *x, index_t own, double 
     return nearest->count >= nearest->k;
 }
 
-/* Positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances. With `own`, the
- * point of that position is left out of the answer to each query. k must be at most the number of points that are left.
+/* Write the positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances.
+ * With `own`, the point at that position is excluded for each query. k must be at most the number of remaining
+ * points.
  *
- * Around a query the k nearest points are not farther away than those of the query before, plus the way between the two.
- * That saves comparisons where queries near each other follow each other. */
+ * The k nearest points of a query are at most as far as those of the previous query plus the distance between the two
+ * queries. This bound saves comparisons if consecutive queries are near each other. */
 KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const double *points, const index_t *positions,
                         const double *boxes, const index_t *lowest, index_t metric, double p, const double *queries,
                         const index_t *own, index_t start, index_t stop, index_t *index, double *distance) {
@@ -319,8 +320,8 @@ KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const d
             limit = unrooted(metric, p, (distance[i * k - 1] + way) * (1 + ROUNDING));
         }
         if (!found_within(&tree, x, own ? own[i] : -1, limit, &nearest))
-            found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* numbers too small to be exact */
-        for (index_t r = 0; r < k; r++) { /* numbers that are none have no neighbors */
+            found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* The bound is inexact for tiny numbers. */
+        for (index_t r = 0; r < k; r++) { /* NaN has no neighbors. */
             const Entry entry = r < nearest.count ? nearest.entries[r] : (Entry){INFINITY, NOBODY};
             distance[i * k + r] = rooted(metric, p, entry.coordinate);
             index[i * k + r] = entry.position;

@@ -21,13 +21,7 @@ from dempster._arrays import Array, precision_of, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
-from dempster.dissimilarity.gower import (
-    GowerData,
-    gower_block,
-    gower_pairs,
-    partial_gower_block,
-    partial_gower_pairs,
-)
+from dempster.dissimilarity.gower import GowerData, gower_block, gower_pairs, partial_gower_block, partial_gower_pairs
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
@@ -185,17 +179,16 @@ class AttributeSource(DissimilaritySource):
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         out = np.empty(len(i), dtype=self.dtype)
-        if self.within is not None and self.lacks_cells:
+        if self.lacks_cells or self.metric == "euclidean":
             for start in range(0, len(i), 65536):
                 some = slice(start, start + 65536)
-                squares = pair_squares(self.rows(i[some]), self.rows(j[some]), self.within)
+                A, B = self.rows(i[some]), self.rows(j[some])
+                if self.within is not None and self.lacks_cells:
+                    squares = pair_squares(A, B, self.within)
+                else:
+                    gap = A - B
+                    squares = np.einsum("pd,pd->p", gap, gap)
                 out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
-            return out
-        if self.metric == "euclidean":
-            for start in range(0, len(i), 65536):
-                stop = start + 65536
-                gap = self.rows(i[start:stop]) - self.rows(j[start:stop])
-                out[start:stop] = np.sqrt(np.einsum("pd,pd->p", gap, gap))
             return out
         # Other metrics compute blocks only: one for each distinct first object.
         order = np.argsort(i, kind="stable")
@@ -224,10 +217,6 @@ class TensorSource(AttributeSource):
     def rows(self, which: Any) -> np.ndarray:
         places = to_device_of(which, self.objects) if isinstance(which, np.ndarray) else which
         return to_host(self.objects[places])
-
-    def in_memory(self) -> AttributeSource:
-        """Return the source with all points in memory."""
-        return AttributeSource(to_host(self.objects))
 
 
 class GowerSource(DissimilaritySource):

@@ -917,7 +917,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
             raise InvalidParameterError("n_clusters", "an integer for a sparse matrix X", self.n_clusters)
-        return values.in_memory() if isinstance(values, TensorSource) else values
+        return AttributeSource(to_host(values.objects)) if isinstance(values, TensorSource) else values
 
     def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> EvclusMethod:
         if self.device != "cpu":
