@@ -5,28 +5,28 @@ from _drawing import save
 
 QUESTIONS = {
     "a table of numbers": {
-        "nothing known of it": "EVCLUS",
-        "round clusters, an answer at once": "ECM",
+        "no prior information": "EVCLUS",
+        "round clusters, fast result": "ECM",
         "elongated, or more than 15 attributes": "EGMM",
-        "statements that must hold, '90 % sure'": "BootClus",
-        "new objects all the time": "NNEVCLUS",
+        "calibrated confidence, e.g. 90 %": "BootClus",
+        "many predictions for new objects": "NNEVCLUS",
         "rings, spirals": "HDBSCAN; EVCLUS on paths",
     },
     "dissimilarities": {
         "any": 'EVCLUS(metric="precomputed")',
         "squared Euclidean distances": "RECM",
-        "typical objects wanted": "ECMdd, WECMdd, MECM",
+        "representative objects needed": "ECMdd, WECMdd, MECM",
     },
-    "something else": {
+    "other data": {
         "categories": "CatECM",
         "numbers and categories": 'EVCLUS(metric="gower")',
         "an image": "SECM",
         "several tables of the same objects": "WMVEC",
     },
-    "something known": {
-        "pairs: together or apart": "EVCLUS, CECM with constraints",
+    "prior information": {
+        "must-link and cannot-link pairs": "EVCLUS, CECM with constraints",
         "classes of some objects": "EKNNClassifier and its neighbors",
-        "not even the number of clusters": 'n_clusters="auto", BPEC, EKNNClus',
+        "unknown number of clusters": 'n_clusters="auto", BPEC, EKNNClus',
     },
 }
 
