@@ -248,7 +248,22 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             auto_params |= self._auto_params(method)
             stays = self._stays_on_device(X)
             masses = to_device_of(result.masses, X) if stays else result.masses
-            self._set_result(result.run, masses, sample, auto_params, apply)
+            checked_masses(masses)
+            if not np.isfinite(result.run.objective):
+                message = f"the objective is {result.run.objective}; scale X or use less extreme parameters"
+                raise InvalidParameterError("X", message=message)
+            self.focal_sets_ = self._model.family
+            self.n_clusters_ = self.focal_sets_.n_clusters
+            self.objective_ = result.run.objective
+            self.history_ = np.asarray(result.run.history)
+            self.n_iter_ = len(result.run.history)
+            self.converged_ = bool(result.run.converged)
+            metadata = self._make_metadata(auto_params)
+            self.credal_partition_ = CredalPartition.unchecked(
+                masses, self.focal_sets_, sample.index, metadata=metadata
+            )
+            compute_labels(self.credal_partition_, apply)
+            self.labels_ = copied(self.credal_partition_.labels)
             self.__dict__.update(self._fitted_attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)
@@ -430,25 +445,6 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, to_device_of(value, X))
-
-    def _set_result(
-        self, run: Run[Any], masses: Array, sample: Sample[Any], auto_params: dict[str, str], apply: Apply
-    ) -> None:
-        checked_masses(masses)
-        if not np.isfinite(run.objective):
-            message = f"the objective is {run.objective}; scale X or use less extreme parameters"
-            raise InvalidParameterError("X", message=message)
-        self.focal_sets_ = self._model.family
-        self.n_clusters_ = self.focal_sets_.n_clusters
-        self.objective_ = run.objective
-        self.history_ = np.asarray(run.history)
-        self.n_iter_ = len(run.history)
-        self.converged_ = bool(run.converged)
-        self.credal_partition_ = CredalPartition.unchecked(
-            masses, self.focal_sets_, sample.index, metadata=self._make_metadata(auto_params)
-        )
-        compute_labels(self.credal_partition_, apply)
-        self.labels_ = copied(self.credal_partition_.labels)
 
     def _make_metadata(self, auto_params: dict[str, str]) -> dict[str, Any]:
         parameters = {}
