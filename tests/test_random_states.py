@@ -208,20 +208,20 @@ def test_every_kind_of_random_state(name, third):
 
 
 def test_same_numbers_as_numpy():
-    assert _random.generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
+    assert _random.as_generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
     assert _random.as_random_state(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
-    assert _random.seed_sequence(3).entropy == _random.seed_number(np.int32(3)) == 3
+    assert _random.as_seed_sequence(3).entropy == _random.as_integer_seed(np.int32(3)) == 3
     given = np.random.default_rng(3), np.random.RandomState(3)
-    assert _random.generator(given[0]) is given[0]
+    assert _random.as_generator(given[0]) is given[0]
     assert _random.as_random_state(given[1]) is given[1]
     assert _random.as_random_state(None) is not np.random.mtrand._rand  # The global state of `numpy.random`.
 
 
 FORMS = {
-    "generator": lambda state: _random.generator(state).integers(2**62),
+    "generator": lambda state: _random.as_generator(state).integers(2**62),
     "as_random_state": lambda state: _random.as_random_state(state).randint(2**31 - 1),
-    "seed_sequence": lambda state: int(_random.seed_sequence(state).generate_state(1, np.uint64)[0]),
-    "seed_number": _random.seed_number,
+    "seed_sequence": lambda state: int(_random.as_seed_sequence(state).generate_state(1, np.uint64)[0]),
+    "seed_number": _random.as_integer_seed,
 }
 
 
@@ -243,6 +243,6 @@ def test_invalid_random_states(form, wrong):
 
 def test_large_seeds():
     large = 2**40
-    assert _random.generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
+    assert _random.as_generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
     with pytest.raises(ValueError, match=r"\brandom_state\b"):
         _random.as_random_state(large)

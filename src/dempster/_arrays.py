@@ -2,7 +2,7 @@
 
 Results follow the input, as in scikit-learn's array API support: the result of a computation on a tensor is a tensor on
 the same device. Constant tables (membership of clusters in focal sets, losses) are NumPy arrays and are moved to the
-device of the data by `like`. This module does not import torch: if the input is a tensor, torch is loaded already.
+device of the data by `cast_like`. This module does not import torch: if the input is a tensor, torch is loaded already.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def as_array(values: Any) -> Array:
     return values if is_tensor(values) else np.asarray(values)
 
 
-def with_shape(values: Any) -> Any:
+def to_array_with_shape(values: Any) -> Any:
     """Convert objects that have an array interface but no shape, such as Pillow images, to NumPy arrays."""
     plain = hasattr(values, "__array_interface__") and not hasattr(values, "shape")
     return np.asarray(values) if plain else values
@@ -86,7 +86,7 @@ def to_device_of(values: Array, other: Array) -> Array:
     return library_of(other).as_tensor(np.ascontiguousarray(writable), device=other.device)
 
 
-def like(values: np.ndarray, other: Array) -> Array:
+def cast_like(values: np.ndarray, other: Array) -> Array:
     """Cast values to the precision of another array and move them to its device."""
     return to_device_of(values.astype(precision_of(other)), other)
 
@@ -98,19 +98,19 @@ def zeros(shape: tuple[int, ...], other: Array) -> Array:
     return np.zeros(shape, dtype=other.dtype)
 
 
-def copied(values: Array) -> Array:
+def copy_array(values: Array) -> Array:
     """Return a writable copy."""
     return values.clone() if is_tensor(values) else values.copy(order="K")
 
 
-def frozen(array: Array) -> Array:
+def freeze(array: Array) -> Array:
     """Mark the array read-only (no effect on tensors)."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
 
 
-def divided(values: Array, by: Array, otherwise: float) -> Array:
+def divide(values: Array, by: Array, otherwise: float) -> Array:
     """Divide where the divisor is positive, and return ``otherwise`` elsewhere."""
     if is_tensor(values):
         torch, positive = library_of(values), by > 0
@@ -118,7 +118,7 @@ def divided(values: Array, by: Array, otherwise: float) -> Array:
     return np.divide(values, by, out=np.full_like(values, otherwise), where=by > 0)
 
 
-def product(values: Array, table: np.ndarray) -> Array:
+def multiply(values: Array, table: np.ndarray) -> Array:
     """Multiply by a matrix in the higher precision of the two."""
     if not is_tensor(values):
         return values @ table
@@ -127,13 +127,13 @@ def product(values: Array, table: np.ndarray) -> Array:
     return values.to(wider) @ there.to(wider)
 
 
-def rows_times(rows: Array, table: np.ndarray) -> Array:
+def multiply_rows(rows: Array, table: np.ndarray) -> Array:
     """Multiply rows by a matrix in the precision of the rows.
 
     Blocks of rows are several times faster than one product: small products stay in the cache and use one thread.
     """
     if is_tensor(rows):
-        return rows @ like(table, rows)
+        return rows @ cast_like(table, rows)
     there = table.astype(rows.dtype)
     out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
     for start in range(0, len(rows), _ROWS_PER_BLOCK):
@@ -142,7 +142,7 @@ def rows_times(rows: Array, table: np.ndarray) -> Array:
     return out
 
 
-def looked_up(table: np.ndarray, where: Array) -> Array:
+def look_up(table: np.ndarray, where: Array) -> Array:
     """Return the entries (or rows) of a table at the given positions, on the device of the positions."""
     return to_device_of(table, where)[where] if is_tensor(where) else table[where]
 

@@ -53,7 +53,7 @@ class InvalidParameterError(InvalidInputError):
         if message is None:
             message = f"{name} must {must or f'be {expected}'}"
             if value is not _NOT_GIVEN:
-                message += f", got {shorten(value)}"
+                message += f", got {format_value(value)}"
         super().__init__(message)
 
     def __reduce__(self) -> Any:
@@ -79,7 +79,7 @@ class MissingExtraError(ImportError):
         return _rebuild, (type(self), self.args, vars(self))
 
 
-def shorten(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return the representation of a value, shortened for a message."""
     try:
         text = " ".join(repr(value).split())

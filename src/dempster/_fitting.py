@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dempster._validation import plain_number
+from dempster._validation import to_python_number
 
 Estimator = TypeVar("Estimator")
 
@@ -32,7 +32,7 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
         else:
             parameters[name] = value
             if isinstance(value, np.number):
-                setattr(draft, name, plain_number(value))
+                setattr(draft, name, to_python_number(value))
     with np.errstate(under="ignore"):
         yield draft
     vars(draft).update(parameters)

@@ -14,7 +14,7 @@ _listener: ContextVar[Listener | None] = ContextVar("dempster_progress", default
 
 
 @contextmanager
-def heard_by(listener: Listener | None) -> Iterator[None]:
+def report_progress_to(listener: Listener | None) -> Iterator[None]:
     """Report progress inside the block to a function instead of a progress bar."""
     token = _listener.set(listener)
     try:

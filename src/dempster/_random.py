@@ -18,7 +18,7 @@ from dempster._errors import InvalidParameterError
 _MAX_SEED = np.iinfo(np.int32).max
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: Any) -> np.random.Generator:
     """Return a NumPy Generator; a Generator is returned unchanged."""
     _check(random_state)
     if isinstance(random_state, np.random.RandomState):
@@ -35,7 +35,7 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     return random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
 
 
-def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+def as_seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return a SeedSequence, from which parallel tasks get independent streams."""
     _check(random_state)
     if isinstance(random_state, np.random.RandomState):
@@ -45,7 +45,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(None if random_state is None else int(random_state))
 
 
-def seed_number(random_state: Any) -> int:
+def as_integer_seed(random_state: Any) -> int:
     """Return an integer seed; an integer is returned unchanged."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_MAX_SEED))

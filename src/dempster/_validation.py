@@ -17,9 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, like, module_of, precision_of, to_host, with_shape
-from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dempster._errors import shorten as shown
+from dempster._arrays import (
+    Array,
+    cast_like,
+    is_tensor,
+    library_of,
+    module_of,
+    precision_of,
+    to_array_with_shape,
+    to_host,
+)
+from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError, format_value
 from dempster._text import printable
 
 LARGEST, SMALLEST = 1e75, 1e-75  # absolute values in double precision, and of parameters in units of the data
@@ -117,7 +125,7 @@ def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: 
     return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
 
 
-def plain_number(value: Any) -> Any:
+def to_python_number(value: Any) -> Any:
     """Convert NumPy numbers to Python numbers, and return anything else unchanged."""
     return value.item() if isinstance(value, np.number) and is_number(value) else value
 
@@ -178,7 +186,7 @@ def _is_hashable(value: Any) -> bool:
 
 array = Rule("an array", _is_array)
 hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
-told = Rule("None or a function with one string argument", callable, options=(None,))
+callback = Rule("None or a function with one string argument", callable, options=(None,))
 flag = Rule("True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1))
 verbosity = Rule("True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER))
 n_jobs = Rule(
@@ -236,7 +244,7 @@ def _explain_range(value: Any) -> str:
     return ""
 
 
-def listed(values: Any, name: str, what: str) -> list[Any]:
+def as_list(values: Any, name: str, what: str) -> list[Any]:
     """Return the items of an argument as a list; strings and values that are not iterable are rejected."""
     if not isinstance(values, str | bytes | Mapping):
         try:
@@ -247,24 +255,24 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
             what += f", at most {_MAX_LISTED:,} of them"
         elif found is not None:
             return found
-    raise InvalidParameterError(name, value=values, message=f"{name} must contain {what}, got {shown(values)}")
+    raise InvalidParameterError(name, value=values, message=f"{name} must contain {what}, got {format_value(values)}")
 
 
-def names(values: Any, name: str, what: str) -> tuple[str, ...]:
+def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
     """Return the names in an argument, which may be one name."""
-    found = (values,) if isinstance(values, str) else tuple(listed(values, name, what))
+    found = (values,) if isinstance(values, str) else tuple(as_list(values, name, what))
     return _as_texts(found, name, what, lambda value: isinstance(value, str | Integral))
 
 
-def texts(values: Any, name: str, what: str) -> list[str]:
+def as_texts(values: Any, name: str, what: str) -> list[str]:
     """Return the hashable values in an argument as strings."""
-    return list(_as_texts(listed(values, name, what), name, what, _is_hashable))
+    return list(_as_texts(as_list(values, name, what), name, what, _is_hashable))
 
 
 def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any], bool]) -> tuple[str, ...]:
     for value in found:
         if not is_name(value):
-            message = f"{name} must contain {what}, but one of its items is {shown(value)}"
+            message = f"{name} must contain {what}, but one of its items is {format_value(value)}"
             raise InvalidParameterError(name, value=value, message=message)
     return tuple(map(str, found))
 
@@ -273,7 +281,7 @@ def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any
 
 
 @contextmanager
-def reading(values: Any, name: str) -> Iterator[None]:
+def validating(values: Any, name: str) -> Iterator[None]:
     """Name the argument in errors that occur while it is converted to numbers, and reject unsuitable types."""
     if not (type(values) is np.ndarray and values.dtype.kind == "f"):
         check_tensor(values, name)
@@ -399,7 +407,7 @@ def as_reals(values: Any, name: str) -> np.ndarray:
         raise InvalidParameterError(name, "a dense array, got a sparse one: use its toarray() method")
     if isinstance(values, bool | np.bool_):
         raise InvalidParameterError(name, "a number or an array of numbers", values)
-    with reading(values, name):
+    with validating(values, name):
         found = np.require(to_host(values), requirements=["A", "E"])  # Kernels need aligned base-class arrays.
         if found.dtype.kind == "O":
             for cell in found.flat:
@@ -421,7 +429,7 @@ def real_tensor(values: Array, name: str) -> Array:
     return values if values.dtype == library_of(values).float32 else values.double()
 
 
-def as_truth(table: Any, name: str) -> np.ndarray:
+def as_boolean(table: Any, name: str) -> np.ndarray:
     """Return a Boolean array; the numbers 0 and 1 are accepted."""
     if type(table) is np.ndarray and table.dtype == bool:
         return table
@@ -431,7 +439,7 @@ def as_truth(table: Any, name: str) -> np.ndarray:
     return numbers.astype(bool)
 
 
-def read_fields(owner: Any, **axes: str) -> None:
+def convert_fields(owner: Any, **axes: str) -> None:
     """Convert fields of a frozen dataclass to arrays of finite numbers.
 
     Each axis is given by a letter, and equal letters mean equal lengths:
@@ -505,12 +513,12 @@ def check_memory(n_bytes: int, what: str, advice: str) -> None:
         raise InvalidInputError(f"{what} would take {n_bytes / (1 << 30):,.1f} GB of memory; {advice}")
 
 
-def checked_masses(masses: Array) -> Array:
+def check_masses(masses: Array) -> Array:
     """Check that masses sum to one, and return them.
 
     They do not if powers overflow or underflow, because the scale of X or a parameter is extreme.
     """
-    ones = like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
+    ones = cast_like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
     wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # True for NaN as well.
     if wrong.any():
@@ -523,7 +531,7 @@ def checked_masses(masses: Array) -> Array:
     return masses
 
 
-def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
+def row_mean(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
     """Return the (p,) mean of the rows, clipped to their range against rounding errors.
 
     The mean is computed in double precision, or in that of the rows (``dtype=None``).
@@ -564,7 +572,7 @@ def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
 PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # sums over columns, which can omit missing values
 
 
-def read_features(
+def validate_features(
     estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, stay: bool = False, **options: Any
 ) -> Array:
     """Validate X: finite numbers of moderate size, or NaN if the estimator accepts missing values.
@@ -586,11 +594,11 @@ def read_features(
     from sklearn.utils.validation import validate_data  # This import takes a second.
 
     if stay:
-        return tensor_attributes(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
+        return validate_tensor(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
     if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
-        X = readable(estimator, X)
+        X = to_supported_type(estimator, X)
     floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
-    with reading(X, "X"):
+    with validating(X, "X"):
         values = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options)
     if has_missing(values):
         check_missing(values, X, missing_value_advice(estimator), learning=reset)
@@ -598,7 +606,7 @@ def read_features(
     return values
 
 
-def tensor_attributes(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
+def validate_tensor(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
     """Validate a tensor on its device; ``more_axes``: whether rows may have more than one axis."""
     from sklearn.utils.validation import validate_data
 
@@ -624,15 +632,15 @@ def tensor_attributes(estimator: Any, X: Array, *, reset: bool, fewest: int = 1,
     raise InvalidParameterError("X", message=message)
 
 
-def readable(estimator: Any, X: Any) -> Any:
+def to_supported_type(estimator: Any, X: Any) -> Any:
     """Convert X to types that scikit-learn accepts: tensors to arrays, and pandas tables to plain columns."""
-    X = with_shape(X)
+    X = to_array_with_shape(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "T":  # variable-width strings
             return X.astype(object)
         return _without_na(X) if X.dtype.kind == "O" else X if X.flags.aligned else X.copy()
     if not is_tensor(X):
-        return with_plain_columns(X)
+        return to_plain_columns(X)
     check_tensor(X, "X")
     if X.device.type != "cpu":
         message = (
@@ -698,7 +706,7 @@ def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]]
         raise InvalidParameterError("X", message=message)
     empty = np.flatnonzero(missing.all(axis=1))
     if len(empty):
-        index = object_index(X)
+        index = row_index(X)
         row = f"row {empty[0]}" if index is None else f"row {printable(index[empty[0]])!r}"
         more = f" (and {len(empty) - 1:,} more)" if len(empty) > 1 else ""
         raise InvalidParameterError("X", message=f"X contains only NaN in {row}{more}; remove it")
@@ -710,7 +718,7 @@ def _name_columns(which: np.ndarray, columns: Any) -> str:
     return f"column{'s' if len(which) > 1 else ''} {', '.join(named)}{more}"
 
 
-def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:
+def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:
     """Validate sample weights and return them as an array, or None; ``name`` is the name of the argument."""
     if sample_weight is None:
         return None
@@ -744,7 +752,7 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
 
 
 @contextmanager
-def reading_labels(labels: Any, name: str) -> Iterator[None]:
+def validating_labels(labels: Any, name: str) -> Iterator[None]:
     """Name the argument in errors that occur while labels are read; labels may have any type."""
     check_tensor(labels, name)
     _check_not_masked(labels, name)
@@ -760,7 +768,7 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading_table(table: Any, name: str) -> Iterator[None]:
+def validating_table(table: Any, name: str) -> Iterator[None]:
     """Name the argument in errors that occur while a table of numbers or text is read."""
     check_tensor(table, name)
     _check_not_masked(table, name)
@@ -786,20 +794,20 @@ def naming_table(name: str) -> Iterator[None]:
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
     """Return the (n,) labels, of any type, without missing values."""
-    with reading_labels(labels, name):
-        values = np.asarray(plain_text(labels))
+    with validating_labels(labels, name):
+        values = np.asarray(to_fixed_width_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
         expected = f"one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
         raise InvalidParameterError(name, expected)
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(name, message=f"{name} must contain labels without missing values, NaN or infinity")
     if values.dtype.kind == "O":
-        with reading_labels(labels, name):
+        with validating_labels(labels, name):
             set(values.tolist())  # raises if a label is not hashable
     return values
 
 
-def plain_text(labels: Any) -> Any:
+def to_fixed_width_text(labels: Any) -> Any:
     """Convert NumPy's variable-width strings, which scikit-learn does not support, to fixed-width strings."""
     return np.array(labels.tolist()) if getattr(getattr(labels, "dtype", None), "kind", "") == "T" else labels
 
@@ -812,7 +820,7 @@ def is_missing(label: Any) -> bool:
         return True
 
 
-def same_label(label: Any, other: Any) -> bool:
+def are_labels_equal(label: Any, other: Any) -> bool:
     """Return whether two labels are equal; True differs from 1, and labels that cannot be compared differ."""
     if isinstance(label, bool | np.bool_) != isinstance(other, bool | np.bool_):
         return False
@@ -822,7 +830,7 @@ def same_label(label: Any, other: Any) -> bool:
         return False
 
 
-def with_plain_columns(X: Any) -> Any:
+def to_plain_columns(X: Any) -> Any:
     """Convert the columns of a pandas table to types that NumPy has; return anything else unchanged.
 
     Sparse columns become dense, foreign byte orders become native, and ``pandas.NA`` becomes NaN.
@@ -861,7 +869,7 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
     return filled
 
 
-def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
+def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
     """Return numbers as a pandas table, or as a polars table with the row names in a column."""
     check_choice(backend, "backend", ("pandas", "polars"))
     if backend == "pandas":
@@ -881,7 +889,7 @@ def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> A
 # ---- names of rows and columns --------------------------------------------------------------------------------------
 
 
-def object_index(X: Any) -> Any:
+def row_index(X: Any) -> Any:
     """Return the index of a pandas table; None for a default index (0..n-1) and for anything else."""
     if not hasattr(X, "iloc"):
         return None
@@ -909,18 +917,18 @@ def column_names(X: Any) -> list[Any] | None:
     return list(X.column_names if module_of(X) == "pyarrow" else columns)
 
 
-def numbered_attributes(count: int) -> list[str]:
+def default_feature_names(count: int) -> list[str]:
     """Return the names of the columns of an array: attribute 1, attribute 2, ..."""
     return [f"attribute {j}" for j in range(1, count + 1)]
 
 
-def names_of_table(values: Any) -> dict[str, Any]:
+def table_names(values: Any) -> dict[str, Any]:
     """Return the names of the rows and columns of a table as keyword arguments of `MassFunctions`."""
-    index = object_index(values) if getattr(values, "ndim", 0) == 2 else None
+    index = row_index(values) if getattr(values, "ndim", 0) == 2 else None
     return {"index": index, "frame": column_names(values)}
 
 
-def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
+def match_names(names: Any, wanted: Any) -> np.ndarray | None:
     """Return the positions of the names ``wanted`` in ``names``; None if both have the same order.
 
     If both are given they must contain the same names, in any order. If one is None, rows correspond by position.
@@ -955,26 +963,26 @@ def _is_same_name(name: Any, other: Any) -> bool:
     return (is_missing(name) and is_missing(other)) or bool(name == other)
 
 
-def ordered_like(values: Any, index: Any) -> Any:
+def reorder_like(values: Any, index: Any) -> Any:
     """Reorder a pandas column of weights or labels to match the row names ``index``.
 
     If the names are not the same, rows correspond by position, as in scikit-learn.
     """
-    given = None if values is None else object_index(values)
+    given = None if values is None else row_index(values)
     if given is None or index is None or len(given) != len(index):
         return values
     ours, theirs = list(given), list(index)
     if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
         return values
-    return values.iloc[order_of_names(given, index)]
+    return values.iloc[match_names(given, index)]
 
 
-def in_order_of(values: Any, names: Any) -> Any:
+def reorder_by_names(values: Any, names: Any) -> Any:
     """Reorder a pandas column or table so that rows follow ``names``, with any other rows after them.
 
     Anything else is returned unchanged.
     """
-    index = object_index(values)
+    index = row_index(values)
     if index is None or names is None:
         return values
     wanted, given = list(names), list(index)

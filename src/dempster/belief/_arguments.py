@@ -12,15 +12,15 @@ import numpy as np
 from dempster._arrays import Array, is_tensor, library_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._validation import (
+    are_labels_equal,
+    as_boolean,
+    as_list,
     as_reals,
-    as_truth,
     column_names,
+    format_value,
     hashable,
     is_integer,
-    listed,
     real_tensor,
-    same_label,
-    shown,
 )
 from dempster.belief.focal_sets import FocalSets
 
@@ -37,7 +37,7 @@ def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
         members = list(members[0]) if all(letter in where for letter in members[0]) else members
     indices = set()
     for member in members:
-        if hashable.test(member) and member in where and same_label(member, frame[where[member]]):
+        if hashable.test(member) and member in where and are_labels_equal(member, frame[where[member]]):
             indices.add(where[member])
         elif may_be_index and is_integer(member) and 0 <= int(member) < len(frame):
             indices.add(int(member))
@@ -60,7 +60,7 @@ def membership_rows(
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
             raise InvalidParameterError(name, must=f"have {c} columns, got {sets.shape[1]}")
-        return as_truth(sets, name), False
+        return as_boolean(sets, name), False
     if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
         raise InvalidParameterError(
             name,
@@ -89,8 +89,8 @@ def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, .
         if column != name and column in names:
             raise InvalidParameterError(
                 "masses",
-                message=f"masses has the column {shown(column)} at the position of the set {name}; name all columns "
-                "like the sets, or use an array",
+                message=f"masses has the column {format_value(column)} at the position of the set {name}; name all "
+                "columns like the sets, or use an array",
             )
     return masses
 
@@ -126,7 +126,7 @@ def validate_index(index: Any, n: int) -> Any:
             count = len(index)
     if count != n:
         raise InvalidParameterError(
-            "index", must=f"hold one name per row ({n}), got {shown(index) if count is None else count}"
+            "index", must=f"hold one name per row ({n}), got {format_value(index) if count is None else count}"
         )
     if isinstance(index, list | tuple | np.ndarray):
         try:
@@ -145,7 +145,9 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
     if array.size == 0 and array.ndim == 1:
         return array.astype(np.intp)
     if array.ndim != 1 or array.dtype.kind not in "biu" or np.ma.is_masked(rows):
-        raise IndexError(f"rows must be an index, a slice, a Boolean mask or an array of indices, got {shown(rows)}")
+        raise IndexError(
+            f"rows must be an index, a slice, a Boolean mask or an array of indices, got {format_value(rows)}"
+        )
     if array.dtype == bool and len(array) != n:
         raise IndexError(f"a Boolean mask must have length {n}, got {len(array)}")
     if array.dtype != bool and not (-n <= int(array.min()) and int(array.max()) < n):
@@ -157,7 +159,7 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, 
     """Return the names of the answers, by default 0..c-1."""
     if frame is None:
         return tuple(range(c))
-    names = tuple(frame if isinstance(frame, str) else listed(frame, "frame", f"{c} different names"))
+    names = tuple(frame if isinstance(frame, str) else as_list(frame, "frame", f"{c} different names"))
     if not all(map(hashable.test, names)):
         raise InvalidParameterError("frame", must="hold hashable names (text, numbers, tuples)", value=names)
     if len(names) != c or len(set(names)) != len(names):

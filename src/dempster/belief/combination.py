@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, divided, is_tensor, library_of, like, precision_of, to_device_of, to_host, zeros
+from dempster._arrays import Array, cast_like, divide, is_tensor, library_of, precision_of, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
@@ -203,7 +203,7 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     if lost.any() or len(family) == 1:
         masses, family = _with_omega(masses, family)
     rest, family = _drop_empty(masses, family)
-    out = divided(rest, rest.sum(axis=1, keepdims=True), 0)
+    out = divide(rest, rest.sum(axis=1, keepdims=True), 0)
     if lost.any():
         out[lost] = 0  # This removes rounding errors.
         out[lost, family.omega_index] = 1
@@ -378,7 +378,7 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
             "mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
-    keep = (1 - rates).to(masses) if has_gradient else like(1 - rates, masses)
+    keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
     out, wider = _with_omega(masses * keep[:, None], family)
     out[:, wider.omega_index] += 1 - keep
@@ -438,7 +438,7 @@ def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, ra
     ordered = wider.sorted()
     columns = reached[wider.find(ordered.membership)]
     if is_tensor(masses):
-        return masses @ like(moves[:, columns].toarray(), masses), ordered
+        return masses @ cast_like(moves[:, columns].toarray(), masses), ordered
     return np.ascontiguousarray((moves[:, columns].T.astype(masses.dtype) @ masses.T).T), ordered
 
 

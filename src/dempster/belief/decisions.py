@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
+from dempster._arrays import Array, library_of, look_up, multiply, precision_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check, check_choice, integer, is_number, real
 from dempster.belief.focal_sets import FocalSets
@@ -64,7 +64,7 @@ def decide_sets(
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
     blocks = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
     acts = [_choose_acts(expected_losses(block, family, losses, rule, optimism), None) for block in blocks]
-    return looked_up(candidates.membership, library_of(masses).concatenate(acts))
+    return look_up(candidates.membership, library_of(masses).concatenate(acts))
 
 
 def validate_losses(losses: Any, c: int) -> np.ndarray:
@@ -87,14 +87,14 @@ def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: 
     sets = _sets_of_states(family, losses)
     if rule == "pignistic":
         share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
-        return product(masses, share @ losses)
+        return multiply(masses, share @ losses)
     lowest, highest = _bounds(sets, losses)
     if rule == "maximax":
-        return product(masses, lowest)
+        return multiply(masses, lowest)
     if rule == "maximin":
-        return product(masses, highest)
+        return multiply(masses, highest)
     share = float(optimism)
-    return product(masses, share * lowest + (1 - share) * highest)
+    return multiply(masses, share * lowest + (1 - share) * highest)
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array
     kept = zeros((len(masses), losses.shape[1]), masses) == 0
     for b in range(losses.shape[1]):
         least, _ = _bounds(sets, losses - losses[:, [b]])
-        kept &= product(masses, least) <= _slack(masses, losses)
+        kept &= multiply(masses, least) <= _slack(masses, losses)
     return kept
 
 

@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import frozen
+from dempster._arrays import freeze
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
+from dempster._validation import (
+    as_boolean,
+    as_list,
+    as_reals,
+    as_texts,
+    check_flags,
+    check_memory,
+    format_value,
+    is_integer,
+)
 
 _ROUNDING = 1e-9
 _FEW_SETS = 1000  # Larger families are built without a Python list of their sets.
@@ -61,7 +70,7 @@ class FocalSets:
     """
 
     def __init__(self, membership: Any):
-        rows = as_truth(membership, "membership")
+        rows = as_boolean(membership, "membership")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
             raise InvalidParameterError(
                 "membership", must=f"be a 2-D array with at least one set and one cluster, got {rows.shape}"
@@ -235,14 +244,14 @@ class FocalSets:
     @cached_property
     def cardinality(self) -> np.ndarray:
         """Number of clusters in each set."""
-        return frozen(self._membership.sum(axis=1))
+        return freeze(self._membership.sum(axis=1))
 
     @cached_property
     def conflict(self) -> np.ndarray:
         """(f, f) array, 1 if two sets are disjoint (the empty set is disjoint from every set, including itself)."""
         self._check_square("the conflict of all pairs of")
         rows = self._membership.astype(float)
-        return frozen((rows @ rows.T == 0).astype(float))
+        return freeze((rows @ rows.T == 0).astype(float))
 
     @cached_property
     def jaccard(self) -> np.ndarray:
@@ -251,7 +260,7 @@ class FocalSets:
         rows = self._membership.astype(float)
         common = rows @ rows.T
         union = self.cardinality[:, None] + self.cardinality[None, :] - common
-        return frozen(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+        return freeze(np.divide(common, union, out=np.ones_like(common), where=union > 0))
 
     @cached_property
     def empty_index(self) -> int | None:
@@ -269,7 +278,7 @@ class FocalSets:
         where = np.full(self.n_clusters, -1)
         singles = np.flatnonzero(self.cardinality == 1)
         where[self._membership[singles].argmax(axis=1)] = singles
-        return frozen(where)
+        return freeze(where)
 
     @cached_property
     def is_full(self) -> bool:
@@ -281,7 +290,7 @@ class FocalSets:
         """Sets as integers, whose bit k is set if cluster k belongs to the set (at most 62 clusters)."""
         if self.n_clusters > 62:
             raise InvalidInputError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
-        return frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
+        return freeze(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
 
     @cached_property
     def _lookup(self) -> dict[bytes, int]:
@@ -295,11 +304,11 @@ class FocalSets:
         # Arrays of copies and pickles are writable unless they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
-            frozen(value)
+            freeze(value)
 
     def find(self, membership: np.ndarray) -> np.ndarray:
         """Return the index of each row of a membership array in this family, -1 if it is absent."""
-        rows = np.ascontiguousarray(as_truth(membership, "membership"))
+        rows = np.ascontiguousarray(as_boolean(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
             raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
@@ -314,13 +323,13 @@ class FocalSets:
         return where
 
     def _find_set(self, clusters: Iterable[int]) -> int:
-        members = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        members = tuple(as_list(clusters, "clusters", "numbers of clusters"))
         return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Return readable names of the sets."""
         names = range(self.n_clusters) if cluster_names is None else cluster_names
-        labels = [*names] if isinstance(names, str) else texts(names, "cluster_names", "names")
+        labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
             raise InvalidParameterError("cluster_names", must=f"hold {self.n_clusters} names, got {len(labels)}")
 
@@ -356,10 +365,10 @@ class FocalSets:
         return hash((self._membership.shape, self._membership.tobytes()))
 
     def __repr__(self) -> str:
-        shown = self.names()
-        if len(shown) > 12:
-            shown = shown[:8] + ["..."] + shown[-2:]
-        return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(shown)})"
+        sets = self.names()
+        if len(sets) > 12:
+            sets = sets[:8] + ["..."] + sets[-2:]
+        return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(sets)})"
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
@@ -390,7 +399,7 @@ def validate_family(family: Any, name: str) -> FocalSets:
 
 
 def _list_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
-    return [tuple(listed(s, name, "sets of cluster numbers")) for s in listed(sets, name, "sets of cluster numbers")]
+    return [tuple(as_list(s, name, "sets of cluster numbers")) for s in as_list(sets, name, "sets of cluster numbers")]
 
 
 def _check_n_clusters(n_clusters: Any) -> int:
@@ -417,7 +426,8 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
-                    name, must=f"hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                    name,
+                    must=f"hold cluster numbers from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
                 )
         rows[i, list(clusters)] = True
     return rows

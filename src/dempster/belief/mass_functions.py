@@ -10,19 +10,30 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import Array, copied, divided, frozen, library_of, like, rows_times, to_device_of, to_host, zeros
+from dempster._arrays import (
+    Array,
+    cast_like,
+    copy_array,
+    divide,
+    freeze,
+    library_of,
+    multiply_rows,
+    to_device_of,
+    to_host,
+    zeros,
+)
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable
 from dempster._validation import (
+    as_list,
     check_choice,
     check_flags,
-    in_order_of,
     is_integer,
-    listed,
-    names_of_table,
-    order_of_names,
-    ordered_like,
-    table,
+    make_table,
+    match_names,
+    reorder_by_names,
+    reorder_like,
+    table_names,
 )
 from dempster.belief import combination, decisions, opinions, transforms
 from dempster.belief._arguments import (
@@ -106,12 +117,12 @@ class MassFunctions:
         if not isinstance(focal_sets, FocalSets):
             raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
         names = validate_frame(frame, focal_sets.n_clusters)
-        index = names_of_table(masses)["index"] if index is None else index
+        index = table_names(masses)["index"] if index is None else index
         masses = reorder_columns(masses, focal_sets, names)
         self._set(validate_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
-        self._masses = frozen(masses)
+        self._masses = freeze(masses)
         self.focal_sets = focal_sets
         self.index = None if index is None else validate_index(index, len(masses))
         c = focal_sets.n_clusters
@@ -128,7 +139,7 @@ class MassFunctions:
         # Arrays of copies and pickles are writable unless they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
-            frozen(value)
+            freeze(value)
 
     # ---- constructors ---------------------------------------------------------------------------------------------
 
@@ -143,9 +154,9 @@ class MassFunctions:
 
         A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
         """
-        answers = listed(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
+        answers = as_list(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
         names = validate_frame(answers, len(answers))
-        rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
+        rows = [masses] if isinstance(masses, Mapping) else as_list(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise InvalidParameterError(
                 "masses", must="hold at least one dictionary {set: mass} and nothing else", value=masses
@@ -202,7 +213,7 @@ class MassFunctions:
         values = validate_probabilities(contour, "contour")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_contour(values)),
-            **(names_of_table(contour) | keywords),
+            **(table_names(contour) | keywords),
         )
 
     @classmethod
@@ -213,7 +224,7 @@ class MassFunctions:
             raise InvalidParameterError("probabilities", must="sum to one in every row")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_pignistic(p)),
-            **(names_of_table(probabilities) | keywords),
+            **(table_names(probabilities) | keywords),
         )
 
     @classmethod
@@ -247,7 +258,7 @@ class MassFunctions:
         >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
         array([[0.54, 0.14, 0.32]])
         """
-        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(names_of_table(belief) | keywords))
+        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(table_names(belief) | keywords))
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
@@ -281,8 +292,8 @@ class MassFunctions:
         >>> m.to_frame().round(2).values.tolist()  # {a}, {b}, {c}, the whole frame
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
-        names = names_of_table(alpha) | keywords
-        return cls(*opinions.masses_from_dirichlet(alpha, in_order_of(prior, names["frame"])), **names)
+        names = table_names(alpha) | keywords
+        return cls(*opinions.masses_from_dirichlet(alpha, reorder_by_names(prior, names["frame"])), **names)
 
     # ---- measures -------------------------------------------------------------------------------------------------
 
@@ -300,13 +311,13 @@ class MassFunctions:
     def empty(self) -> Array:
         """Mass of the empty set in each row, zero if the family does not contain it."""
         where = self.focal_sets.empty_index
-        return frozen(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
+        return freeze(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
 
     def mass(self, sets: Any = None) -> Array:
         """Return the masses of sets, 0 for sets outside the family. Arguments as in `belief`."""
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
-        values = self._masses[:, where] * like(where >= 0, self._masses)
+        values = self._masses[:, where] * cast_like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
@@ -344,13 +355,13 @@ class MassFunctions:
     @cached_property
     def contour(self) -> Array:
         """(n, c) plausibilities of the single answers."""
-        return frozen(rows_times(self._masses, self.focal_sets.membership))
+        return freeze(multiply_rows(self._masses, self.focal_sets.membership))
 
     @cached_property
     def singleton_belief(self) -> Array:
         """(n, c) beliefs of the single answers, which are their masses."""
         where = self.focal_sets.singleton_index
-        return frozen(self._masses[:, to_device_of(where, self._masses)] * like(where >= 0, self._masses))
+        return freeze(self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses))
 
     def pignistic(self, *, normalized: bool = True) -> Array:
         """Return (n, c) probabilities that distribute each mass equally over its set (Smets and Kennes, 1994).
@@ -358,7 +369,7 @@ class MassFunctions:
         They are divided by 1 - m(empty set) unless ``normalized=False``, and uniform if m(empty set) = 1.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
-        return self._per_answer(rows_times(self._masses, share), normalized)
+        return self._per_answer(multiply_rows(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
         """Return the (n, c) plausibilities of the answers rescaled to sum to one; uniform if all are zero."""
@@ -372,14 +383,14 @@ class MassFunctions:
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
         return library_of(self._masses).einsum(
-            "if,if->i", self._masses @ like(disjoint, self._masses), _broadcast_rows(other, self)
+            "if,if->i", self._masses @ cast_like(disjoint, self._masses), _broadcast_rows(other, self)
         )
 
     def nonspecificity(self) -> Array:
         """Return the sum of m(A) log2 |A|, from 0 (precise) to log2 c (vacuous); the empty set counts as the frame."""
         size = self.focal_sets.cardinality.astype(float)
         size[size == 0] = self.n_clusters
-        return self._masses @ like(np.log2(size), self._masses)
+        return self._masses @ cast_like(np.log2(size), self._masses)
 
     def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
         """Return the distance of each row to other mass functions.
@@ -481,8 +492,8 @@ class MassFunctions:
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
         if contexts is None and not isinstance(rate, Mapping):
-            return self._like(*combination.discount(self._masses, self.focal_sets, ordered_like(rate, self.index)))
-        rate = in_order_of(rate, self.frame) if isinstance(contexts, str) else rate
+            return self._like(*combination.discount(self._masses, self.focal_sets, reorder_like(rate, self.index)))
+        rate = reorder_by_names(rate, self.frame) if isinstance(contexts, str) else rate
         rows, rates = combination.validate_contexts(rate, contexts, self.n_clusters, self.membership_rows)
         return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
 
@@ -492,7 +503,7 @@ class MassFunctions:
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
             raise InvalidParameterError("event", "one set of answers", event)
-        certain = MassFunctions.unchecked(like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
+        certain = MassFunctions.unchecked(cast_like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
@@ -553,7 +564,7 @@ class MassFunctions:
         -----
         The masses are first normalized by Dempster's rule; a row with all mass on the empty set becomes vacuous.
         """
-        losses = in_order_of(losses, self.frame)
+        losses = reorder_by_names(losses, self.frame)
         return decisions.decide(*self._normalized, rule, losses, reject, optimism)
 
     def decide_sets(
@@ -580,8 +591,8 @@ class MassFunctions:
 
     def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
         """Return the (n, acts) expected losses that `decide` minimizes. Arguments as in `decide`."""
-        table = decisions.validate_losses(in_order_of(losses, self.frame), self.n_clusters)
-        return decisions.expected_losses(*self._normalized, table, rule, optimism)
+        costs = decisions.validate_losses(reorder_by_names(losses, self.frame), self.n_clusters)
+        return decisions.expected_losses(*self._normalized, costs, rule, optimism)
 
     @property
     def _normalized(self) -> tuple[Array, FocalSets]:
@@ -618,7 +629,7 @@ class MassFunctions:
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
         """
-        return table(to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend)
+        return make_table(to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend)
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
@@ -672,7 +683,7 @@ class MassFunctions:
             index = np.fromiter(index, dtype=object, count=len(self))
         if index is not None:
             index = np.asarray(index, dtype=object)[rows]
-        return self._copy_with(copied(self._masses[rows]), index)
+        return self._copy_with(copy_array(self._masses[rows]), index)
 
     def __repr__(self) -> str:
         answers = ",".join(map(printable, self.frame))
@@ -698,10 +709,10 @@ class MassFunctions:
     def _measure(self, relation, sets: Any, normalized: bool) -> Array:
         check_flags(normalized=normalized)
         rows, single = self.membership_rows(sets)
-        values = rows_times(self._masses, relation(self.focal_sets.membership, rows))
+        values = multiply_rows(self._masses, relation(self.focal_sets.membership, rows))
         if normalized:
             rest = 1 - self.empty[:, None]
-            values = divided(values, rest, 0)
+            values = divide(values, rest, 0)
         return values[:, 0] if single else values
 
     def _per_answer(self, values: Array, normalized: bool) -> Array:
@@ -709,7 +720,7 @@ class MassFunctions:
         if not normalized:
             return values
         total = values.sum(axis=1, keepdims=True)  # This is 1 - m(empty set).
-        return divided(values, total, 1 / self.n_clusters)
+        return divide(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
         """Return other mass functions with the rows in the order of these; a single one is returned unchanged."""
@@ -717,7 +728,7 @@ class MassFunctions:
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
             return other
-        order = None if other is self or len(self) == 1 else order_of_names(other.index, self.index)
+        order = None if other is self or len(self) == 1 else match_names(other.index, self.index)
         return other if order is None else other[order]
 
     def _check_frame(self, other: Any) -> None:
@@ -735,7 +746,7 @@ def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
     """Return sqrt(d' J d / 2) for differences d, with J the Jaccard index of sets (Jousselme et al., 2001)."""
-    library, jaccard = library_of(difference), like(family.jaccard, difference)
+    library, jaccard = library_of(difference), cast_like(family.jaccard, difference)
     squared = zeros((len(difference),), difference)
     for start in range(0, len(difference), _BLOCK_ROWS):
         d = difference[start : start + _BLOCK_ROWS]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real
+from dempster._validation import as_reals, check, choice, convert_fields, real, reorder_by_names
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
@@ -43,7 +43,7 @@ class Opinions:
     base_rate: np.ndarray
 
     def __post_init__(self) -> None:
-        read_fields(self, belief="nc", uncertainty="n", base_rate="c")
+        convert_fields(self, belief="nc", uncertainty="n", base_rate="c")
         for name, total in (
             ("belief and uncertainty", self.belief.sum(axis=1) + self.uncertainty),
             ("base_rate", self.base_rate.sum(keepdims=True)),
@@ -154,7 +154,7 @@ def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray
     """Validate the prior probabilities of the answers, by default equal."""
     if base_rate is None:
         return np.full(n_answers, 1 / n_answers)
-    rate = as_reals(in_order_of(base_rate, frame), "base_rate")
+    rate = as_reals(reorder_by_names(base_rate, frame), "base_rate")
     if rate.shape != (n_answers,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
         raise InvalidParameterError(
             "base_rate", must=f"hold {n_answers} probabilities that sum to one", value=base_rate

@@ -120,9 +120,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
                 "MassFunctions",
             )
         data = self._validate_objects(X, reset=True, **options)
-        names = validation.object_index(X)
-        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(validation.ordered_like(y, names))
-        with validation.reading_labels(y, "y"):
+        names = validation.row_index(X)
+        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(validation.reorder_like(y, names))
+        with validation.validating_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise InvalidParameterError(
@@ -133,10 +133,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
-        X = validation.readable(self, X)
+        X = validation.to_supported_type(self, X)
         if get_tags(self).input_tags.pairwise:
             X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, X)
-        with validation.reading(X, "X"):
+        with validation.validating(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
             (validation.check_scale if reset else validation.check_size)(values, "X")
@@ -157,8 +157,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             The frame contains the classes. The index of a pandas table becomes the index.
         """
         check_is_fitted(self, "classes_")
-        masses = validation.checked_masses(self._compute_masses(self._validate_objects(X, reset=False)))
-        return MassFunctions.unchecked(masses, self.focal_sets_, validation.object_index(X), self.classes_.tolist())
+        masses = validation.check_masses(self._compute_masses(self._validate_objects(X, reset=False)))
+        return MassFunctions.unchecked(masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict (n, n_classes) probabilities, with columns in the order of ``classes_``."""
@@ -244,17 +244,17 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
-        names = validation.object_index(X)
-        y, sample_weight = validation.ordered_like(y, names), validation.ordered_like(sample_weight, names)
-        with validation.reading_labels(y, "y"):
-            y = column_or_1d(validation.plain_text(y))
+        names = validation.row_index(X)
+        y, sample_weight = validation.reorder_like(y, names), validation.reorder_like(sample_weight, names)
+        with validation.validating_labels(y, "y"):
+            y = column_or_1d(validation.to_fixed_width_text(y))
         unseen = set(validation.as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
             raise InvalidParameterError("y", message=f"y must contain classes seen in training, got {unknown}")
-        weights = validation.object_weights(sample_weight, len(np.asarray(y)))
+        weights = validation.validate_weights(sample_weight, len(np.asarray(y)))
         predicted = self.predict(X)
-        with validation.reading_labels(y, "y"):
+        with validation.validating_labels(y, "y"):
             return float(accuracy_score(y, predicted, sample_weight=weights))
 
 
@@ -280,7 +280,7 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
 
 def _align(y: Any, index: Any) -> Any:
     """Sort soft labels like the objects if both have names."""
-    order = validation.order_of_names(y.index, index) if isinstance(y, MassFunctions) else None
+    order = validation.match_names(y.index, index) if isinstance(y, MassFunctions) else None
     return y if order is None else y[order]
 
 
@@ -306,15 +306,15 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 
 def hard_targets(y: Any) -> Targets:
     """Validate labels and return them as targets."""
-    with validation.reading_labels(y, "y"):
-        labels = column_or_1d(validation.plain_text(y), warn=True)
+    with validation.validating_labels(y, "y"):
+        labels = column_or_1d(validation.to_fixed_width_text(y), warn=True)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", "one label for each object", labels.dtype)
     if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):
         raise InvalidParameterError("y", "without missing values; remove objects of unknown class")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InvalidParameterError("y", "without NaN and infinity; remove objects of unknown class")
-    with validation.reading_labels(y, "y"):
+    with validation.validating_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
     return Targets(names, codes, None)
@@ -322,10 +322,10 @@ def hard_targets(y: Any) -> Targets:
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
     """Sort rows by the names of the classes, and columns too if ``acts`` is None."""
-    n_classes, ordered = len(classes), validation.in_order_of(utilities, classes)
+    n_classes, ordered = len(classes), validation.reorder_by_names(utilities, classes)
     columns = validation.column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
     if columns is not None and set(columns) == set(classes.tolist()):
-        ordered = validation.in_order_of(ordered.T, classes).T
+        ordered = validation.reorder_by_names(ordered.T, classes).T
     table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
         raise InvalidParameterError("utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape)
@@ -338,7 +338,7 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
     n_acts = len(classes) if losses is None else losses.shape[1]
     if acts is None:
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
-    names = validation.listed(acts, "acts", f"{n_acts} unique names")
+    names = validation.as_list(acts, "acts", f"{n_acts} unique names")
     if len(names) != n_acts or not all(map(validation.hashable.test, names)) or len(set(names)) != n_acts:
         raise InvalidParameterError("acts", f"{n_acts} unique names", names)
     return names

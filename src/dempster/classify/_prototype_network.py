@@ -11,7 +11,7 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import as_reals, mean_of_rows
+from dempster._validation import as_reals, row_mean
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run
@@ -93,7 +93,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     def _scale(self, data: np.ndarray, targets: Targets) -> Problem:
         """Center the objects and divide them by one number, which does not change a model of Euclidean distances."""
         values = data.astype(float)
-        self._centre = mean_of_rows(values)
+        self._centre = row_mean(values)
         values -= self._centre
         largest = float(np.abs(values).max()) or 1.0  # Its square may overflow.
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0

@@ -13,7 +13,7 @@ from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike
-from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like
+from dempster._validation import as_labels, as_list, match_names, reorder_like, row_index, validate_weights
 from dempster.belief import MassFunctions
 
 
@@ -95,7 +95,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     def _fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
         rows = self._context_rows(masses)
         truth = _encode_classes(y, masses)
-        weights = object_weights(ordered_like(sample_weight, masses.index), len(masses))
+        weights = validate_weights(reorder_like(sample_weight, masses.index), len(masses))
         weights = np.ones(len(masses)) if weights is None else weights
         opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
         is_wrong = np.ones_like(opposition)
@@ -128,7 +128,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
             if self.contexts not in ("classes", "frame"):
                 raise InvalidParameterError("contexts", "'classes', 'frame' or a list of sets", self.contexts)
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
-        contexts = listed(self.contexts, "contexts", "sets of classes")
+        contexts = as_list(self.contexts, "contexts", "sets of classes")
         try:
             rows = masses.membership_rows(contexts)[0]
         except ValueError as error:
@@ -157,7 +157,7 @@ def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
         raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)
-    order = order_of_names(object_index(y), masses.index)
+    order = match_names(row_index(y), masses.index)
     names = names if order is None else names[order]
     positions = {name: k for k, name in enumerate(masses.frame)}
     unknown = [name for name in names.tolist() if name not in positions]

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Metric
-from dempster._validation import as_reals, in_order_of, object_index
+from dempster._validation import as_reals, reorder_by_names, row_index
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.focal_sets import is_subset
 from dempster.classify._base import EvidentialClassifier, Targets
@@ -220,7 +220,7 @@ class EKNNClassifier(EvidentialClassifier):
         self.gamma_ = run.model
         masses = self._combine(others.first(self.n_neighbors_), self.gamma_)
         self.leave_one_out_masses_ = MassFunctions.unchecked(
-            masses, self.focal_sets_, object_index(X), self.classes_.tolist()
+            masses, self.focal_sets_, row_index(X), self.classes_.tolist()
         )
         self._set_run(run)
 
@@ -242,7 +242,7 @@ class EKNNClassifier(EvidentialClassifier):
         """Return the (M,) given or initial scales."""
         n_classes = len(self.classes_)
         if self.gamma is not None:
-            gamma = as_reals(in_order_of(self.gamma, self.classes_), "gamma").astype(float, copy=False)
+            gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma").astype(float, copy=False)
             if gamma.shape not in ((), (n_classes,)) or not (np.isfinite(gamma) & (gamma >= 0)).all():
                 raise InvalidParameterError("gamma", f"{n_classes} numbers of at least 0 (or one)", self.gamma)
             if self._soft is not None and np.ptp(gamma) > 0:

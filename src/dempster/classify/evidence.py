@@ -171,7 +171,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             )
         expected, names = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
         if expected and names and expected != names:
-            columns = rule.shown(list(map(str, expected)))
+            columns = rule.format_value(list(map(str, expected)))
             raise InvalidParameterError(
                 "X", f"a table with the columns {columns}, in this order", list(map(str, names))
             )

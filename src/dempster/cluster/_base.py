@@ -18,21 +18,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copied, is_followed, is_tensor, to_device_of, to_host
+from dempster._arrays import Array, copy_array, is_followed, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._site import DocumentedEstimator
 from dempster._types import Advance, ArrayLike, Index, Seed, TableLike
 from dempster._validation import (
-    checked_masses,
+    check_masses,
     column_names,
+    match_names,
     missing_value_advice,
-    object_index,
-    object_weights,
-    order_of_names,
-    ordered_like,
-    read_features,
+    reorder_like,
+    row_index,
+    validate_features,
+    validate_weights,
 )
 from dempster.belief import FocalSets
 from dempster.cluster._incomplete import add_usual_differences, add_within_variances
@@ -152,7 +152,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
         """Return X as a C-contiguous array of floats; ``options`` are passed to scikit-learn's ``validate_data``."""
         min_rows = self._min_rows if reset else 1
-        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
+        return validate_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
 
     def _stays_on_device(self, X: TableLike) -> bool:
         """Return whether X is a tensor and the results stay on its device (array API dispatch of scikit-learn)."""
@@ -172,11 +172,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Return the validated weights of the rows, or None if all are equal."""
-        return object_weights(sample_weight, n_objects)
+        return validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: TableLike) -> Index:
         """Return the names of the rows."""
-        return object_index(X)
+        return row_index(X)
 
     def _make_method(self, sample: Sample[Any], request: FitRequest) -> Method[Any, Any]:
         """Return the algorithm for a sample."""
@@ -229,7 +229,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 per_row["constraints"] = validate_constraints(per_row["constraints"], len(sample.values))
             for name in ("y", "dissimilarities"):
                 if per_row[name] is not None:
-                    per_row[name] = ordered_like(per_row[name], sample.index)
+                    per_row[name] = reorder_like(per_row[name], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
             request = FitRequest(n_clusters, per_row["y"], per_row["constraints"], apply, per_row["dissimilarities"])
             if self.missing == "partial":
@@ -318,19 +318,19 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         names = None if isinstance(X, np.ndarray) else self._row_names(X)
         weights = None
         if sample_weight is not None:
-            weights = self._validate_weights(ordered_like(sample_weight, names), len(values))
+            weights = self._validate_weights(reorder_like(sample_weight, names), len(values))
         return Sample(values, weights, names, device=X.device if self._stays_on_device(X) else None)
 
     def _align_init(self, init: Any, index: Index) -> Any:
         """Return ``init`` with its rows, or the columns of a table of centers, in the order of X."""
         if isinstance(init, CredalPartition):
             try:
-                order = order_of_names(init.index, index)
+                order = match_names(init.index, index)
             except InvalidParameterError as error:
                 must = f"be a partition of the rows of X: {error}"
                 raise InvalidParameterError("init", must=must) from error
             return init if order is None else init[order]
-        init = ordered_like(init, index)
+        init = reorder_like(init, index)
         names, columns = list(getattr(self, "feature_names_in_", [])), column_names(init)
         if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
             return init
@@ -488,7 +488,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         with block_map(self.n_jobs) as apply:
             masses = self._compute_masses(values, apply)
         masses = to_device_of(masses, X) if self._stays_on_device(X) else masses
-        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._row_names(X))
+        return CredalPartition.unchecked(check_masses(masses), self.focal_sets_, self._row_names(X))
 
     def _compute_masses(self, values: Any, apply: Apply) -> Array:
         """Return the (n, f) masses of validated rows."""
@@ -497,7 +497,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def predict(self, X: TableLike) -> Array:
         """Return the cluster with the largest plausibility of each new object."""
         partition = self.predict_mass(X)
-        return copied(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
+        return copy_array(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
 
 
 def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
@@ -511,7 +511,7 @@ def _block_masses(block: np.ndarray, clusterer: EvidentialClusterer, apply: Appl
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    return checked_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
+    return check_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
 
 
 def _fingerprint(value: Any) -> str:

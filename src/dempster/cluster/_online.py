@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copied, is_tensor, to_host
+from dempster._arrays import Array, copy_array, is_tensor, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, TableLike
-from dempster._validation import checked_masses
+from dempster._validation import check_masses
 from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
 from dempster.cluster._incomplete import add_within_variances
 from dempster.cluster._search import MassModel, Sample, Search
@@ -119,7 +119,7 @@ class OnlineClusterer(EvidentialClusterer):
             kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
             learned = learned.add_block(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
             self._online, self._model = learned, learned.to_model()
-            masses = checked_masses(self._compute_masses(sample.values, apply))
+            masses = check_masses(self._compute_masses(sample.values, apply))
         if not np.isfinite(learned.objective):
             message = f"the objective is {learned.objective}: scale X or use less extreme parameters"
             raise InvalidParameterError("X", message=message)
@@ -134,7 +134,7 @@ class OnlineClusterer(EvidentialClusterer):
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._make_metadata({})
         )
-        self.labels_ = copied(self.credal_partition_.labels)
+        self.labels_ = copy_array(self.credal_partition_.labels)
         self.__dict__.update(self._fitted_attributes(learned, self._model))
         if self._stays_on_device(X):
             self._move_to(X)

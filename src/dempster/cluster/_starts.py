@@ -15,7 +15,7 @@ from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
-from dempster._validation import as_reals, check_size, reading
+from dempster._validation import as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
@@ -87,7 +87,7 @@ def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) 
 
 def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
     """Return ``init`` as indices of distinct objects, one per cluster."""
-    with reading(init, "init"):
+    with validating(init, "init"):
         positions = np.asarray(init)
     if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
         raise InvalidParameterError(

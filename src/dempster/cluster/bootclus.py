@@ -17,8 +17,8 @@ from dempster import _validation as rule
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
-from dempster._progress import heard_by
-from dempster._random import seed_sequence
+from dempster._progress import report_progress_to
+from dempster._random import as_seed_sequence
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
@@ -475,7 +475,7 @@ class MixtureFits:
 
 def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
     """Fit the mixture to the data, then to samples; BIC selects the number of clusters if it is None."""
-    for_mixture, for_samples, for_references = seed_sequence(params.random_state).spawn(3)
+    for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
     if isinstance(params.mixture, ParsimoniousGaussianMixture):
         mixture = clone(params.mixture)
         if n_clusters is not None:
@@ -495,7 +495,7 @@ def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> 
             if done:
                 advance(note)
 
-        with heard_by(report_progress):
+        with report_progress_to(report_progress):
             mixture.fit(data)
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"

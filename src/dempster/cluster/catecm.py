@@ -14,7 +14,7 @@ from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
-from dempster._validation import readable, reading_labels, reading_table
+from dempster._validation import to_supported_type, validating_labels, validating_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -475,8 +475,8 @@ class CatECM(EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """Return category numbers."""
-        X = readable(self, X)
-        with reading_table(X, "X"):
+        X = to_supported_type(self, X)
+        with validating_table(X, "X"):
             table = self._validate_table(X, reset=reset)
             if not reset:
                 return self._encoder.encode(table, unknown=self.handle_unknown)
@@ -492,10 +492,10 @@ class CatECM(EvidentialClusterer):
                 raise InvalidParameterError("X", must=f"have at least one row and one column, got shape {X.shape}")
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
-            with reading_labels(X, "X"):
+            with validating_labels(X, "X"):
                 X = np.asarray(X, dtype=object)  # Numbers next to text stay numbers.
         # The encoder checks missing values by column.
-        with reading_labels(X, "X"):
+        with validating_labels(X, "X"):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
@@ -508,7 +508,7 @@ class CatECM(EvidentialClusterer):
         """Return prototypes in ``init`` as category numbers, anything else unchanged."""
         if isinstance(self.init, str | CredalPartition):
             return self.init
-        with reading_table(self.init, "init"):
+        with validating_table(self.init, "init"):
             table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
         shape = n_clusters, self.n_features_in_
         if table.shape != shape:

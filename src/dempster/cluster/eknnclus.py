@@ -13,7 +13,7 @@ from scipy import sparse
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import as_labels
 from dempster.belief import FocalSets
@@ -767,7 +767,7 @@ class EKNNClus(EvidentialClusterer):
 
     def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
-        rng = generator(self.random_state)
+        rng = as_generator(self.random_state)
         return create_method(self, sample.values, rng, request.apply, self.init, n_neighbors)
 
     def _fitted_attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:

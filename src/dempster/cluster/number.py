@@ -23,7 +23,7 @@ import numpy as np
 
 from dempster._random import as_random_state
 from dempster._types import Seed
-from dempster._validation import has_missing, mean_of_rows
+from dempster._validation import has_missing, row_mean
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order
@@ -218,7 +218,7 @@ def _fit_partitions(
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
         return [squares[centers].argmin(axis=0) for centers in medoids]
     data = np.ascontiguousarray(X, dtype=float)
-    data = data - mean_of_rows(data)
+    data = data - row_mean(data)
 
     def best_labels(k: int) -> np.ndarray:
         runs = [k_means(data, k, rng, weights) for _ in range(_STARTS)]

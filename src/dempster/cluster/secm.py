@@ -12,7 +12,7 @@ from dempster import _validation as rule
 from dempster._arrays import to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Seed
-from dempster._validation import as_reals, check_scale, check_size, mean_of_rows, reading
+from dempster._validation import as_reals, check_scale, check_size, row_mean, validating
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -92,7 +92,7 @@ def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoo
     """
     from scipy.ndimage import convolve
 
-    middle = mean_of_rows(pixels).astype(pixels.dtype)  # Squares of large numbers are inaccurate.
+    middle = row_mean(pixels).astype(pixels.dtype)  # Squares of large numbers are inaccurate.
     grid = (pixels - middle).reshape(*shape, -1)
     present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
     share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)
@@ -325,7 +325,7 @@ class SECM(EvidentialClusterer):
         return values
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        with reading(sample_weight, "sample_weight"):
+        with validating(sample_weight, "sample_weight"):
             sample_weight = to_host(sample_weight)
             shape = np.shape(sample_weight)
         if len(shape) > 1:

@@ -21,7 +21,7 @@ from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._text import printable
 from dempster._types import ArrayLike, Index, Seed, TableLike
-from dempster._validation import as_reals, check_tensor, in_order_of, numbered_attributes, object_index, order_of_names
+from dempster._validation import as_reals, check_tensor, default_feature_names, match_names, reorder_by_names, row_index
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
@@ -124,7 +124,7 @@ class ViewInput:
         """Make views of the columns of one table, or of groups of them."""
         if isinstance(self.views, str):
             columns = getattr(table, "columns", None)
-            self.names = numbered_attributes(n_columns) if columns is None else [*map(printable, columns)]
+            self.names = default_feature_names(n_columns) if columns is None else [*map(printable, columns)]
             self.of_column = np.arange(n_columns)
             return
         labels = np.asarray(self.views)
@@ -195,7 +195,7 @@ class ViewInput:
         orders: list[np.ndarray | None] = []
         for v, table in enumerate(tables):
             with self._naming_view(self.names[v]):
-                order = order_of_names(object_index(table), index)
+                order = match_names(row_index(table), index)
             if order is not None:
                 parts[v] = parts[v][order]
             orders.append(order)
@@ -1065,7 +1065,7 @@ class WMVEC(EvidentialClusterer):
         n_views = len(self._input.names)
         if isinstance(self.view_weights, str):
             return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
-        weights = as_reals(in_order_of(self.view_weights, self._input.names), "view_weights")
+        weights = as_reals(reorder_by_names(self.view_weights, self._input.names), "view_weights")
         if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
             raise InvalidParameterError(
                 "view_weights",

@@ -16,8 +16,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import generator
-from dempster._validation import as_labels, check_memory, is_integer, listed, reading, reading_labels, shown
+from dempster._random import as_generator
+from dempster._validation import (
+    as_labels,
+    as_list,
+    check_memory,
+    format_value,
+    is_integer,
+    validating,
+    validating_labels,
+)
 from dempster.optimize.row_fit import symmetric_pairs
 from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
@@ -37,7 +45,7 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
     if isinstance(pairs, set | frozenset):
         pairs = sorted(pairs)  # The order of a set is arbitrary.
     elif isinstance(pairs, Iterable) and not (isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")):
-        pairs = listed(pairs, name, "pairs of object indices")
+        pairs = as_list(pairs, name, "pairs of object indices")
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
         raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
     try:
@@ -52,7 +60,7 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
         array = np.array([[int(i), int(j)] for i, j in array])  # Integers that are too large keep the type object.
     if array.dtype.kind not in "iu":
         raise InvalidParameterError(
-            name, must=f"contain integers (object indices), got {shown(pairs)} of type {array.dtype}"
+            name, must=f"contain integers (object indices), got {format_value(pairs)} of type {array.dtype}"
         )
     bad = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
     if bad.any():
@@ -111,7 +119,7 @@ def resolve_rows(rows: Any, n: int) -> np.ndarray:
         rows = rows[0]
     if isinstance(rows, slice):
         return np.arange(n)[rows]
-    with reading(rows, "rows"):
+    with validating(rows, "rows"):
         indices = np.asarray(rows)
     if indices.ndim != 1 or indices.dtype.kind not in ("biu" if indices.size else "biuf"):
         raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of indices", rows)
@@ -121,7 +129,7 @@ def resolve_rows(rows: Any, n: int) -> np.ndarray:
         return np.flatnonzero(indices)
     indices = indices.astype(np.int64)
     if indices.size and not (-n <= indices.min() <= indices.max() < n):
-        raise IndexError(f"rows must be indices below {n}, the number of objects, got {shown(rows)}")
+        raise IndexError(f"rows must be indices below {n}, the number of objects, got {format_value(rows)}")
     return indices % n if n else indices
 
 
@@ -438,7 +446,7 @@ class Constraints:
             raise InvalidParameterError(
                 "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labeled objects", wanted
             )
-        positions = generator(random_state).choice(most, size=wanted, replace=False)
+        positions = as_generator(random_state).choice(most, size=wanted, replace=False)
         return cls._from_codes(labelled[pairs_at(positions, len(labelled))], codes)
 
     @classmethod
@@ -530,7 +538,9 @@ class Constraints:
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
-            raise InvalidParameterError("constraints", must=f"have the same n_objects, got {shown(self)} and {other!r}")
+            raise InvalidParameterError(
+                "constraints", must=f"have the same n_objects, got {format_value(self)} and {other!r}"
+            )
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),
@@ -644,7 +654,7 @@ def _label_codes(y: Any) -> np.ndarray:
     labels = as_labels(y, "y")
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
-        with reading_labels(y, "y"):
+        with validating_labels(y, "y"):
             for label in labels:
                 numbers.setdefault(label, len(numbers))
         codes = np.array([numbers[label] for label in labels], dtype=np.int64)
@@ -682,7 +692,7 @@ def find_neighborhoods(
     precomputed = isinstance(metric, str) and metric == "precomputed"
     if precomputed:
         # The whole matrix is neither converted nor checked, because it may be large or memory-mapped.
-        with reading(data, "D"):
+        with validating(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
             raise InvalidParameterError(
@@ -691,15 +701,15 @@ def find_neighborhoods(
                 'metric="euclidean"',
             )
         check(len(D))
-        with reading(data, "D"):
+        with validating(data, "D"):
             return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
-    with reading(data, "D"):
+    with validating(data, "D"):
         X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A function might modify its input.
     check(len(X))
     try:
         return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
     except (TypeError, ValueError) as error:
-        message = f"metric={shown(metric)} cannot be computed for D: {error}"
+        message = f"metric={format_value(metric)} cannot be computed for D: {error}"
         raise InvalidParameterError("metric", message=message) from error
 
 

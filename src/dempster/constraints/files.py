@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import listed
+from dempster._validation import as_list
 from dempster.constraints.constraints import Constraints
 from dempster.io import atomic_write
 from dempster.io.atomic import as_file, as_path
@@ -59,7 +59,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     ([[0, 1]], [[0, 2]])
     """
     file = as_path(path)
-    index = None if index is None else listed(index, "index", "the names of the objects")
+    index = None if index is None else as_list(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
         # Imported by name, because persistence is a layer above this one.
@@ -130,7 +130,7 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
 
 
 def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
-    listing = listed(index, "index", "the names of the objects")
+    listing = as_list(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
         raise InvalidParameterError(
             "index", must=f"contain a name for every object, got {len(listing):,} names and the index {pairs.max():,}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidParameterError
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster.constraints.constraints import Constraints, must_link_components, pair_codes, validate_count
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
@@ -107,7 +107,7 @@ class _Groups:
     @classmethod
     def from_partition(cls, credal: CredalPartition, constraints: Constraints, random_state: Any) -> _Groups:
         n = len(credal)
-        turn = np.arange(n) if random_state is None else generator(random_state).permutation(n)
+        turn = np.arange(n) if random_state is None else as_generator(random_state).permutation(n)
         nonspecificity = credal.masses.astype(float) @ np.log2(np.maximum(credal.focal_sets.cardinality, 1))
         probabilities = credal.pignistic().astype(float)
         logarithm = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)

@@ -24,9 +24,9 @@ import numpy as np
 
 from dempster._arrays import module_of
 from dempster._errors import InvalidParameterError
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import has_missing, mean_of_rows
+from dempster._validation import has_missing, row_mean
 from dempster.optimize.blocks import Apply
 
 
@@ -51,7 +51,7 @@ class Moments:
         """Compute the moments; ``weights`` is empty if all are equal, with ``products`` the scatter is a matrix."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
-            mean = mean_of_rows(values)
+            mean = row_mean(values)
             gap = values - mean
             scatter = gap.T @ gap if products else np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
@@ -205,7 +205,7 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
     """
     if n <= size:
         return np.arange(n)
-    return np.sort(generator(random_state).choice(n, size, replace=False))
+    return np.sort(as_generator(random_state).choice(n, size, replace=False))
 
 
 def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
@@ -215,7 +215,7 @@ def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.n
     """
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
-    at = (np.arange(size) + generator(random_state).random(size)) / size * ends[-1]
+    at = (np.arange(size) + as_generator(random_state).random(size)) / size * ends[-1]
     which = np.minimum(np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1])
     parts = blocks.map_numbered(_find_rows, (at - (ends - sums)[which], which))
     rows, times = np.unique(np.concatenate(parts), return_counts=True)

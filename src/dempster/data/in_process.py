@@ -16,7 +16,7 @@ import numpy as np
 from dempster._arrays import module_of
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._text import printable
-from dempster._validation import LARGEST, SMALLEST, check_size, column_names, reading
+from dempster._validation import LARGEST, SMALLEST, check_size, column_names, validating
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
 
@@ -106,7 +106,7 @@ def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | N
         return _table_to_floats(block, number, library), tuple(names) if names and has_names else None
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
         raise _invalid(f"block {number} of X must be dense, got a sparse matrix; use block.toarray()")
-    with reading(block, f"block {number} of X"):
+    with validating(block, f"block {number} of X"):
         values = np.asarray(block)
     return _as_floats(values, number), None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._arrays import Array
-from dempster._validation import clip_to_range, has_missing, mean_of_rows
+from dempster._validation import clip_to_range, has_missing, row_mean
 
 SAMPLE_SIZE = 20_000  # rows on which starts with prototypes are compared
 _BLOCK_ROWS = 4096
@@ -98,7 +98,7 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         w = np.ones(len(X)) if len(weights) == 0 else weights
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
         return clip_to_range(mean, X)
-    return mean_of_rows(X, None if len(weights) == 0 else weights)
+    return row_mean(X, None if len(weights) == 0 else weights)
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import with_plain_columns
+from dempster._validation import to_plain_columns
 
 _MAX_EXACT_INTEGER = 2**53  # larger integers are not exact as floats
 _NOT_NUMERIC = (bool, np.bool_, np.timedelta64)  # subclasses of Real that are not measurements
@@ -166,7 +166,7 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
     """Return the columns by name, or by position for arrays; dates raise an error unless ``dates`` is true."""
     import narwhals as nw
 
-    frame = nw.from_native(with_plain_columns(to_host(table)), eager_only=True, pass_through=True)
+    frame = nw.from_native(to_plain_columns(to_host(table)), eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)
     columns = {}

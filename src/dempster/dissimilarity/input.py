@@ -26,13 +26,13 @@ from dempster._validation import (
     check_scale,
     check_size,
     column_index,
-    mean_of_rows,
+    match_names,
     missing_value_advice,
     naming_table,
-    object_index,
-    order_of_names,
-    readable,
-    reading,
+    row_index,
+    row_mean,
+    to_supported_type,
+    validating,
 )
 from dempster.dissimilarity.gower import GowerData, GowerEncoder, present_cells
 from dempster.dissimilarity.sources import (
@@ -101,7 +101,7 @@ class DissimilarityInput:
         if self.is_gower:
             self.encoder = GowerEncoder()
             with naming_table("X"):
-                encoded = _check_nonempty_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
+                encoded = _check_nonempty_rows(estimator, self.encoder.fit_transform(to_supported_type(estimator, X)))
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
             if len(encoded) < self.fewest:
                 raise InvalidParameterError("X", must=f"have at least {self.fewest} rows, got {len(encoded)}")
@@ -109,7 +109,7 @@ class DissimilarityInput:
         values = self._validated(estimator, X, reset=True)
         if not self.is_precomputed:
             if self.centered:
-                self.origin = mean_of_rows(values).astype(values.dtype)
+                self.origin = row_mean(values).astype(values.dtype)
                 values = values - self.origin
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
@@ -130,7 +130,7 @@ class DissimilarityInput:
         """
         if self.is_gower:
             with naming_table("X"):
-                encoded = _check_nonempty_rows(estimator, self.encoder.transform(readable(estimator, X)))
+                encoded = _check_nonempty_rows(estimator, self.encoder.transform(to_supported_type(estimator, X)))
             if len(encoded) == 0:
                 raise InvalidParameterError("X", message="X has 0 sample(s) while a minimum of 1 is required.")
             return encoded
@@ -144,8 +144,8 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = _remove_padding(order_columns_as_in_fit(estimator, readable(estimator, X)))
-        with reading(X, "X"):
+        X = _remove_padding(order_columns_as_in_fit(estimator, to_supported_type(estimator, X)))
+        with validating(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
@@ -160,10 +160,10 @@ class DissimilarityInput:
 
     def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
         takes_sparse = self.is_precomputed and self.sparse
-        X = readable(estimator, X)
+        X = to_supported_type(estimator, X)
         if self.is_precomputed and reset:
             X = _remove_padding(order_columns_as_rows(estimator, X))
-        with reading(X, "X"):
+        with validating(X, "X"):
             values = validate_data(
                 estimator,
                 X,
@@ -228,7 +228,7 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
 
 def with_columns_like_rows(X: TableLike) -> TableLike:
     """Return a table of dissimilarities with its columns in the order of its rows, if both have names."""
-    rows = object_index(X)
+    rows = row_index(X)
     return X if rows is None or column_index(X) is None else with_columns(X, rows)
 
 
@@ -240,7 +240,7 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
         columns, names = list(map(str, columns)), list(map(str, names))  # A file contains text instead of numbers.
     try:
-        order = order_of_names(columns, names)
+        order = match_names(columns, names)
     except ValueError as error:
         raise InvalidParameterError("X", must=f"have the same names in its columns as the objects: {error}") from error
     if order is None:

@@ -18,7 +18,7 @@ from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import Seed
-from dempster._validation import shown
+from dempster._validation import format_value
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -260,7 +260,9 @@ def make_finder(
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
         return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        message = f"neighbors='approximate' requires attributes and a metric given by name, got {shown(source.metric)}"
+        message = (
+            f"neighbors='approximate' requires attributes and a metric given by name, got {format_value(source.metric)}"
+        )
         raise InvalidParameterError("neighbors", message=message)
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 

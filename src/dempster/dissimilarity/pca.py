@@ -13,7 +13,7 @@ from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
-from dempster._validation import readable, reading
+from dempster._validation import to_supported_type, validating
 from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
 from dempster.dissimilarity.sources import check_square, check_values
 
@@ -117,8 +117,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self, "components_")
-        X = order_columns_as_in_fit(self, readable(self, X))
-        with reading(X, "X"):
+        X = order_columns_as_in_fit(self, to_supported_type(self, X))
+        with validating(X, "X"):
             rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._project(check_values(rows, "X"))
 
@@ -130,8 +130,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)
-        X = order_columns_as_rows(self, readable(self, X))
-        with reading(X, "X"):
+        X = order_columns_as_rows(self, to_supported_type(self, X))
+        with validating(X, "X"):
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):

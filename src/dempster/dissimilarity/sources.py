@@ -20,7 +20,7 @@ from scipy import sparse
 from dempster._arrays import Array, precision_of, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
-from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
+from dempster._validation import SMALLEST, check_size, has_missing, row_mean
 from dempster.dissimilarity.gower import GowerData, gower_block, gower_pairs, partial_gower_block, partial_gower_pairs
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 
@@ -158,7 +158,7 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            center = mean_of_rows(B, dtype=None)  # Squares are inaccurate far from the origin.
+            center = row_mean(B, dtype=None)  # Squares are inaccurate far from the origin.
             A, B = A - center, B - center
         with naming_metric(self.metric):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")

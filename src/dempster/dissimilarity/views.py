@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
 from dempster._types import Index, Metric, TableLike
-from dempster._validation import column_names, numbered_attributes, object_index, order_of_names
+from dempster._validation import column_names, default_feature_names, match_names, row_index
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from dempster.dissimilarity.sources import MatrixSource
 
@@ -45,7 +45,7 @@ def _is_table(value: Any) -> bool:
 
 def index_of_views(tables: Sequence[TableLike]) -> Index:
     """Return the row names of the first table that has row names."""
-    return next((index for index in map(object_index, tables) if index is not None), None)
+    return next((index for index in map(row_index, tables) if index is not None), None)
 
 
 def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
@@ -103,7 +103,7 @@ class Views:
         everyone, places = np.arange(len(self)), []
         for name, table in zip(self.names, self.tables, strict=True):
             try:
-                order = order_of_names(object_index(table), self.index)
+                order = match_names(row_index(table), self.index)
             except ValueError as error:
                 raise InvalidInputError(f"{name!r} in X: {error}") from error
             places.append(everyone if order is None else order)
@@ -154,7 +154,7 @@ class Views:
             return own
         out = []
         for view, table, names in zip(self.names, self.tables, columns, strict=True):
-            shown = numbered_attributes(np.shape(table)[1]) if names is None else map(printable, names)
+            shown = default_feature_names(np.shape(table)[1]) if names is None else map(printable, names)
             out += [f"{view}: {name}" for name in shown]
         return out
 
@@ -260,7 +260,7 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
             raise InvalidParameterError("i", must=f"be one row, got a table of {len(row)} rows")
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
-    if isinstance(row, Mapping) or (names is not None and object_index(row) is not None):
+    if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
             wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))

@@ -18,7 +18,7 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._text import format_answer, format_count, printable
 from dempster._types import ArrayLike, TableLike
-from dempster._validation import object_index, object_weights, ordered_like
+from dempster._validation import reorder_like, row_index, validate_weights
 from dempster.belief import FocalSets
 from dempster.dissimilarity.columns import Column
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
@@ -542,7 +542,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         resolved = resolve_input(y, "y")
         resolved.reject_dissimilarities(X)
         credal = resolved.align_partition(joined, n)
-        weights = object_weights(ordered_like(sample_weight, object_index(joined)), n)
+        weights = validate_weights(reorder_like(sample_weight, row_index(joined)), n)
         validate_data(self, joined, skip_check_array=True)
         self.n_features_in_ = len(table)
         self.focal_sets_, self.frame_, self.n_clusters_ = credal.focal_sets, credal.frame, credal.n_clusters
@@ -647,7 +647,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         """Return the credal partition of the objects: the mean masses of their leaves."""
         X = join_attributes(X)
         leaf = self.apply(X)
-        return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, object_index(X), self.frame_)
+        return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Return the (n, c) Boolean sets of clusters that the leaves predict, empty for outliers."""
@@ -666,7 +666,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         credal = resolve_input(y, "y").align_partition(X, len(answer))
         if credal.frame != self.frame_:
             raise InvalidParameterError("y", must=f"have the clusters {self.frame_}, got {credal.frame}")
-        weights = object_weights(ordered_like(sample_weight, object_index(X)), len(answer))
+        weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(answer))
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
     def _values(self, X: TableLike) -> np.ndarray:

@@ -15,21 +15,21 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._arrays import to_host, with_shape
+from dempster._arrays import to_array_with_shape, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
 from dempster._validation import (
+    as_texts,
     check,
     choice,
+    default_feature_names,
+    format_value,
     is_integer,
     is_missing,
-    numbered_attributes,
-    object_index,
-    order_of_names,
-    reading_labels,
-    reading_table,
-    shown,
-    texts,
+    match_names,
+    row_index,
+    validating_labels,
+    validating_table,
 )
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.views import Views, joined_views, split_views
@@ -59,7 +59,7 @@ class ExplainedInput:
     def align_partition(self, X: TableLike, n_rows: int) -> CredalPartition:
         """Return the partition in the order of the rows of X."""
         self._check_rows(n_rows, "X")
-        order = order_of_names(self.partition.index, row_names(X))
+        order = match_names(self.partition.index, row_names(X))
         return self.partition if order is None else self.partition[order]
 
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
@@ -80,7 +80,7 @@ class ExplainedInput:
         if views is None and len(table.shape) != 2:
             raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}")
         self._check_rows(int(table.shape[0]) if views is None else len(views), name)
-        order = order_of_names(row_names(table), self.partition.index)
+        order = match_names(row_names(table), self.partition.index)
         if views is not None:
             rows = np.arange(len(self.partition)) if order is None else order
             return views.square_parts(rows) if is_pairwise else views.rows(rows)
@@ -144,7 +144,7 @@ def resolve_input(
 
 
 def _read_labels(values: Any, name: str) -> Any:
-    with reading_labels(values, name):
+    with validating_labels(values, name):
         labels = np.asarray(values)
     if labels.ndim != 1:
         got = f"{type(values).__name__} of shape {labels.shape}"
@@ -160,7 +160,7 @@ def row_names(*tables: TableLike) -> Index:
     """Return the row names of the first table (or list of views) that has row names, None if none has."""
     for table in tables:
         views = None if table is None else Views.from_input(table)
-        index = object_index(table) if views is None else views.index
+        index = row_index(table) if views is None else views.index
         if index is not None:
             return index
     return None
@@ -175,7 +175,7 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "columns"):
-        with reading_table(X, "X"):
+        with validating_table(X, "X"):
             return X[rows.tolist()]
     if hasattr(X, "tocsr"):
         return X.tocsr()[rows]
@@ -214,7 +214,7 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
 
 def join_attributes(X: TableLike) -> Any:
     """Return the attributes of several views as one table; other input is returned unchanged."""
-    return joined_views(with_shape(X))
+    return joined_views(to_array_with_shape(X))
 
 
 def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> list[Column]:
@@ -224,7 +224,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
     """
     if hasattr(X, "tocsr"):
         raise InvalidParameterError(name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()")
-    with reading_table(X, name):
+    with validating_table(X, name):
         if hasattr(X, "collect"):
             X = X.collect()  # polars LazyFrame
         if hasattr(X, "to_frame") and not hasattr(X, "columns"):
@@ -242,7 +242,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
                 raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {shape}. {advice}")
             if np.iscomplexobj(X):
                 raise InvalidInputError(f"Complex data not supported: {name} must hold numbers, text or categories")
-            names = numbered_attributes(shape[1])
+            names = default_feature_names(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
                 shape = tuple(np.shape(X))
@@ -274,11 +274,11 @@ class ObjectTable:
         numeric: bool = False,
         argument: str = "X",
     ):
-        with reading_table(X, argument):
+        with validating_table(X, argument):
             X = X.collect() if hasattr(X, "collect") else X  # polars LazyFrame
         self._frame_type: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
-        self.index: Index = object_index(X)
+        self.index: Index = row_index(X)
         if self._frame_type is None:
             X = to_array(X, argument)
             if X.ndim < 2 or X.size == 0:
@@ -290,7 +290,7 @@ class ObjectTable:
         self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
         self.names = [str(column.name) for column in columns]
         if names is not None:
-            self.names = texts(names, "feature_names", "names of attributes")
+            self.names = as_texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
             raise InvalidParameterError("feature_names", must=f"hold {len(columns)} names, got {len(self.names)}")
 
@@ -338,7 +338,7 @@ class ObjectTable:
                 raise InvalidParameterError("i", must=f"be one row with the columns of X, got shape {row.shape}")
             row = {label: row[label].to_numpy()[0] for label in row.columns}
             row = row if self._labels else list(row.values())
-        if isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
+        if isinstance(row, Mapping) or (self._labels and row_index(row) is not None):
             by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
             names = labels if set(by_name) == set(labels) else self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
@@ -356,9 +356,11 @@ class ObjectTable:
         try:
             out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
         except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"{self.names[d]} of the object must be a number, got {shown(cell)}") from error
+            raise InvalidInputError(
+                f"{self.names[d]} of the object must be a number, got {format_value(cell)}"
+            ) from error
         if self.is_number[d] and np.isinf(out[0]):
-            raise InvalidInputError(f"{self.names[d]} of the object must be a finite number, got {shown(cell)}")
+            raise InvalidInputError(f"{self.names[d]} of the object must be a finite number, got {format_value(cell)}")
         return out
 
     def find(self, cells: Cells) -> int:
@@ -388,7 +390,7 @@ class ObjectTable:
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
     """Return array-like data as an array; numbers beside text stay numbers."""
-    with reading_table(X, name):
+    with validating_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
         return np.asarray(X, dtype=object) if is_mixed else array

@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
-from dempster._validation import hashable, same_label
+from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class ObjectExplanation:
 
     def _candidate(self, cluster: Hashable, argument: str) -> int:
         for k, name in enumerate(self.clusters):
-            if hashable.test(cluster) and same_label(name, cluster):
+            if hashable.test(cluster) and are_labels_equal(name, cluster):
                 return k
         raise InvalidParameterError(argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster)
 

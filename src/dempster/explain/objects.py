@@ -10,7 +10,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
-from dempster._validation import as_reals, check, check_flags, integer, is_missing, listed, ordered_like
+from dempster._validation import as_list, as_reals, check, check_flags, integer, is_missing, reorder_like
 from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object, row_attributes
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
@@ -170,7 +170,7 @@ def _select_candidates(
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if clusters is not None:
-        clusters = listed(clusters, "clusters", "names of clusters")
+        clusters = as_list(clusters, "clusters", "names of clusters")
         try:
             selected = obj.partition.membership_rows([(name,) for name in clusters])[0].argmax(axis=1).tolist()
         except ValueError as error:
@@ -526,7 +526,7 @@ def _resolve_among_dissimilarities(
     names = index if index is not None else partition.index if n_rows == n else None
     position = find_object(i, names, n_rows)
     if views is None:
-        rows = ordered_like(X, partition.index)
+        rows = reorder_like(X, partition.index)
         if rows is not X and position >= 0 and partition.index is not None:
             position = list(partition.index).index(X.index[position])
         X = rows
@@ -552,7 +552,7 @@ def _resolve_among_dissimilarities(
     else:
         obj.row = obj.reader.dissimilarities()
     if attributes is not None:
-        obj.table = ObjectTable(ordered_like(attributes, names), names=feature_names, argument="attributes")
+        obj.table = ObjectTable(reorder_like(attributes, names), names=feature_names, argument="attributes")
         if len(obj.table) != n:
             raise InvalidParameterError("attributes", must=f"have {n} rows, one for each object, got {len(obj.table)}")
         if position < 0:

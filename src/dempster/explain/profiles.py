@@ -13,7 +13,7 @@ from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, format_group, format_number, printable
 from dempster._types import TableLike
-from dempster._validation import is_missing, object_index, same_label, shown
+from dempster._validation import are_labels_equal, format_value, is_missing, row_index
 from dempster.explain.cautious_tree import exact_text, round_between
 from dempster.explain.comparisons import (
     Attribute,
@@ -292,7 +292,7 @@ class Profile:
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
-            raise InvalidInputError(f"first and second must be different groups, got {shown(one.name)} twice")
+            raise InvalidInputError(f"first and second must be different groups, got {format_value(one.name)} twice")
         for group in (one, other):
             if not len(group):
                 raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
@@ -449,7 +449,7 @@ def profile(
     features = list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
     statistics["p_adjusted"] = adjust_p_values(statistics["p"], correction)
-    names = credal.index if credal.index is not None else object_index(X)
+    names = credal.index if credal.index is not None else row_index(X)
     add_typical(credal, groups, distance, int(n_typical), names)
     table = _attribute_table(attributes, tests, correction)
     return Profile(credal, groups, features, statistics, table, weights, correction)
@@ -511,14 +511,16 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
     what = "names of columns of X, or be True or False"
-    selected = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
+    selected = (
+        [clustered] if isinstance(clustered, str) else list(map(str, rules.as_list(clustered, "clustered", what)))
+    )
     if unknown := [name for name in selected if name not in names]:
         raise InvalidParameterError("clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0])
     return [name in selected for name in names]
 
 
 def _is_same_name(name: Any, other: Any) -> bool:
-    return rules.hashable.test(other) and not is_missing(other) and same_label(name, other)
+    return rules.hashable.test(other) and not is_missing(other) and are_labels_equal(name, other)
 
 
 def _format_heading(group: Group) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dempster._errors import InvalidParameterError
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import check_choice
 from dempster.belief import FocalSets
@@ -156,7 +156,7 @@ def quality(
     if stability is not None and len(stability) != n:
         raise InvalidParameterError("stability", must=f"have the {n} objects of the partition, got {len(stability)}")
     X = joined_views(X, metric)
-    rng = generator(random_state)
+    rng = as_generator(random_state)
     classes = None if y is None else validate_classes(y, credal)
 
     def measure(masses: np.ndarray, focal_sets: FocalSets, size: int | str | None) -> dict[str, float]:

@@ -15,10 +15,10 @@ from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._random import generator, seed_number
+from dempster._random import as_generator, as_integer_seed
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
-from dempster._validation import is_estimator, object_index, order_of_names, ordered_like, reading_table, shown
+from dempster._validation import format_value, is_estimator, match_names, reorder_like, row_index, validating_table
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
@@ -61,14 +61,14 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if not is_estimator(self.estimator):
-            raise InvalidParameterError("estimator", must=f"be a clusterer, got {shown(self.estimator)}")
+            raise InvalidParameterError("estimator", must=f"be a clusterer, got {format_value(self.estimator)}")
         if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
-            with reading_table(self.X, "X"):
+            with validating_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
 
     @property
     def n_objects(self) -> int:
-        with reading_table(self.X, "X"):
+        with validating_table(self.X, "X"):
             return int(_num_samples(self.X)) if self._views is None else len(self._views)
 
     @cached_property
@@ -107,7 +107,7 @@ class Resampling:
         _set_seeds(model, rng)
         init = model.get_params(deep=False).get("init")
         if isinstance(init, CredalPartition) and len(init) == n:
-            order = order_of_names(init.index, object_index(self.X))
+            order = match_names(init.index, row_index(self.X))
             model.set_params(init=init[rows if order is None else order[rows]])
         try:
             model.fit(self.select_rows(rows), **self.select_params(rows))
@@ -135,7 +135,7 @@ class Resampling:
             return sized[rows]
         if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
             return value
-        value = ordered_like(value, object_index(self.X))
+        value = reorder_like(value, row_index(self.X))
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
             return square_part(value, rows)
@@ -396,12 +396,12 @@ def stability(
     if n < 2:
         raise InvalidParameterError("X", must=f"hold at least two objects, got {n}")
     share = (1.0 if bootstrap else 0.8) if fraction is None else float(fraction)
-    seed = seed_number(random_state)
+    seed = as_integer_seed(random_state)
     max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)
     if n * (n - 1) // 2 <= max_pairs:
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
-        pairs = sample_pairs(n, max_pairs, generator(seed))
+        pairs = sample_pairs(n, max_pairs, as_generator(seed))
     reference = method.fit_reference(seed)
     refits: Iterable[Refit] = method.refits(n_resamples, max(2, round(share * n)), bool(bootstrap), seed, n_jobs)
     if verbose:

@@ -13,18 +13,18 @@ from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayLike
 from dempster._validation import (
+    are_labels_equal,
     as_labels,
     as_reals,
     check,
     check_choice,
+    convert_fields,
+    format_value,
     hashable,
     is_number,
-    object_index,
-    order_of_names,
-    ordered_like,
-    read_fields,
-    same_label,
-    shown,
+    match_names,
+    reorder_like,
+    row_index,
 )
 from dempster.explain.inputs import resolve_input
 from dempster.partition import CredalPartition
@@ -55,7 +55,7 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidParameterError("y", must=f"hold {len(partition)} classes, got shape {classes.shape}")
-    order = order_of_names(object_index(y), partition.index)
+    order = match_names(row_index(y), partition.index)
     return classes if order is None else classes[order]
 
 
@@ -226,7 +226,7 @@ def set_scores(
     classes = validate_classes(y, credal)
     check_choice(matching, "matching", _MATCHINGS)
     check(noise, "noise", hashable)
-    has_class = np.array([not same_label(label, noise) for label in classes.tolist()], dtype=bool)
+    has_class = np.array([not are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool)
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
         raise InvalidParameterError("y", must=f"hold at least one object of a class, but all are noise ({noise!r})")
@@ -336,7 +336,7 @@ class RetentionCurve:
     measure: str
 
     def __post_init__(self) -> None:
-        read_fields(self, share="k", quality="k")
+        convert_fields(self, share="k", quality="k")
         check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
             raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
@@ -345,7 +345,7 @@ class RetentionCurve:
         """Return the quality if this share of the objects is kept (linear interpolation)."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise InvalidParameterError("share", must=f"lie between {low:g} and {high:g}, got {shown(share)}")
+            raise InvalidParameterError("share", must=f"lie between {low:g} and {high:g}, got {format_value(share)}")
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -438,7 +438,7 @@ def retention_curve(
     n, labels = len(credal), credal.labels
     ranking = doubt_scores(credal)
     if doubt is not None:
-        ranking = as_reals(ordered_like(doubt, credal.index), "doubt").astype(float, copy=False)
+        ranking = as_reals(reorder_like(doubt, credal.index), "doubt").astype(float, copy=False)
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
             raise InvalidParameterError("doubt", must=f"hold {n} finite numbers, got shape {ranking.shape}")
     kept = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))

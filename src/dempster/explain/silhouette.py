@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._text import printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import object_index, order_of_names
+from dempster._validation import match_names, row_index
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
@@ -228,7 +228,7 @@ def credal_silhouette(
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
         raise InvalidParameterError("X", must=f"hold the {len(credal)} objects of the partition, got {len(source)}")
-    order = order_of_names(object_index(X), credal.index)
+    order = match_names(row_index(X), credal.index)
     position = np.arange(len(credal)) if order is None else order  # row of X of each object
     n = len(credal)
     size = (n if n <= MAX_EXACT_OBJECTS else AUTO_SAMPLE_SIZE) if sample_size == "auto" else int(sample_size or n)
@@ -236,7 +236,7 @@ def credal_silhouette(
         objects = others = np.arange(n)
         counts = np.ones(n)
     else:
-        rng = generator(random_state)
+        rng = as_generator(random_state)
         objects = np.sort(rng.choice(n, size, replace=False))
         others, counts = _sample_clusters(credal.labels, credal.n_clusters, size, rng)
     values, label_values = np.empty(len(objects)), np.empty(len(objects))

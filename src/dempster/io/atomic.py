@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dempster._validation import listed, shown
+from dempster._validation import as_list, format_value
 
 _PREFIX = ".dempster-"
 MAX_PATH_CHARACTERS = 32_767  # the largest limit of any system
@@ -72,7 +72,7 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     """
     if isinstance(paths, str | os.PathLike):
         raise InvalidParameterError("paths", "several paths", paths)
-    targets = [_validate_target(path) for path in listed(paths, "paths", "different paths")]
+    targets = [_validate_target(path) for path in as_list(paths, "paths", "different paths")]
     if len(set(targets)) < len(targets):
         raise InvalidParameterError("paths", "different files", [str(target) for target in targets])
     temporaries: list[Path] = []
@@ -107,7 +107,8 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
         os.fsencode(text)
     except UnicodeEncodeError as error:
         raise InvalidParameterError(
-            name, message=f"{name} must contain only characters that the file system can encode, got {shown(text)}"
+            name,
+            message=f"{name} must contain only characters that the file system can encode, got {format_value(text)}",
         ) from error
     return Path(path)
 

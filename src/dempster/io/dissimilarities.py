@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import check_memory, shown
+from dempster._validation import check_memory, format_value
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, looks_like_number
@@ -370,4 +370,4 @@ def _parse_value(cell: str, decimal: str) -> float:
     except ValueError:
         if cell.lower() in MISSING_WORDS:
             return np.nan
-        raise InvalidInputError(f"cells must be numbers, got {shown(cell)}") from None
+        raise InvalidInputError(f"cells must be numbers, got {format_value(cell)}") from None

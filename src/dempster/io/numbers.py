@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dempster._errors import InvalidParameterError
-from dempster._validation import shown
+from dempster._validation import format_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +186,7 @@ def _describe_conversion(unit: str, matches: list[re.Match[str] | None], texts: 
 def warn_about_text(columns: pd.DataFrame, name: str) -> None:
     """Warn about text columns of the file ``name`` that probably contain numbers."""
     cells = {column: find_nonnumeric_cell(columns[column]) for column in columns}
-    suspects = [f"{column!r} (such as {shown(cell)})" for column, cell in cells.items() if cell is not None]
+    suspects = [f"{column!r} (such as {format_value(cell)})" for column, cell in cells.items() if cell is not None]
     if suspects:
         more = f" and {len(suspects) - 5} more columns" if len(suspects) > 5 else ""
         warnings.warn(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import check, check_memory, integer, shown
+from dempster._validation import check, check_memory, format_value, integer
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.dialect import Dialect, sniff
@@ -134,7 +134,7 @@ def encode_name(name: Hashable) -> str:
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
-        raise InvalidInputError(f"cluster names must be text or numbers, got {shown(name)}")
+        raise InvalidInputError(f"cluster names must be text or numbers, got {format_value(name)}")
     plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
     return value if plain else json.dumps(value)
 
@@ -397,7 +397,7 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     check(top, "top", integer(1))
     partition, path = partition.to_numpy(), as_path(path)
     if path.suffix.lower() != ".parquet":
-        raise InvalidParameterError("path", message=f"path must end in .parquet, got {shown(path.name)}")
+        raise InvalidParameterError("path", message=f"path must end in .parquet, got {format_value(path.name)}")
     if partition.frame != tuple(range(partition.n_clusters)):
         raise InvalidInputError("partition must have numbered clusters; names of clusters cannot be written")
     names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)

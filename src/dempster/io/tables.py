@@ -154,7 +154,7 @@ def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[
 
 
 def _validate_columns(columns: Any) -> list[str]:
-    names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
+    names = [columns] if isinstance(columns, str) else rule.as_list(columns, "columns", "names of columns")
     names = [name.strip() if isinstance(name, str) else name for name in names]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameterError("columns", "unique names of columns, at least one", names)
@@ -269,7 +269,7 @@ def _check_comments(table: pd.DataFrame, row_names: bool) -> None:
     alone = rest.isna().all(axis=1).to_numpy() if rest.shape[1] else np.zeros(len(table), dtype=bool)
     for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
         if isinstance(cell, str) and _COMMENT.fullmatch(cell):
-            raise InvalidInputError(f"the line {rule.shown(cell)} has only one cell; remove comment lines")
+            raise InvalidInputError(f"the line {rule.format_value(cell)} has only one cell; remove comment lines")
 
 
 def _text_columns(table: pd.DataFrame) -> Any:

@@ -28,12 +28,12 @@ from dempster._validation import (
     check_scale,
     check_size,
     is_missing,
-    object_index,
-    ordered_like,
-    plain_text,
-    readable,
-    reading,
-    reading_labels,
+    reorder_like,
+    row_index,
+    to_fixed_width_text,
+    to_supported_type,
+    validating,
+    validating_labels,
 )
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
@@ -119,7 +119,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         """
         with fit_transaction(self) as draft:
             data = draft._validate_features(X, reset=True)
-            draft._learn(data, ordered_like(y, object_index(X)), constraints)
+            draft._learn(data, reorder_like(y, row_index(X)), constraints)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -153,8 +153,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         if reset:
             rule.check_parameters(self, self._rules)
         min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
-        X = readable(self, X)
-        with reading(X, "X"):
+        X = to_supported_type(self, X)
+        with validating(X, "X"):
             values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows)
         (check_scale if reset else check_size)(values, "X")
         if reset and self._needs_square_matrices:
@@ -261,7 +261,7 @@ class KernelMetricLearner(MetricLearner):
         if reset:
             rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
-            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, readable(self, X))
+            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, to_supported_type(self, X))
         data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
@@ -319,8 +319,8 @@ def _pairs_from_classes(classes: Classes, n: int, max_pairs: int, rng: np.random
 
 
 def _encode_labels(data: np.ndarray, y: Any) -> Classes:
-    with reading_labels(y, "y"):
-        labels = column_or_1d(plain_text(y), warn=True)
+    with validating_labels(y, "y"):
+        labels = column_or_1d(to_fixed_width_text(y), warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", must=f"contain one label per row of X, got records ({labels.dtype})")
@@ -331,7 +331,7 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     if labels.dtype == object:
         unlabeled = unlabeled | (labels == str(UNLABELED))
     positions = np.flatnonzero(~unlabeled)
-    with reading_labels(y, "y"):
+    with validating_labels(y, "y"):
         if len(positions):
             check_classification_targets(labels[positions])
         names, codes = np.unique(labels[positions], return_inverse=True)

@@ -17,9 +17,9 @@ from scipy.special import logsumexp, softmax
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import mean_of_rows
+from dempster._validation import row_mean
 from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, fix_signs, limit_threads
 from dempster.optimize.descent import Run
 
@@ -97,7 +97,7 @@ def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
     """Return (r, d) orthonormal directions that span all differences, or None if there are fewer features."""
     if len(objects) > objects.shape[1]:
         return None
-    return interruptible(np.linalg.svd, objects - mean_of_rows(objects), False)[2]
+    return interruptible(np.linalg.svd, objects - row_mean(objects), False)[2]
 
 
 def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
@@ -199,7 +199,7 @@ class FullMetricLearner(LinearMetricLearner):
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
-        pairs = self._pairs(data, y, constraints, generator(self.random_state))
+        pairs = self._pairs(data, y, constraints, as_generator(self.random_state))
         objects, learner = data.astype(np.float64, copy=False), type(self).__name__
         coordinates = whiten(learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal))
         with limit_threads(coordinates.cannot.shape[1]):

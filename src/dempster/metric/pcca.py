@@ -13,9 +13,9 @@ from scipy.special import expit
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import as_reals, mean_of_rows
+from dempster._validation import as_reals, row_mean
 from dempster.metric._base import (
     KERNEL_RULES,
     PAIR_RULES,
@@ -85,7 +85,7 @@ def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init:
     With ``init="pca"`` the first map holds the principal directions; the others are random. The rows of a random map
     are random combinations of the centered objects, because the gradient cannot remove a part outside their span.
     """
-    centered = objects - mean_of_rows(objects)
+    centered = objects - row_mean(objects)
     maps = []
     if init == "pca":
         principal = np.zeros((q, objects.shape[1]))
@@ -254,7 +254,7 @@ class PCCA(LinearMetricLearner):
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
-        rng = generator(self.random_state)
+        rng = as_generator(self.random_state)
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
@@ -367,7 +367,7 @@ class KPCCA(KernelMetricLearner):
         self.random_state = random_state
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        rng = generator(self.random_state)
+        rng = as_generator(self.random_state)
         pairs = self._pairs(data, y, constraints, rng)
         warn_one_kind("KPCCA", pairs)
         support = np.unique(pairs.ends)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
-from dempster._validation import check_choice, read_fields
+from dempster._validation import check_choice, convert_fields
 
 # Volume, shape and orientation: Equal for all components, Varying, or Identity (Celeux and Govaert, 1995).
 MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
@@ -62,7 +62,7 @@ class GaussianParameters:
     def __post_init__(self) -> None:
         check_choice(self.model, "model", MODELS)
         axes = {"proportions": "g", "means": "gd", "covariances": "gdd"}
-        read_fields(self, **axes, **({} if self.orientation is None else {"orientation": "dd"}))
+        convert_fields(self, **axes, **({} if self.orientation is None else {"orientation": "dd"}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,13 +25,13 @@ from dempster._validation import (
     check_memory,
     check_scale,
     check_size,
-    mean_of_rows,
-    object_index,
-    object_weights,
-    ordered_like,
-    readable,
-    reading,
-    reading_labels,
+    reorder_like,
+    row_index,
+    row_mean,
+    to_supported_type,
+    validate_weights,
+    validating,
+    validating_labels,
 )
 from dempster.belief import MassFunctions
 from dempster.mixture.em import (
@@ -228,18 +228,18 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
-        X = readable(self, X)
-        with reading(X, "X"):
+        X = to_supported_type(self, X)
+        with validating(X, "X"):
             data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_scale(data, "X")
-        weights = object_weights(ordered_like(sample_weight, object_index(X)), len(data))
+        weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             which = "all rows" if len(used) == len(data) else "all rows of positive sample_weight"
             message = f"X must contain at least two different objects, but {which} are equal"
             raise InvalidParameterError("X", message=message)
-        init = ordered_like(self.init, object_index(X))
+        init = reorder_like(self.init, row_index(X))
         starts = EMStarts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, n_different = self._candidates(starts.n_components(), used)
         is_short = len(used) <= data.shape[1]
@@ -346,8 +346,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        X = readable(self, X)
-        with reading(X, "X"):
+        X = to_supported_type(self, X)
+        with validating(X, "X"):
             data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         check_size(data, "X")
         return log_densities(self.parameters_, data)
@@ -514,7 +514,7 @@ class EMStarts:
         """
         if self._ordered is None:
             w = np.ones(len(self.data)) if self.weights is None else self.weights
-            mean = mean_of_rows(self.data, w)
+            mean = row_mean(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
             order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")
@@ -552,14 +552,14 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     if isinstance(init, MassFunctions):
         message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
         raise InvalidParameterError("init", message=message)
-    with reading_labels(init, "init"):
+    with validating_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
         raise InvalidParameterError(
             "init", f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)", array.shape
         )
     if array.ndim == 1:
-        with reading_labels(init, "init"):
+        with validating_labels(init, "init"):
             different, labels = np.unique(as_labels(init, "init"), return_inverse=True)
         return one_hot(labels, len(different))
     array = as_reals(init, "init").astype(np.float64)

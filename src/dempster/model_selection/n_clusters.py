@@ -12,18 +12,18 @@ from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import seed_number
+from dempster._random import as_integer_seed
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import (
+    as_list,
     check,
     check_flags,
     is_estimator,
     is_integer,
-    listed,
-    object_index,
-    object_weights,
-    ordered_like,
-    reading_table,
+    reorder_like,
+    row_index,
+    validate_weights,
+    validating_table,
     verbosity,
 )
 from dempster.belief import FocalSets
@@ -49,7 +49,7 @@ def _check_candidates(candidates: Any, name: str) -> list[int]:
     """Return the candidates sorted; raise an error unless they are different integers of at least 2."""
     if not isinstance(candidates, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
-    values = listed(candidates, name, "integers")
+    values = as_list(candidates, name, "integers")
     if not 1 <= len(values) <= _MAX_CANDIDATES:
         raise InvalidParameterError(name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates)
     if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(values):
@@ -195,7 +195,7 @@ def n_clusters_curve(
     [2, 3, 4, 5]
     """
     candidates = _check_candidates(n_clusters, "n_clusters")
-    with reading_table(X, "X"):
+    with validating_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
         raise InvalidParameterError("n_clusters", f"at most the number of objects in X, {n}", candidates[-1])
@@ -255,7 +255,7 @@ def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
         common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
     models = [clone(estimator).set_params(n_clusters=c, **common) for c in candidates]
     if "random_state" in parameters:
-        entropy = seed_number(parameters["random_state"])
+        entropy = as_integer_seed(parameters["random_state"])
         for model, c in zip(models, candidates, strict=True):
             seed = np.random.SeedSequence([entropy, c]).generate_state(1)[0]
             model.set_params(random_state=int(seed))
@@ -341,7 +341,7 @@ def number_of_clusters(
     assert not isinstance(source, SparseSource)
     if len(source) < _MIN_ROWS:
         raise InvalidParameterError("X", must=f"contain at least {_MIN_ROWS} objects, got {len(source)}")
-    weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
+    weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(source))
     with block_map(n_jobs) as apply:
         result = compare_numbers(source, weights, numbers, random_state, apply)
     if numbers is None and result.best < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import shown
+from dempster._validation import format_value
 from dempster.belief import FocalSets
 from dempster.classify.eknn import EKNNClassifier
 from dempster.classify.evidence import EvidenceFromClassifier, is_network
@@ -128,7 +128,7 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
     else:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
         raise InvalidInputError(
-            f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {shown(metric)}"
+            f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {format_value(metric)}"
         )
     k, reliability = estimator.n_neighbors_, estimator._reliability
     if estimator._soft is not None:

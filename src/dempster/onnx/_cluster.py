@@ -9,7 +9,7 @@ import numpy as np
 
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
-from dempster._validation import shown
+from dempster._validation import format_value
 from dempster.cluster._expressions import cluster_contour, mass_step, masses_from_plausibilities, mixture_logs
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
@@ -188,7 +188,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
     source = model.references.source
     if source is None or source.metric != "euclidean":
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise InvalidInputError(f"EVCLUS can be exported with metric='euclidean', got {shown(metric)}")
+        raise InvalidInputError(f"EVCLUS can be exported with metric='euclidean', got {format_value(metric)}")
     if not source.is_euclidean:
         raise InvalidInputError("EVCLUS can be exported only if its landmarks contain no missing values")
     points = _points(model.references, X)

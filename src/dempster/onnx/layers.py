@@ -18,7 +18,7 @@ from sklearn.svm import OneClassSVM
 
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
-from dempster._validation import shown
+from dempster._validation import format_value
 from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squared_distances
 
 
@@ -75,7 +75,9 @@ def activate(name: str, values: Value) -> Value:
             return values.relu()
         case "tanh" | "logistic":
             return values.graph.node("Tanh" if name == "tanh" else "Sigmoid", values)
-    raise InvalidInputError(f"the activation must be 'identity', 'relu', 'tanh' or 'logistic', got {shown(name)}")
+    raise InvalidInputError(
+        f"the activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}"
+    )
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:

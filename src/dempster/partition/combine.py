@@ -10,15 +10,15 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._validation import (
+    as_list,
     check,
     check_choice,
     choice,
     integer,
     kind,
-    listed,
-    order_of_names,
+    match_names,
     real,
     repetitions,
     verbosity,
@@ -101,7 +101,7 @@ def combine_partitions(
     >>> combined.ambiguous  # the object on which they disagree
     array([2])
     """
-    sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    sources = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
     family = _check_inputs(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MAX_SETS:
         must = f"contain at most {_MAX_SETS} sets, got {len(family):,}; use 'simple' or 'pairs'"
@@ -113,12 +113,12 @@ def combine_partitions(
         (verbose, "verbose", verbosity),
     ):
         check(value, name, valid)
-    orders = [order_of_names(p.index, sources[0].index) for p in sources]
+    orders = [match_names(p.index, sources[0].index) for p in sources]
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
         normalized = [NORMALIZATIONS[normalization](p.masses, p.focal_sets) for p in sources]
         sources = [CredalPartition(*m, p.index, frame=p.frame) for m, p in zip(normalized, sources, strict=True)]
-    rng = generator(random_state)
+    rng = as_generator(random_state)
     n = len(sources[0])
     pairs = _select_pairs(n, n_partners, rng)
     relation = combine_relations([p.relational().pair_masses(pairs) for p in sources], rule)

@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import seed_number
+from dempster._random import as_integer_seed
 from dempster._validation import (
+    as_list,
+    as_texts,
     check,
     check_choice,
     check_flags,
     choice,
     integer,
-    listed,
-    object_weights,
-    order_of_names,
-    ordered_like,
+    match_names,
+    reorder_like,
     seed,
-    texts,
+    validate_weights,
 )
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
@@ -222,7 +222,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
     [1]
     """
-    candidates = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    candidates = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
     reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in candidates]
 
@@ -239,7 +239,7 @@ def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     if len(a) != len(b):
         raise InvalidInputError(f"partitions must have the same number of objects, got {len(a)} and {len(b)}")
     _check_two_objects(a)
-    order = order_of_names(b.index, a.index)
+    order = match_names(b.index, a.index)
     return a, b if order is None else b[order]
 
 
@@ -301,14 +301,14 @@ def embed_partitions(
            [0.  , 0.  , 0.67],
            [0.67, 0.67, 0.  ]])
     """
-    partitions = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    partitions = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
     if len(partitions) < 2:
         raise InvalidParameterError("partitions", must=f"contain at least two partitions, got {len(partitions)}")
     check_choice(rule, "rule", ("smacof", "classical"))
-    labels = texts(range(len(partitions)) if names is None else names, "names", "names")
+    labels = as_texts(range(len(partitions)) if names is None else names, "names", "names")
     if len(labels) != len(partitions):
         raise InvalidParameterError("names", must=f"contain {len(partitions)} names, got {len(labels)}")
-    seed = seed_number(random_state)
+    seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):
         for j in range(i):
@@ -388,5 +388,5 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    checked = object_weights(ordered_like(weights, credal.index), len(credal), "weights")
+    checked = validate_weights(reorder_like(weights, credal.index), len(credal), "weights")
     return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dempster._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
+from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import join_some, join_words, printable
 from dempster._validation import (
+    are_labels_equal,
+    as_boolean,
     as_reals,
-    as_truth,
     check,
     check_choice,
     check_flags,
@@ -25,10 +26,9 @@ from dempster._validation import (
     integer,
     is_missing,
     kind,
-    names_of_table,
-    object_index,
-    reading_labels,
-    same_label,
+    row_index,
+    table_names,
+    validating_labels,
 )
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
@@ -103,7 +103,7 @@ class CredalPartition(MassFunctions):
         The names of the objects are ``index``, or the index of the labels if they are a pandas Series.
         """
         masses, family, names = _masses_from_hard(labels, noise)
-        return cls(masses, family, object_index(labels) if index is None else index, frame=names)
+        return cls(masses, family, row_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
@@ -115,7 +115,7 @@ class CredalPartition(MassFunctions):
                 "memberships", must="be nonnegative with rows summing to at most one (else: from_possibilistic)"
             )
         masses = np.column_stack([np.clip(missing, 0, None), u])
-        return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(names_of_table(memberships) | keywords))
+        return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(table_names(memberships) | keywords))
 
     @classmethod
     def from_soft(
@@ -172,7 +172,7 @@ class CredalPartition(MassFunctions):
         (array([0, 2, 0]), array([1]), array([2]))
         """
         masses, family = _masses_from_soft(memberships, rule, remainder, max_size)
-        names = names_of_table(memberships)
+        names = table_names(memberships)
         index = names["index"] if index is None else index
         return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
 
@@ -184,7 +184,7 @@ class CredalPartition(MassFunctions):
             raise InvalidParameterError(
                 "possibilities", must=f"be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
             )
-        return cls.from_contour(values, **(names_of_table(possibilities) | keywords))
+        return cls.from_contour(values, **(table_names(possibilities) | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
@@ -192,23 +192,23 @@ class CredalPartition(MassFunctions):
 
         An object in no upper approximation is an outlier.
         """
-        up = as_truth(upper, "upper")
+        up = as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
             raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
         if lower is not None:
-            _check_lower(as_truth(lower, "lower"), up)
+            _check_lower(as_boolean(lower, "lower"), up)
         rows, which = np.unique(up, axis=0, return_inverse=True)
         family = FocalSets(rows).sorted()
         masses = np.zeros((len(up), len(family)))
         masses[np.arange(len(up)), family.find(rows)[which.reshape(-1)]] = 1
-        return cls(masses, family, **(names_of_table(upper) | keywords))
+        return cls(masses, family, **(table_names(upper) | keywords))
 
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 
     @cached_property
     def labels(self) -> Array:
         """Cluster with the largest plausibility, 0..c-1; the lowest number on ties."""
-        return frozen(self.contour.argmax(axis=1))
+        return freeze(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
         """Return the cluster with the largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
@@ -220,9 +220,9 @@ class CredalPartition(MassFunctions):
     @cached_property
     def labels_with_outliers(self) -> Array:
         """`labels`, with -1 for outliers as in scikit-learn."""
-        labels = copied(self.labels)
+        labels = copy_array(self.labels)
         labels[self.outliers] = -1
-        return frozen(labels)
+        return freeze(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
         """Return memberships (n, c) that sum to one: normalised plausibilities, or ``rule="pignistic"``."""
@@ -239,7 +239,7 @@ class CredalPartition(MassFunctions):
     def best_set(self) -> Array:
         """Index in `focal_sets` of the set with the largest mass; on ties the smaller set, then the lower index."""
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
-        return frozen(looked_up(order, self.masses[:, order].argmax(axis=1)))
+        return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
         """Return the clusters that each object is assigned to, as a Boolean (n, c) array.
@@ -251,7 +251,7 @@ class CredalPartition(MassFunctions):
         check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
-            return looked_up(self.focal_sets.membership, self.best_set)
+            return look_up(self.focal_sets.membership, self.best_set)
         assigned = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
         # Impossible clusters are removed, unless all are impossible (an outlier).
         assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
@@ -274,12 +274,12 @@ class CredalPartition(MassFunctions):
     @cached_property
     def outliers(self) -> Array:
         """Indices of the objects whose largest mass is on the empty set."""
-        return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) == 0))
+        return freeze(positions_where(look_up(self.focal_sets.cardinality, self.best_set) == 0))
 
     @cached_property
     def ambiguous(self) -> Array:
         """Indices of the objects whose largest mass is on a set of two or more clusters."""
-        return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) > 1))
+        return freeze(positions_where(look_up(self.focal_sets.cardinality, self.best_set) > 1))
 
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     if isinstance(partition.masses, np.ndarray):
         contour = partition.contour
         parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
-        partition.__dict__["labels"] = frozen(np.concatenate(parts))
+        partition.__dict__["labels"] = freeze(np.concatenate(parts))
 
 
 # ---- masses from other partitions -----------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, l
 def _label_array(labels: Any) -> np.ndarray:
     """Return labels as an array; lists with names and numbers would become text in NumPy."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
-    with reading_labels(labels, "labels"):
+    with validating_labels(labels, "labels"):
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise InvalidParameterError("labels", must=f"be a nonempty sequence, got shape {values.shape}")
@@ -387,7 +387,7 @@ def _label_array(labels: Any) -> np.ndarray:
 def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
     """Return whether each label is equal to a mark; numbers and text are compared once for each different label."""
     different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
-    return np.array([same_label(value, mark) for value in different.tolist()], dtype=bool)[code]
+    return np.array([are_labels_equal(value, mark) for value in different.tolist()], dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidParameterError
-from dempster._random import generator
-from dempster._validation import check, check_memory, choice, integer, reading
+from dempster._random import as_generator
+from dempster._validation import check, check_memory, choice, integer, validating
 from dempster.belief import FocalSets, MassFunctions
 
 _PAIRS_PER_BLOCK = 1 << 18  # processed together
@@ -157,7 +157,7 @@ class RelationalPartition:
 def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     """Draw (n_pairs, 2) pairs i < j uniformly, with replacement."""
     check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "take fewer pairs")
-    rng = generator(random_state)
+    rng = as_generator(random_state)
     first = rng.integers(0, n, n_pairs)
     second = rng.integers(0, n - 1, n_pairs)
     second += second >= first
@@ -166,7 +166,7 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
 
 def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
     """Return pairs of different objects as a (p, 2) array; raise an error if an index is not in 0..n-1."""
-    with reading(pairs, "pairs"):
+    with validating(pairs, "pairs"):
         pairs = np.asarray(pairs)
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)

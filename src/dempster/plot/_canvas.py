@@ -13,7 +13,7 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_reals, listed, shown
+from dempster._validation import as_list, as_reals, format_value
 from dempster.plot.palette import GREY, PALETTE
 
 # ---- axes -----------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def validate_names(names: Any, argument: str, number: int) -> list[str]:
     """Validate a sequence of names and return them as text that can be drawn."""
     if isinstance(names, str):
         raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
-    texts = [printable(name) for name in listed(names, argument, f"{number} names")]
+    texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
     if len(texts) != number:
         raise InvalidInputError(f"{argument} must hold {number} names, got {len(texts)}")
     return texts
@@ -200,9 +200,9 @@ def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, An
             for i, name in enumerate(classes)
         ]
     else:
-        names = listed(names, "names", f"{len(estimators)} different names")
+        names = as_list(names, "names", f"{len(estimators)} different names")
         if len(names) != len(estimators) or len(set(map(str, names))) != len(names):
-            raise InvalidInputError(f"names must hold {len(estimators)} different names, got {shown(names)}")
+            raise InvalidInputError(f"names must hold {len(estimators)} different names, got {format_value(names)}")
     return dict(zip(map(str, names), estimators, strict=True))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_cluster
-from dempster._validation import as_truth, check_missing, check_scale, reading
+from dempster._validation import as_boolean, check_missing, check_scale, validating
 from dempster.dissimilarity.partial import impute_missing
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot import _canvas as canvas
@@ -51,7 +51,7 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     if columns is None and getattr(X, "name", None) is not None:
         columns = [X.name]  # of a series
     names = None if columns is None else [str(name) for name in columns]
-    with reading(X, "X"):
+    with validating(X, "X"):
         data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan")
     check_scale(data, "X")
     if data.ndim == 1:
@@ -231,7 +231,7 @@ class CredalPartitionDisplay:
         explained_variance_ratio: Any = None,
     ):
         self.points = canvas.validate_points(points, "points")
-        self.assignment = as_truth(assignment, "assignment")
+        self.assignment = as_boolean(assignment, "assignment")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
             raise InvalidInputError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
         c = self.n_clusters

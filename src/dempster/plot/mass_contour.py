@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import Rule, as_labels, as_reals, check, check_choice, kind, real, shown
+from dempster._validation import Rule, as_labels, as_reals, check, check_choice, format_value, kind, real
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot import _canvas as canvas
@@ -47,7 +47,7 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
     if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
         raise InvalidParameterError("levels", "an increasing sequence of at least two numbers", levels)
     if array[0] < 0 or array[-1] > 1:
-        raise InvalidInputError(f"levels must lie in [0, 1], got {shown(levels)}")
+        raise InvalidInputError(f"levels must lie in [0, 1], got {format_value(levels)}")
     return array
 
 
@@ -68,7 +68,7 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise InvalidInputError(f"sets must hold at least one set, each only once, got {shown(sets)}")
+            raise InvalidInputError(f"sets must hold at least one set, each only once, got {format_value(sets)}")
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_truth
+from dempster._validation import as_boolean
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import INK, PALETTE
 
@@ -189,7 +189,7 @@ class NonspecificityDisplay:
         self.n_clusters = canvas.validate_cluster_counts(n_clusters)
         k = len(self.n_clusters)
         self.nonspecificity = canvas.validate_sequence(nonspecificity, "nonspecificity", k)
-        self.converged = np.ones(k, dtype=bool) if converged is None else as_truth(converged, "converged")
+        self.converged = np.ones(k, dtype=bool) if converged is None else as_boolean(converged, "converged")
         if self.converged.shape != (k,):
             raise InvalidInputError(f"converged must hold {k} values, got shape {self.converged.shape}")
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import as_reals, check, choice, integer, shown
+from dempster._validation import as_reals, check, choice, format_value, integer
 from dempster.partition import CredalPartition
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import INK, PALETTE
@@ -329,7 +329,7 @@ class CalibrationDisplay:
             options.setdefault("x", "probability")
         check(n_pairs, "n_pairs", choice(None) | integer(1))
         if n_pairs is not None and n_pairs < len(intervals):
-            kept = generator(random_state).choice(len(intervals), n_pairs, replace=False)
+            kept = as_generator(random_state).choice(len(intervals), n_pairs, replace=False)
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
 
@@ -500,7 +500,7 @@ class PairProbabilityDisplay:
             raise InvalidInputError("X must be an array in memory, got blocks; select the rows of the pairs")
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
-            raise InvalidInputError(f"pairs must hold at least one pair of objects, got {shown(pairs)}")
+            raise InvalidInputError(f"pairs must hold at least one pair of objects, got {format_value(pairs)}")
         probability = None
         if posterior is not None:
             true = as_reals(posterior, "posterior")

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_labels, as_reals, as_truth, check, check_choice, read_fields, real
+from dempster._validation import as_boolean, as_labels, as_reals, check, check_choice, convert_fields, real
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
 from dempster.plot._canvas import CurvesDisplay, finish_axes, name_estimators, validate_estimator
@@ -34,7 +34,7 @@ class RejectionCurve:
     threshold: np.ndarray
 
     def __post_init__(self) -> None:
-        read_fields(self, rejection_rate="t", error="t", threshold="t")
+        convert_fields(self, rejection_rate="t", error="t", threshold="t")
 
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
@@ -51,7 +51,7 @@ class RejectionCurve:
         -------
         RejectionCurve
         """
-        wrong, loss = as_truth(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
+        wrong, loss = as_boolean(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
             raise InvalidInputError(
                 "wrong and expected_loss must be nonempty sequences of the same length, "

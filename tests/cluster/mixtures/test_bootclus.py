@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
-from dempster._progress import heard_by
+from dempster._progress import report_progress_to
 from dempster.cluster import BootClus, bootclus
 from dempster.cluster import bootclus as bootstrap
 from dempster.cluster.bootclus import PairFamily, fit_mixtures
@@ -353,7 +353,7 @@ def test_warm_start_depends_on_the_random_state(fits, kind):
 
 def test_progress_of_models_and_samples():
     notes = []
-    with heard_by(lambda name, done, total, unit, note: notes.append((unit, note))):
+    with report_progress_to(lambda name, done, total, unit, note: notes.append((unit, note))):
         BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(make_gaussian_mixture(1, 60, random_state=0)[0])
     assert notes[0] == ("models", "2 components, EII")
     assert ("samples", "") in notes

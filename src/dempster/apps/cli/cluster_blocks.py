@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import MissingExtraError
-from dempster._progress import heard_by
+from dempster._progress import report_progress_to
 from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
 from dempster.apps.cli.shared.errors import UserError, WrongUse
@@ -61,7 +61,7 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
     started = time.perf_counter()
     with (
         screen.progress(f"reading {recipe.files[0]}") as progress,
-        heard_by(progress),
+        report_progress_to(progress),
         _count_passes(screen.note if options["verbose"] else None) as passes,
     ):
         estimator.fit(table if options["dask"] is None else table.to_dask())

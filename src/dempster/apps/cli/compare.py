@@ -84,7 +84,7 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
 
 def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
     """Load partitions and reorder their objects like those of the first."""
-    from dempster._validation import order_of_names
+    from dempster._validation import match_names
 
     partitions = [load_result(file).partition for file in files]
     first = partitions[0]
@@ -92,7 +92,7 @@ def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
         if len(partition) != len(first):
             raise UserError(f"{file} must have the {len(first):,} objects of {files[0]}, got {len(partition):,}")
         try:
-            order = order_of_names(partition.index, first.index)
+            order = match_names(partition.index, first.index)
         except InvalidInputError as error:
             raise UserError(f"{file} and {files[0]}: {error}") from error
         if order is not None:

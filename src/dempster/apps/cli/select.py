@@ -76,7 +76,7 @@ def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progr
     """Return the comparison of the numbers of clusters and its table, with the curve of the method if requested."""
     import pandas as pd
 
-    from dempster._progress import heard_by
+    from dempster._progress import report_progress_to
     from dempster.apps.recipe import prepare
     from dempster.model_selection import n_clusters_curve, number_of_clusters
 
@@ -92,7 +92,7 @@ def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progr
     numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
     table = numbers.to_frame()
     if options["curve"]:
-        with heard_by(progress):
+        with report_progress_to(progress):
             curve = n_clusters_curve(recipe.estimator(), prepared.X, list(map(int, numbers.n_clusters)))
         columns = {"objective": curve.objective, "nonspecificity": curve.nonspecificity}
         table = table.join(pd.DataFrame(columns, index=pd.Index(curve.n_clusters, name="n_clusters")))

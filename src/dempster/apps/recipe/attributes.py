@@ -61,8 +61,8 @@ class Preparation:
 
     def __post_init__(self) -> None:
         for name in ("numbers", "categories"):
-            object.__setattr__(self, name, list(rule.names(getattr(self, name), name, "names of columns")))
-        rule.read_fields(self, center="d", scale="d")
+            object.__setattr__(self, name, list(rule.as_names(getattr(self, name), name, "names of columns")))
+        rule.convert_fields(self, center="d", scale="d")
         if len(self.center) not in (0, len(self.numbers)):
             raise InvalidParameterError("center", must=f"have one value for each of the {len(self.numbers)} numbers")
         rule.check_choice(self.missing, "missing", MISSING)
@@ -92,7 +92,7 @@ class Preparation:
         DataFrame
         """
         check_table(table)
-        rule.check(note, "note", rule.told)
+        rule.check(note, "note", rule.callback)
         self.check_columns(table)
         selection = _select_columns(table[self.columns], self.columns, (), self.categories)
         rows = _convert_columns(table, selection.numbers, selection.categories)
@@ -327,7 +327,7 @@ def _list_names(names: Sequence[str], argument: str) -> list[str]:
     if isinstance(names, str):
         message = f"{argument} must be a list of names of columns, got {names!r}; write [{names!r}]"
         raise InvalidParameterError(argument, message=message)
-    return rule.listed(names, argument, "names of columns")
+    return rule.as_list(names, argument, "names of columns")
 
 
 def _is_category(column: pd.Series) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, quote_names
 from dempster._types import ArrayLike, Seed
-from dempster._validation import as_labels, check, kind, reading_labels
+from dempster._validation import as_labels, check, kind, validating_labels
 from dempster.apps.recipe.attributes import check_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
@@ -168,7 +168,7 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     import pandas as pd
 
     check(labels, "labels", kind(pd.Series, words="a pandas Series"))
-    with reading_labels(labels, "labels"):
+    with validating_labels(labels, "labels"):
         codes, names = pd.factorize(labels, sort=True)
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 

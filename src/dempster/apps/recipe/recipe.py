@@ -102,14 +102,16 @@ class Recipe:
     truth: str | None = None
 
     def __post_init__(self) -> None:
-        files = [self.files] if isinstance(self.files, str | os.PathLike) else rule.listed(self.files, "files", "paths")
+        files = (
+            [self.files] if isinstance(self.files, str | os.PathLike) else rule.as_list(self.files, "files", "paths")
+        )
         if not files:
             raise InvalidParameterError("files", must="name at least one file")
         rule.check(self.parameters, "parameters", rule.kind(Mapping, words="a mapping of parameters"))
         self._set("files", tuple(os.fspath(as_path(file, "files")) for file in files))
         self._set("parameters", dict(self.parameters))
         for name in _COLUMNS:
-            self._set(name, rule.names(getattr(self, name), name, "names of columns"))
+            self._set(name, rule.as_names(getattr(self, name), name, "names of columns"))
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
@@ -141,9 +143,9 @@ class Recipe:
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
-            self._reject("kind", f"an image needs method='secm', got {rule.shown(self.method)}", method="secm")
+            self._reject("kind", f"an image needs method='secm', got {rule.format_value(self.method)}", method="secm")
         if len(self.files) > 1 and not self._can("views"):
-            reason = f"several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
+            reason = f"several tables of the same objects need method='wmvec', got {rule.format_value(self.method)}"
             self._reject("files", reason, method="wmvec")
         for name in _NOT_FOR[self.kind]:
             if getattr(self, name) not in (None, ()):

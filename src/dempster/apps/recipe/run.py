@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._progress import Listener, heard_by
+from dempster._progress import Listener, report_progress_to
 from dempster._text import format_count
 from dempster.apps.recipe.attributes import choose_attributes
 from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
@@ -61,7 +61,7 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
 
     tables: list[pd.DataFrame] = []
     views: dict[str, str] = {}
-    paths = [as_path(file, "files") for file in rule.listed(files, "files", "paths of tables")]
+    paths = [as_path(file, "files") for file in rule.as_list(files, "files", "paths of tables")]
     if not paths:
         raise InvalidParameterError("files", must="contain at least one path")
     for file in paths:
@@ -151,7 +151,7 @@ def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = N
         estimator.set_params(verbose=1)
     supervision = {"y": prepared.y if recipe.learns_labels else None, "constraints": prepared.constraints}
     started = time.perf_counter()
-    with heard_by(progress if callable(progress) else None):
+    with report_progress_to(progress if callable(progress) else None):
         estimator.fit(prepared.X, **{name: value for name, value in supervision.items() if value is not None})
     if progress is True and "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)
@@ -172,7 +172,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     PreparedTable
     """
     rule.check(recipe, "recipe", rule.kind(Recipe))
-    rule.check(note, "note", rule.told)
+    rule.check(note, "note", rule.callback)
     notes: list[str] = []
 
     def add_note(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._text import format_answer
-from dempster._validation import ordered_like
+from dempster._validation import reorder_like
 from dempster.apps.recipe.model import Units
 from dempster.apps.report.cluster_profiles import find_pairs, profile_clusters
 from dempster.apps.report.coordinates import place_objects
@@ -58,7 +58,7 @@ class Facts:
         rng: np.random.Generator,
     ):
         partition = data.partition
-        classes = None if data.y is None else validate_classes(ordered_like(data.y, data.objects.names), partition)
+        classes = None if data.y is None else validate_classes(reorder_like(data.y, data.objects.names), partition)
         self.data, self.counts = data, Counts(partition)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)

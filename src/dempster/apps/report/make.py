@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dempster import _validation as rule
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._text import format_count
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe
@@ -108,7 +108,7 @@ def make_report(
     values = (metric, recipe, title, stability, seconds, n_explained, max_points, fit_params)
     for (name, allowed), value in zip(_RULES.items(), values, strict=True):
         rule.check(value, name, allowed)
-    rng = generator(random_state)
+    rng = as_generator(random_state)
     data = resolve_report_input(
         subject, table, attributes=attributes, y=y, recipe=recipe, fit_params=fit_params, names=names, metric=metric
     )

@@ -14,7 +14,7 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
-from dempster._validation import column_names, numbered_attributes
+from dempster._validation import column_names, default_feature_names
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
 from dempster.cluster.evidence import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
@@ -220,7 +220,7 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
         if data.is_image or Views.from_input(data.table) is not None:
             return data.table, None
         names = column_names(data.table)
-        names = numbered_attributes(np.shape(data.table)[1]) if names is None else names
+        names = default_feature_names(np.shape(data.table)[1]) if names is None else names
         return data.table, unique_names(names, MAX_NAME_CHARACTERS)
     data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
     before = data.estimator[:-1]
@@ -231,7 +231,7 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
         with suppress(AttributeError, ValueError, NotImplementedError):
             names = list(before.get_feature_names_out())
     if names is None or all(str(name) == f"x{j}" for j, name in enumerate(names)):
-        names = numbered_attributes(X.shape[1])
+        names = default_feature_names(X.shape[1])
     return X, unique_names(names, MAX_NAME_CHARACTERS)
 
 
@@ -286,7 +286,7 @@ def to_frame(table: TableLike) -> pd.DataFrame:
             frame = frame.infer_objects()
     if frame.shape[1] == 0:
         raise InvalidParameterError("table", must="have at least one column, got none")
-    names = numbered_attributes(frame.shape[1]) if names is None else names
+    names = default_feature_names(frame.shape[1]) if names is None else names
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._progress import heard_by
+from dempster._progress import report_progress_to
 from dempster.apps.recipe import Attributes, Recipe, prepare
 from dempster.apps.studio.errors import describe_error
 from dempster.apps.studio.planes import Plane, Progress, scaling_plane, umap_plane
@@ -121,7 +121,7 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     progress("comparing numbers of clusters", None)
     attributes = _prepare_attributes(recipe)
     metric = "gower" if attributes.preparation.categories else "euclidean"
-    with heard_by(_to_listener(progress)):
+    with report_progress_to(_to_listener(progress)):
         selection = number_of_clusters(attributes.values, metric=metric, random_state=0)
     return {
         "n_clusters": selection.n_clusters.tolist(),

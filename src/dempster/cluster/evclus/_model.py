@@ -26,13 +26,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._arrays import Array, is_tensor, like, precision_of, to_device_of, to_host
+from dempster._arrays import Array, cast_like, is_tensor, precision_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import Seed
-from dempster._validation import check, choice, integer, mean_of_rows
+from dempster._validation import check, choice, integer, row_mean
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import gabriel_pairs
 from dempster.cluster._mass_step import masses_from_plausibilities
@@ -450,7 +450,7 @@ class DoubtModel:
         affinity = around.affinity(self.labels, self.family.n_clusters)
         alike = reference_masses(values, points, around, affinity, self.family, self.fit.device_of(values), out)
         twin = references.equals(to_host(values[to_device_of(alike, values)]))
-        out[to_device_of(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
+        out[to_device_of(alike[twin >= 0], out)] = cast_like(self.reference_masses[twin[twin >= 0]], out)
         return out
 
     def _twins(
@@ -517,7 +517,7 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
     """Return a function for the target conflicts of a block with the references, by one matrix product."""
     assert references.source is not None
     points = references.source.objects
-    center = mean_of_rows(points, dtype=None)  # Centering avoids cancellation.
+    center = row_mean(points, dtype=None)  # Centering avoids cancellation.
     B = points - center
     columns = np.ascontiguousarray(2 * B.T)
     square = np.einsum("pd,pd->p", B, B)
@@ -596,7 +596,7 @@ class ShepardMixin:
         data = self._shepard
         if n_pairs is None or n_pairs >= len(data.delta):
             return data
-        kept = generator(random_state).choice(len(data.delta), n_pairs, replace=False)
+        kept = as_generator(random_state).choice(len(data.delta), n_pairs, replace=False)
         return ShepardData(*(values[kept] for values in data))
 
 

@@ -23,7 +23,7 @@ from dempster._arrays import Array, is_tensor, library_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayLike
-from dempster._validation import as_reals, is_integer, is_number, reading_labels
+from dempster._validation import as_reals, is_integer, is_number, validating_labels
 from dempster.belief import FocalSets
 from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, link_form
 from dempster.constraints import Constraints
@@ -462,7 +462,7 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     """Return the clusters of labelled rows, -1 for the others, and a warning or an empty string."""
     if y is None:
         return np.full(n, -1), ""
-    with reading_labels(y, "y"):
+    with validating_labels(y, "y"):
         labels = np.asarray(to_host(y))
     if labels.shape != (n,):
         raise InvalidParameterError("y", must=f"have shape ({n},), one label per row of X, got {labels.shape}")

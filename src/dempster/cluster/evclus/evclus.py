@@ -17,9 +17,9 @@ from scipy import sparse
 from dempster import _validation as rule
 from dempster._arrays import Array, to_device_of, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import as_random_state, generator
+from dempster._random import as_generator, as_random_state
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import tensor_attributes
+from dempster._validation import validate_tensor
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import project_partition
@@ -333,7 +333,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.params, self.objects, self.apply = params, sample.values, request.apply
         self.n, self.n_clusters = len(sample.values), request.n_clusters
         self.peaks = fit_source_peaks(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
-        self.rng = generator(params.random_state)
+        self.rng = as_generator(params.random_state)
         self.links = Links.from_constraints(request.constraints if params.xi > 0 else None, self.n)
         # Equal objects are not merged if there are constraints, which may separate them.
         self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
@@ -907,7 +907,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if reset:
             self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, sparse=True, fewest=2)
         if self._stays_on_device(X):
-            values = tensor_attributes(self, X, reset=reset, fewest=2 if reset else 1)
+            values = validate_tensor(self, X, reset=reset, fewest=2 if reset else 1)
             return TensorSource(values) if reset else values
         if reset:
             return self._input.training(self, X)

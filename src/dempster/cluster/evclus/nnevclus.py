@@ -24,9 +24,9 @@ from dempster import _validation as rule
 from dempster._arrays import Array, to_device_of, to_host, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import progress_bar
-from dempster._random import generator
+from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import mean_of_rows, shown
+from dempster._validation import format_value, row_mean
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
 from dempster.cluster._mass_step import masses_from_plausibilities, project_partition
@@ -190,7 +190,7 @@ class Preparation:
             # The order of summation is fixed for few rows, because full-batch training amplifies rounding differences.
             values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= MAX_ALL_PAIRS_ROWS else X
             varies = values.max(axis=0) > values.min(axis=0)  # Rounding can make the deviation of a constant nonzero.
-            moments = mean_of_rows(values), np.where(varies, values.std(axis=0, dtype=float), 0)
+            moments = row_mean(values), np.where(varies, values.std(axis=0, dtype=float), 0)
         mean, scale = moments
         scaler = cls(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
         if detector is None:
@@ -452,7 +452,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if self.blocks is not None:
             if self.is_full_batch:
                 must = f"have the solver 'mini-batch' or 'auto' for {len(self.blocks):,} rows in blocks"
-                raise InvalidParameterError("training", must=f"{must}, got {shown(training.solver)}")
+                raise InvalidParameterError("training", must=f"{must}, got {format_value(training.solver)}")
             sums = self.blocks.moments
             moments = sums.mean, np.sqrt(sums.scatter / sums.weight)
         self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
@@ -935,7 +935,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             device = "cpu" if sample.device.type == "cpu" or is_small else str(sample.device)
         if _is_module(self.network) or device != "cpu":
             import_torch(device, "a network of your own" if _is_module(self.network) else None)
-        rng = generator(self.random_state)
+        rng = as_generator(self.random_state)
         targets = build_targets(
             sample.values, self.metric, request.n_clusters, request.labels, request.constraints, request.dissimilarities
         )

@@ -78,7 +78,7 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
 
 def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
     """Return the rows of a table that a partition describes, in its order."""
-    from dempster._validation import object_index
+    from dempster._validation import row_index
 
     if partition.index is None:
         if len(table) != len(partition):
@@ -89,7 +89,7 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
         return table
     lacking = [name for name in names if name not in table.index]
     if lacking:
-        if len(table) == len(partition) and object_index(table) is None:
+        if len(table) == len(partition) and row_index(table) is None:
             return table.set_axis(names)
         raise UserError(
             f"{path} has no row '{lacking[0]}', which the partition contains; select the column of row names with "
