@@ -248,7 +248,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             auto_params |= self._auto_params(method)
             stays = self._stays_on_device(X)
             masses = to_device_of(result.masses, X) if stays else result.masses
-            checked_masses(masses)
+            check_masses(masses)
             if not np.isfinite(result.run.objective):
                 message = f"the objective is {result.run.objective}; scale X or use less extreme parameters"
                 raise InvalidParameterError("X", message=message)
@@ -263,7 +263,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 masses, self.focal_sets_, sample.index, metadata=metadata
             )
             compute_labels(self.credal_partition_, apply)
-            self.labels_ = copied(self.credal_partition_.labels)
+            self.labels_ = copy_array(self.credal_partition_.labels)
             self.__dict__.update(self._fitted_attributes(method, self._model))
             if sample.blocks is not None:
                 self._set_lazy_result(sample.blocks)

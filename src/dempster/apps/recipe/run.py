@@ -193,8 +193,8 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         _check_clusters(recipe, n, "objects")
         frame = pd.DataFrame(index=getattr(matrices[0], "index", pd.RangeIndex(n)))
         y, constraints, truth = _read_supervision(recipe, frame, np.arange(n), add_note)
-        X = matrices if len(matrices) > 1 else matrices[0]
-        return PreparedTable(X, None, None, y, constraints, truth, notes)
+        dissimilarities = matrices if len(matrices) > 1 else matrices[0]
+        return PreparedTable(dissimilarities, None, None, y, constraints, truth, notes)
     if len(recipe.files) > 1:
         table = read_views(recipe.files, **options)
     else:

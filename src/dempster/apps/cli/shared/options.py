@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 # Parameters of methods that the program sets with other options.
 _RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
-_FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
-_FIELDS += ("constraints", "labels", "truth")
+_FIELDS = (
+    *("header", "delimiter", "decimal", "index", "scale", "missing"),
+    *("method", "clusters", "seed", "constraints", "labels", "truth"),
+)
 _LISTS = ("columns", "exclude", "categories")
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one name in a list separated by commas
 _DEFAULT_METHODS = {"cluster": "evclus", "classify": "eknn"}
