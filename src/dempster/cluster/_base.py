@@ -81,7 +81,7 @@ _IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # do not change the re
 
 @dataclass(frozen=True)
 class Support:
-    """Forms of X that a clusterer supports, besides arrays and tables in memory.
+    """Forms of X that a clusterer supports in addition to arrays and tables in memory.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Support:
     block_weights : bool
         The weights may come in blocks.
     passes : bool
-        Every iteration is a pass over all blocks; ``checkpoint`` stores its results.
+        Every iteration is a pass over all blocks, and ``checkpoint`` stores the result of each pass.
     products : bool
         The method needs sums of products of columns over all blocks.
     tensors : bool
@@ -106,7 +106,7 @@ class Support:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """Number of clusters, labels, constraints and dissimilarities for a fit, and the function for parallel calls."""
+    """Arguments of one fit: number of clusters, labels, constraints, dissimilarities and the parallel ``apply``."""
 
     n_clusters: int
     labels: ArrayLike
@@ -137,7 +137,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
     _support = Support()
     _min_rows = 1
-    _advice = "increase max_iter or tol"  # for the warning about convergence
+    _advice = "increase max_iter or tol"  # shown in the convergence warning
     _model: MassModel[Any]
     number_: NumberOfClusters
     credal_partition_: Any
@@ -146,7 +146,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- overridden by clusterers ---------------------------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X and return it in the form that the method uses; by default attributes."""
+        """Validate X and return it in the form that the method uses; the default is an array of attributes."""
         return self._validate_attributes(X, reset=reset)
 
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
@@ -163,15 +163,15 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return self._support.tensors and self.missing != "partial"
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        """Return the attributes of the rows of X that the model uses; by default X."""
+        """Return the attributes that the model uses for the rows of X; the default implementation returns X."""
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Validate rows with these attributes; other properties are those of the row ``like``, or None."""
+        """Validate rows with these attributes; copy other properties from the row ``like`` unless it is None."""
         return self._read(attributes, reset=False)
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        """Return the validated weights of the rows, or None if all are equal."""
+        """Return the validated weights of the rows, or None if all weights are equal."""
         return validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: TableLike) -> Index:
@@ -209,7 +209,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         constraints: Constraints | None = None,
         dissimilarities: ArrayLike = None,
     ) -> Self:
-        """Fit; an error or an interrupt leaves the estimator unchanged."""
+        """Fit the estimator; an error or an interrupt leaves it unchanged."""
         per_row = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
             draft.__dict__.pop("_online", None)  # State of `partial_fit`.
@@ -434,7 +434,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             if name in _PREDICTION_ATTRIBUTES or not (name.endswith("_") or name in _LARGE_ATTRIBUTES)
         }
         if hasattr(self, "init"):
-            light.__dict__["init"] = None  # It may be a partition of all rows.
+            light.__dict__["init"] = None  # ``init`` may be a large partition of all rows.
         masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
         return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
@@ -522,7 +522,7 @@ def _fingerprint(value: Any) -> str:
 
 
 def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
-    """Return rows as a table with the column names of the blocks, or as they are without names."""
+    """Return rows as a table with the column names of the blocks; if the columns have no names, return the array."""
     if source.names is None:
         return values
     import pandas as pd

@@ -1,6 +1,6 @@
-"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are copied there in blocks.
+"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are copied to the device in blocks.
 
-The formulas are in `dempster.cluster._expressions`; here are the namespace of torch and the loops over blocks.
+The formulas are in `dempster.cluster._expressions`; this module contains the torch namespace and the loops over blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dempster.cluster._expressions import (
 from dempster.cluster._mass_step import MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 
-MAX_CELLS = 1 << 27  # largest matrix in memory
+MAX_CELLS = 1 << 27  # largest number of cells of a matrix in memory
 
 
 class TorchOperations:
@@ -52,7 +52,7 @@ class TorchOperations:
         return x.clamp(min=bound)
 
     def power(self, x: Any, exponent: float) -> Any:
-        """Compute x^exponent; the common values of beta need no logarithms."""
+        """Compute x^exponent; avoid logarithms for the exponents of common values of beta."""
         common: dict[float, Callable[[Any], Any]] = {
             0.5: lambda x: x.sqrt(),
             1.0: lambda x: x,
@@ -104,7 +104,7 @@ class TorchOperations:
         return bool(x.any())
 
     def squared_distances(self, rows: Any, places: np.ndarray) -> Any:
-        """Return (b, r) squared distances; rows are centered, because products of large numbers are inaccurate."""
+        """Return (b, r) squared distances; center the rows, because products of large numbers are inaccurate."""
         middle = places.mean(axis=0)
         A, B = rows - self.constant(middle), self.constant(places - middle)
         squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
@@ -125,14 +125,14 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
-    """Yield blocks of the rows of a tensor with (b, 1) weights, None if all are equal."""
+    """Yield blocks of the rows of a tensor with their (b, 1) weights, or None if all weights are equal."""
     for block in _blocks(len(X), width):
         yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
 
 
 # ---- prototypes -----------------------------------------------------------------------------------------------------
-# ``arguments`` are those of the kernels: (p, g) barycenters of the nonempty sets, their metrics or None, and those of
-# the mass step.
+# ``arguments`` are the arguments of the kernels: (p, g) barycenters of the nonempty sets, the metrics of the sets (or
+# None), and the arguments of the mass step.
 
 
 def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple[Any, Any, Any]:
@@ -152,7 +152,7 @@ def _prototype_width(arguments: tuple) -> int:
 
 
 def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objective and sums over the rows of a tensor: of m^beta, m^beta x and, if adaptive, m^beta x x'."""
+    """Return the objective and the sums of m^beta, m^beta x and (adaptive metric) m^beta x x' over rows of a tensor."""
     xp = TorchOperations(X.dtype, X.device)
     (p, g), is_adaptive, beta = arguments[0].shape, arguments[1] is not None, arguments[5]
     objective, total, first = xp.zeros(), xp.zeros(g), xp.zeros(p, g)
@@ -245,12 +245,12 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
 def reference_masses(
     rows: Array, references: np.ndarray, around: Any, affinity: Any, family: FocalSets, device: Any, out: Array
 ) -> np.ndarray:
-    """Write the (n, f) masses of rows, and return those rows that may be equal to a reference.
+    """Write the (n, f) masses of rows, and return the indices of the rows that may be equal to a reference.
 
     Parameters
     ----------
     rows : (n, d) array
-        An array stays in the memory of the host; a tensor is on the device.
+        Array in the memory of the host, or tensor on the device.
     references : (r, d) array
     around : Surroundings
     affinity : Affinity

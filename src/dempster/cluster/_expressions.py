@@ -1,8 +1,9 @@
-"""Formulas of clusterers as array expressions: torch evaluates them on a device, ONNX records them as a graph.
+"""Formulas of clusterers as array expressions, evaluated by torch on a device or recorded as a graph for ONNX.
 
-Each function takes an array namespace `Operations` first. Values have a row for each object, and reductions keep their
-axis, so that (n, 1) and (n, f) can be combined. Tensors of torch and values of a graph have the operators of Python,
-and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``; other operations are in the namespace.
+The first argument of each function is an array namespace `Operations`. Values have one row for each object. Reductions
+keep the reduced axis, so that arrays of shapes (n, 1) and (n, f) can be combined. Torch tensors and values of a graph
+support the operators of Python and the methods ``exp``, ``log``, ``sqrt`` and ``sigmoid``. The namespace provides all
+other operations.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from dempster.cluster._mass_step import pair_columns
 
 
 class Operations(Protocol):
-    """Operations that the formulas use besides operators; ``x`` is a value with rows."""
+    """Operations that the formulas use in addition to operators; ``x`` has one row for each object."""
 
-    def constant(self, numbers: np.ndarray) -> Any: ...  # of the floating type of the computation
-    def table(self, numbers: np.ndarray) -> Any: ...  # of its own type, to be looked up
-    def cast(self, x: Any) -> Any: ...  # to the floating type of the computation
+    def constant(self, numbers: np.ndarray) -> Any: ...  # array with the floating type of the computation
+    def table(self, numbers: np.ndarray) -> Any: ...  # lookup table that keeps its type
+    def cast(self, x: Any) -> Any: ...  # convert to the floating type of the computation
     def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
     def minimum(self, x: Any, bound: float) -> Any: ...
     def maximum(self, x: Any, bound: float) -> Any: ...
     def power(self, x: Any, exponent: float) -> Any: ...
-    def sum(self, x: Any) -> Any: ...  # (n, 1), as the next two
-    def min(self, x: Any) -> Any: ...
-    def largest(self, x: Any) -> tuple[Any, Any]: ...  # with its column, the first of equal ones
-    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...  # (n, k) in order, with their columns
+    def sum(self, x: Any) -> Any: ...  # (n, 1) sums of the rows
+    def min(self, x: Any) -> Any: ...  # (n, 1) minima of the rows
+    def largest(self, x: Any) -> tuple[Any, Any]: ...  # (n, 1) maxima and their columns; the first column on ties
+    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...  # (n, k) sorted smallest values, and their columns
     def cumsum(self, x: Any) -> Any: ...
     def rows_of(self, table: Any, rows: Any) -> Any: ...  # (n, k) rows of a table, for (n, 1) positions
     def cells_of(self, table: Any, places: Any) -> Any: ...  # cells of a (r,) table, for (n, k) positions
-    def column(self, x: Any, k: int) -> Any: ...  # (n, 1)
-    def at(self, x: Any, columns: Any) -> Any: ...  # (n, 1) cells of the rows, for (n, 1) columns
+    def column(self, x: Any, k: int) -> Any: ...  # (n, 1) column k of x
+    def at(self, x: Any, columns: Any) -> Any: ...  # (n, 1) cells, one in the given column of each row
     def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any: ...  # (n, width) sums of cells (column, value)
     def similarity(self, squares: Any, rates: Any, scales: Any) -> Any: ...  # exp(-squares * rates / scales)
-    def holds_anywhere(self, x: Any) -> bool: ...  # False only if it is certain
+    def holds_anywhere(self, x: Any) -> bool: ...  # False only if x is certainly false everywhere
 
 
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return unnormalized masses, (n, g) of nonempty sets and (n, 1) of the empty set, and (n, 1) minima.
+    """Return unnormalized masses of the nonempty sets (n, g) and of the empty set (n, 1), and the least costs (n, 1).
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
 
 
 def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
-    """Return (n, f) masses for (n, c) plausibilities of the clusters, after (n, 1) masses on the empty set.
+    """Return the (n, f) masses for given (n, c) plausibilities of the clusters and (n, 1) masses of the empty set.
 
     The formulas are those of `dempster.cluster._mass_step.masses_from_plausibilities`.
     """
@@ -91,21 +92,22 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
 
 @dataclass(frozen=True)
 class RoundComponents:
-    """Components of a mixture, in coordinates in which they are spherical with variance one.
+    """Components of a mixture in coordinates in which the covariance of each component is the identity.
 
     Attributes
     ----------
     rounded : (p, p) array
-        Maps objects to these coordinates.
+        Matrix that maps objects to these coordinates.
     places : (g, p) array
         Means of the components.
     constants : (g,) array
-        Constant terms of their log-densities.
+        Constant term of the log-density of each component.
     normalizer : float
         Common term of all log-densities.
     origin : (p,) array or None
-        Subtracted from the objects, which are then divided by ``unit``.
+        Point that is subtracted from the objects.
     unit : float
+        Number by which the differences to ``origin`` are divided.
     """
 
     rounded: np.ndarray
@@ -117,7 +119,7 @@ class RoundComponents:
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return (n, p) transformed coordinates and (n, g) log-densities without their common term."""
+    """Return the (n, p) transformed coordinates, and the (n, g) log-densities without the common term."""
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
     objects = X @ xp.constant(components.rounded)
@@ -131,10 +133,10 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
     ----------
     xp : Operations
     squares : (n, r) values
-        Squared distances to the references; they may be overwritten.
+        Squared distances to the references. The function may overwrite them.
     around : Surroundings
     affinity : Affinity
-        Affinity to the same references.
+        Affinity to these references.
     """
     weights, scales = affinity.weights, affinity.scales
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
@@ -148,8 +150,8 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
 
 
 def _reached(xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]) -> list[Any]:
-    """Return the (n, 1) smallest values of the rows up to which the weights add up to each amount."""
-    # This number is sufficient even if they have the smallest weights.
+    """Return, for each amount, the (n, 1) smallest values up to which the weights in a row add up to the amount."""
+    # This number of values is sufficient even if the values have the smallest weights.
     most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1, len(weights))
     ordered, order = xp.smallest(values, most)
     if (weights == weights[0]).all():

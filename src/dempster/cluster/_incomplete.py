@@ -20,14 +20,14 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource,
 from dempster.optimize.k_means import k_means
 
 _SAMPLE_SIZE = 2000
-_STARTS = 5  # of k-means
-_MAX_COMPARED_ROWS = 500  # of a mixed table
-_DEFAULT_CLUSTERS = 5  # before the number of clusters is selected
-_LAST_ITERATIONS = 5  # of the best k-means, without imputed values
+_STARTS = 5  # number of starts of k-means
+_MAX_COMPARED_ROWS = 500  # maximum number of rows of a mixed table that are compared
+_DEFAULT_CLUSTERS = 5  # number of clusters to assume before it is selected
+_LAST_ITERATIONS = 5  # number of iterations without imputed values, after the best k-means run
 
 
 def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
-    """Return the sample with the contributions of missing values; a precomputed matrix does not change."""
+    """Add the contributions of missing values to the sample; a precomputed matrix does not change."""
     values = sample.values
     if isinstance(values, GowerSource):
         return replace(sample, values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)))
@@ -40,7 +40,7 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
 
 
 def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
-    """Return a source that can compare incomplete rows before the number of clusters is selected."""
+    """Add usual differences to a source, for comparing incomplete rows before the number of clusters is known."""
     if isinstance(source, GowerSource):
         return GowerSource(source.objects, estimate_usual_differences(source, _DEFAULT_CLUSTERS))
     return source
@@ -49,7 +49,7 @@ def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
 def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
     """Return the (p,) mean differences of the columns of a mixed table between rows of the same cluster.
 
-    The clusters are those of k-medoids on a subset of the distinct rows; weights are ignored.
+    The clusters are found by k-medoids on a subset of the distinct rows. Weights are ignored.
     """
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
@@ -67,7 +67,7 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
 
 
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the (p,) means of (p, n, n) differences over some pairs; zero for a column without any."""
+    """Return the (p,) means of (p, n, n) differences over the given pairs; zero for a column without observed pairs."""
     there = pairs & ~np.isnan(gaps)
     return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
 
@@ -76,7 +76,7 @@ def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clust
     """Return the (p,) variances of the features within the clusters of the best of several k-means runs.
 
     k-means first uses imputed values. The last iterations use only observed values, both for the distances and for the
-    centers. The seed is fixed: complete data give the same fit with and without this function.
+    centers. The seed is fixed, so that complete data give the same fit with and without this function.
     """
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
@@ -92,6 +92,6 @@ def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clust
         amount = members @ there
         moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
         centers = np.where(amount > 0, moved, centers)
-    there[:, ~there.any(axis=0)] = counts[:, None]  # A column that is empty in the sample.
+    there[:, ~there.any(axis=0)] = counts[:, None]  # The column has no values in the sample.
     gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
     return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)

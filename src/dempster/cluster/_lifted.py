@@ -1,8 +1,8 @@
-"""Prototypes with one additional coordinate, which turns a further cost into a distance.
+"""Prototypes with one additional coordinate, which represents an additional cost as a distance.
 
-A cost |x - v|^2 + s^2 is a squared distance between points if one of them is shifted by s along an additional axis. The
-model and the kernels of evidential c-means can then compute it. In credal c-means the barycenters have a nonzero
-additional coordinate, in spatial evidential c-means the objects have one.
+A cost |x - v|^2 + s^2 is the squared distance between x and v if one of the points is shifted by s along an additional
+axis. The model and the kernels of evidential c-means can then compute this cost. In credal c-means the barycenters have
+a nonzero additional coordinate; in spatial evidential c-means the objects have a nonzero additional coordinate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
 
 
 def drop_last_part(evidence: ClusterEvidence) -> ClusterEvidence:
-    """Remove the additional coordinate, which is no attribute, from the parts of the evidence."""
+    """Remove the additional coordinate from the parts of the evidence, because it is not an attribute."""
     assert evidence.parts is not None
     return replace(evidence, parts=evidence.parts[:-1])
 
@@ -48,15 +48,15 @@ class LiftedMethod(PrototypeMethod):
 class SpatialModel(PrototypeModel):
     """Prototypes for pixels whose additional coordinate is the spread of their neighborhood.
 
-    The mean squared distance of a pixel and its neighbors to v is the squared distance of their mean to v plus their
-    spread. The additional coordinate of the prototypes is zero.
+    The mean squared distance from a pixel and its neighbors to a prototype v is the squared distance from their mean to
+    v plus their spread. The additional coordinate of the prototypes is zero.
     """
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         return drop_last_part(super().evidence(X, itself))
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        # The coordinates are independent, so the constrained minimum has the same other coordinates.
+        # The coordinates are independent, so setting the additional coordinate to zero does not change the others.
         return lift(super()._best_centers(statistics)[:, :-1])
 
 

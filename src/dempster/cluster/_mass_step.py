@@ -70,7 +70,7 @@ class MassStep:
         return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:
-        """Return the columns of the nonempty sets and that of the empty set (-1 if the family lacks it)."""
+        """Return the columns of the nonempty sets, and the column of the empty set (-1 if the family lacks it)."""
         empty = self.family.empty_index
         return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
 
@@ -145,14 +145,14 @@ def masses_from_costs(
     """Write the masses for given costs and return the objective; empty weights mean equal weights.
 
     ``delta2`` is infinite if the family lacks the empty set. Costs up to ``zero`` count as zero; the smallest sets with
-    such costs share the mass equally.
+    zero cost share the mass equally.
     """
     kernel_weights = weights if len(weights) else None
     return _masses_from_costs(costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty)
 
 
-_DECAY = 2.5  # rate at which the plausibility of a neighbor decays from the midpoint to a cluster, times alpha
-_INFINITE_POSITION = 1e9  # relative position between clusters that coincide
+_DECAY = 2.5  # the plausibility of a neighbor decays by 2^(-_DECAY alpha) from the midpoint to a cluster
+_INFINITE_POSITION = 1e9  # relative position if two clusters coincide
 
 _doubtful_masses = kernel("""doubtful_masses(
     contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1, empty: int,
@@ -165,13 +165,14 @@ def masses_from_plausibilities(
     """Return the (n, f) consonant masses for given plausibilities of the clusters.
 
     Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r = contour_l / contour_k.
-    The mass is r on {k, l} and 1 - r on {k}. The object is certain up to r = 1/2 and ambiguous between k and l beyond.
+    The mass is r on {k, l} and 1 - r on {k}. The object is certain if r <= 1/2, and ambiguous between k and l
+    otherwise.
 
     Parameters
     ----------
     contour : (n, c) array
-        Plausibilities of the clusters, up to a factor for each object. A row of zeros gives mass to the empty set, or
-        to the first cluster if the family lacks it.
+        Plausibilities of the clusters, up to a factor for each object. An object with a row of zeros gets mass on the
+        empty set, or on the first cluster if the family lacks the empty set.
     family : FocalSets
         Single clusters and pairs of neighbors.
     outlying : (n,) array, optional
@@ -190,19 +191,20 @@ def masses_from_plausibilities(
 
 
 def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
-    """Return (n, c) plausibilities of the clusters from the relative position of each object between two clusters.
+    """Return the (n, c) plausibilities of the clusters, given the relative position of objects between two clusters.
 
-    The position u is 0 at the midpoint between the nearest cluster and another one, and 1 at the prototype of the
-    nearest cluster: the difference of the two costs, divided by its value at the prototype. The other cluster has the
-    plausibility 2^(-2.5 alpha u). The spread of the clusters adds the same to all costs and cancels in the difference,
-    unlike in the ratio of the costs, which tends to one in high dimensions.
+    The position u is the difference of the costs of the nearest cluster and another cluster, divided by the value of
+    this difference at the prototype of the nearest cluster. It is 0 at the midpoint between the two clusters, and 1 at
+    the prototype. The other cluster has the plausibility 2^(-2.5 alpha u). The spread of the clusters adds the same
+    amount to all costs, so it cancels in the difference. It does not cancel in the ratio of the costs, which tends to
+    one in high dimensions.
 
     Parameters
     ----------
     costs : (n, c) array
         Costs of the single clusters.
     gaps : (c, c) array
-        Difference of the costs of two clusters at the prototype of one of them; mean over the two prototypes.
+        Difference of the costs of two clusters at a prototype, averaged over the prototypes of the two clusters.
     alpha : float
         Penalty of pairs.
     """
@@ -214,7 +216,7 @@ def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float
 
 @lru_cache(maxsize=16)
 def pair_columns(family: FocalSets) -> np.ndarray:
-    """Return the (c, c) column of each pair of clusters in the family, -1 for absent pairs."""
+    """Return a (c, c) array with the column of each pair of clusters in the family, -1 for absent pairs."""
     c = family.n_clusters
     columns = np.full((c, c), -1)
     for column in np.flatnonzero(family.cardinality == 2):

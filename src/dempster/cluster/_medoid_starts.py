@@ -1,8 +1,8 @@
-"""Initial medoids for methods that use dissimilarities only: seeds far from each other, then medoids.
+"""Initial medoids for methods that use only dissimilarities: distant seeds, improved by k-medoids.
 
-Dissimilarities scaled to [0, 1] ("conflicts") have a useful property: a cluster without a medoid costs about the number
-of its objects, whatever its distance. The sum of conflicts to the nearest medoid therefore separates good seeds from
-bad ones. Drawing many sets of seeds and keeping the best few avoids runs that end in poor minima.
+The dissimilarities are scaled to [0, 1] ("conflicts"). A cluster without a medoid then costs about the number of its
+objects, regardless of its distance from the medoids. The sum of conflicts to the nearest medoid therefore separates
+good seeds from bad ones. Drawing many sets of seeds and keeping the best few avoids runs that end in poor minima.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from dempster._native import kernel
 from dempster.belief import FocalSets
 
-# Draw seeds in proportion to the conflict with the nearest seed so far; of several candidates the best is kept (greedy
-# k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds random numbers, a row per seed.
+# Draw seeds in proportion to the conflict with the nearest previous seed, and keep the best of several candidates
+# (greedy k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` contains one row of random numbers for each seed.
 far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
 # Alternate, in place, between assigning objects to medoids and selecting the central object of each group.
 to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
 
 _DRAWS = 8  # sets of seeds per start
 _MAX_MEDOID_STEPS = 10
-_DIFFERENT = 0.02  # share of the objects by which two starts must differ
+_DIFFERENT = 0.02  # minimum share of the objects by which two starts must differ
 
 
 def medoid_starts(
@@ -34,10 +34,10 @@ def medoid_starts(
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
         reach = np.cumsum(weights)
-        for uniform in draws:  # draw the first seed by the weights; the others are drawn by weighted conflicts
+        for uniform in draws:  # The probability of the first seed is proportional to its weight.
             row = min(int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")), len(weights) - 1)
             uniform[0, 0] = (row + 0.5) / len(weights)
-        delta = delta * weights  # all sums are over columns
+        delta = delta * weights  # Conflicts are summed over columns.
     delta = np.ascontiguousarray(delta)
 
     seeds, conflict = np.zeros((len(draws), n_clusters), np.int64), np.empty(len(draws))
@@ -66,7 +66,7 @@ def _are_similar(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | Non
 
 
 def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return positive masses on all sets, with 0.9 more on the cluster of each object if the family has it."""
+    """Return masses that are positive on all sets, and largest on the cluster of each object if the family has it."""
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9

@@ -31,13 +31,13 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-MAX_MATRIX_ROWS = 5_000  # the matrix of dissimilarities is kept up to this size: 200 MB
-MAX_BLOCK_CELLS = 4_000_000  # dissimilarities computed at once
-SAMPLE_SIZE = 2_000  # objects on which starts are compared
-_N_CANDIDATES = 500  # per cluster, if the matrix is not kept
-_SHARPNESS = 8  # of the mass of outliers: odds of ten at a cost a third above that of the empty set
-_ROUNDING = 1e-6  # dissimilarities of equal objects in an inexact matrix, relative to the mean
-_DELTA_SHARE = 0.95  # delta="auto": this quantile of the dissimilarities
+MAX_MATRIX_ROWS = 5_000  # largest number of rows for which the matrix of dissimilarities is kept (200 MB)
+MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities in a block
+SAMPLE_SIZE = 2_000  # number of objects on which starts are compared
+_N_CANDIDATES = 500  # number of candidate medoids for each cluster if the matrix is not kept
+_SHARPNESS = 8  # exponent in the mass of outliers: odds of ten if the cost is 4/3 times the cost of the empty set
+_ROUNDING = 1e-6  # largest dissimilarity, relative to the mean, that counts as zero in an inexact matrix
+_DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="auto"
 
 
 # ---- dissimilarities ----------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def split_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
 
 
 class ComparedObjects:
-    """Objects with weights, and their dissimilarities to some power. An object of weight 0 is never a medoid."""
+    """Objects with weights, and powers of their dissimilarities. An object of weight 0 is never a medoid."""
 
     def __init__(self, source: DissimilaritySource, power: float, weights: np.ndarray):
         self.source, self.power, self.weights = source, power, weights
@@ -66,7 +66,7 @@ class ComparedObjects:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Order of the objects for random draws, which does not depend on the order of the rows if possible."""
+        """Order of the objects for random draws; if possible, it does not depend on the order of the rows."""
         if self.matrix is not None:
             return np.argsort(self.matrix @ self.weights, kind="stable")
         if isinstance(self.source, AttributeSource):
@@ -75,7 +75,7 @@ class ComparedObjects:
 
     @cached_property
     def matrix(self) -> np.ndarray | None:
-        """All dissimilarities, or None if there are too many."""
+        """Matrix of all dissimilarities, or None if there are too many objects."""
         if self.source.matrix is not None:
             return raise_to_power(self.source.matrix, self.power)
         if len(self) > MAX_MATRIX_ROWS:
@@ -86,7 +86,7 @@ class ComparedObjects:
         return D
 
     def columns(self, objects: np.ndarray) -> np.ndarray:
-        """Return the (n, k) dissimilarities to some objects, exactly zero between equal objects."""
+        """Return the (n, k) dissimilarities to the given objects; they are exactly zero between equal objects."""
         if self.source.matrix is not None:
             return np.ascontiguousarray(raise_to_power(self.source.matrix[objects].T, self.power))
         out = np.empty((len(self), len(objects)))
@@ -98,7 +98,7 @@ class ComparedObjects:
         return raise_to_power(out, self.power)
 
     def block(self, rows: Any, columns: np.ndarray | None = None) -> np.ndarray:
-        """Return the dissimilarities of some objects to some (None: all) objects."""
+        """Return the dissimilarities between two subsets of the objects; None selects all objects."""
         if columns is not None and len(columns) == len(self):
             columns = None
         if self.matrix is not None:
@@ -119,10 +119,10 @@ class ComparedObjects:
 
 @dataclass(frozen=True)
 class MedoidModel(ABC):
-    """Fitted model in which objects, the references, represent clusters or sets of clusters.
+    """Fitted model in which objects (the references) represent clusters or sets of clusters.
 
-    ``gaps`` are the (c, c) differences of costs between the clusters at their medoids, from which the masses of pairs
-    are computed; None if pairs have costs.
+    ``gaps`` contains the (c, c) differences of the costs of two clusters at their medoids. The masses of pairs are
+    computed from these differences. ``gaps`` is None if pairs have costs.
     """
 
     step: MassStep
@@ -162,7 +162,7 @@ class MedoidModel(ABC):
         return masses.astype(values.dtype, copy=False)
 
     def _masses_by_gaps(self, costs: np.ndarray) -> np.ndarray:
-        """Return masses on single clusters, and on pairs of neighbors for objects between them."""
+        """Return masses on single clusters, and on pairs of neighboring clusters for objects between two clusters."""
         assert self.gaps is not None
         single = self.cluster_costs(costs)
         with np.errstate(divide="ignore", over="ignore"):
@@ -172,7 +172,7 @@ class MedoidModel(ABC):
         )
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
-        """Return the (n, c) costs of the single clusters among those of the nonempty sets."""
+        """Select the (n, c) costs of the single clusters from the (n, g) costs of the nonempty sets."""
         column = np.cumsum(self.family.cardinality > 0) - 1
         return np.ascontiguousarray(costs[:, column[self.family.singleton_index]])
 
@@ -187,7 +187,7 @@ class MedoidModel(ABC):
 
 @dataclass(frozen=True)
 class Representatives:
-    """Representation of the clusters during the iterations; ``gaps`` as in `MedoidModel`."""
+    """Representation of the clusters during the iterations; `MedoidModel` describes ``gaps``."""
 
     step: MassStep
     gaps: np.ndarray | None = field(default=None, kw_only=True)
@@ -195,7 +195,7 @@ class Representatives:
 
 @dataclass(frozen=True)
 class Medoids(Representatives):
-    """Indices of one object per cluster."""
+    """Clusters represented by one object each; ``positions`` contains the indices of these objects."""
 
     positions: np.ndarray
 
@@ -207,10 +207,10 @@ State = TypeVar("State", bound=Representatives)
 
 
 class MedoidMethod(Method[State, State], Generic[State]):
-    """Base of the medoid methods: starts, a sample on which they are compared, and the choice of central objects."""
+    """Base of the medoid methods: draw starts, compare the starts on a sample, and select central objects."""
 
     cost_power = 1  # exponent of the dissimilarities in the costs
-    pairs_can_win = False  # whether the published cost of a pair is below those of its clusters between them
+    pairs_can_win = False  # whether a pair can have a lower published cost than both of its clusters
 
     def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest):
         self.params: Any = params
@@ -230,7 +230,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         self.zero = 1e-12 * float((D**self.cost_power).mean())
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
-        self.unit = float(share @ D @ share)  # weighted mean, which is the same if rows are repeated
+        self.unit = float(share @ D @ share)  # Repeated rows and weighted rows give the same mean.
         self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
 
     @property
@@ -247,7 +247,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         """Cost of the empty set, estimated from the data unless it is a parameter."""
         if self._delta2 is None:
             large = pair_quantile(self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding)
-            self._delta2 = large**self.cost_power or 1.0  # any value will do if all objects are equal
+            self._delta2 = large**self.cost_power or 1.0  # If all objects are equal, any positive value is valid.
         return self._delta2
 
     def _mass_step(self, family: FocalSets) -> MassStep:
@@ -274,7 +274,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         """Return the model of a state for all objects."""
 
     def candidates(self, objects: ComparedObjects, scores: np.ndarray) -> np.ndarray | None:
-        """Return the objects with the largest scores, which may become the medoid; None if all may."""
+        """Return the objects with the largest scores, which may become medoids; None if all objects may."""
         size = self.params.n_candidates
         if size == "auto":
             size = None if objects.matrix is not None else _N_CANDIDATES
@@ -285,8 +285,8 @@ class MedoidMethod(Method[State, State], Generic[State]):
     def central_objects(self, objects: ComparedObjects, weights: np.ndarray) -> np.ndarray:
         """Return, for each column of (n, c) weights, the object with the least weighted sum of dissimilarities.
 
-        The weights are multiplied by those of the objects. Two clusters never get equal objects: the second cluster
-        takes its next best object.
+        The weights are multiplied by the weights of the objects. Two clusters never get equal objects. In case of a
+        conflict, the second cluster gets its next best object.
         """
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
@@ -327,7 +327,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return medoids
 
     def _draw_medoids(self) -> list[np.ndarray]:
-        """Draw indices in the sample, independently of the order of the rows."""
+        """Draw indices of objects in the sample, independently of the order of the rows."""
         n_init, objects = self.params.n_init, self.part
         order = objects.order[objects.weights[objects.order] > 0]
         D, weights = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)]), objects.weights[order]
@@ -372,7 +372,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @property
     def _values(self) -> Any:
-        """The objects in the form that a model takes."""
+        """Objects in the format accepted by a model."""
         return self.source.objects if self.source.matrix is None else self.source.matrix
 
 
@@ -417,13 +417,13 @@ def check_distinct_objects(
 
 # ---- quantiles of dissimilarities ---------------------------------------------------------------------------------
 
-_ROUNDED = 1 - 1e-12  # a rank that is an integer up to rounding is that integer
-_N_PROBES = 20_000  # values from which the range of a quantile is estimated
-_MARGIN = 0.02  # half the width of that range, as a share of all values
+_ROUNDED = 1 - 1e-12  # factor that prevents rounding errors from increasing the rank of a quantile
+_N_PROBES = 20_000  # number of values from which the range of a quantile is estimated
+_MARGIN = 0.02  # half the width of this range, as a share of all values
 
 
 def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
-    """Return the smallest dissimilarity between different objects that this share of the pairs does not exceed.
+    """Return the quantile of level ``share`` of the dissimilarities between different objects.
 
     ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are rounding errors between
     equal objects. The result is 0 if all objects are equal.
@@ -440,7 +440,7 @@ def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float 
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return a weighted quantile; only the values in a range estimated from a subset are sorted."""
+    """Return a weighted quantile; sort only values near it, in a range estimated from a subset."""
     target = share * weights.sum() * _ROUNDED
     step = max(1, len(values) // _N_PROBES)
     probes = np.argsort(values[::step]) * step
@@ -502,7 +502,7 @@ class RelationalClusterer(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X: training objects as a source of dissimilarities, new ones as the references take them."""
+        """Validate X; return a source of dissimilarities (training), or new objects in the format of the references."""
         if not reset:
             return self._input.new(self, X)
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
@@ -525,7 +525,7 @@ class MedoidClusterer(RelationalClusterer):
     init: str | BeliefPeaks | ArrayLike | CredalPartition
     n_init: int
     max_iter: int
-    power = 1.0  # for methods without this parameter
+    power = 1.0  # default for methods without this parameter
     _method_type: type[MedoidMethod[Any]]
 
     def _make_method(self, sample: Sample[DissimilaritySource], request: FitRequest) -> MedoidMethod[Any]:

@@ -44,7 +44,8 @@ class OnlineModel(Protocol):
 class OnlineClusterer(EvidentialClusterer):
     """Base class of clusterers whose model is determined by sums over the rows.
 
-    Their method has a function `online`, which returns an `OnlineModel`; `_fitted_attributes` accepts it as ``method``.
+    The method of such a clusterer has a function `online`, which returns an `OnlineModel`. `_fitted_attributes` accepts
+    this model as the argument ``method``.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -70,15 +71,15 @@ class OnlineClusterer(EvidentialClusterer):
     ) -> Self:
         """Update the model with one block of objects.
 
-        The first block is fitted as in `fit`, so it should contain objects of all clusters; a start given by ``init``
-        is used without iterations. The focal sets, ``beta_`` and ``delta_`` are determined by the first block and do
-        not change. Every block adds its sums to those of earlier blocks, and the model is updated from the total.
-        ``credal_partition_`` and ``labels_`` describe the last block. `fit` resets the model.
+        The first block is fitted as in `fit`, so it should contain objects of all clusters. If ``init`` contains the
+        start, it is used without iterations. The focal sets, ``beta_`` and ``delta_`` are determined by the first block
+        and do not change. The sums over each block are added to the earlier sums, and the model is updated from the
+        total. ``credal_partition_`` and ``labels_`` describe the last block. `fit` resets the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            In memory.
+            Block of rows in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object; an object of weight 2 counts as two.
@@ -146,7 +147,7 @@ class OnlineClusterer(EvidentialClusterer):
         return Sample(values, self._validate_weights(sample_weight, len(values)), self._row_names(X))
 
     def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
-        """Return the model to start from: that of ``init``, or a fit to the first block."""
+        """Return the initial model, which is computed from ``init`` or fitted to the first block."""
         request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
         families = self._resolve_families(request.n_clusters)
         if self.missing == "partial":

@@ -1,7 +1,8 @@
 """Belief peaks: cluster centers are objects with a high belief, far from any object with a higher belief.
 
-The neighbors of an object are evidence that it is the center of a cluster; near neighbors are stronger evidence. With
-delta the distance to the nearest object of higher belief, centers have a large belief and a large delta.
+The neighbors of an object are evidence that the object is the center of a cluster. Near neighbors are stronger
+evidence. Let delta be the distance to the nearest object of higher belief. Centers have a large belief and a large
+delta.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from dempster.optimize.blocks import Apply, row_blocks
 # zero, only neighbors at distance zero contribute.
 add_up_belief = kernel("""add_up_belief(
     index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n], belief: float64[rows] out)""")
-# Nearest neighbor of higher belief; of equally near neighbors the one with the highest belief.
+# Find the nearest neighbor of higher belief; among equally near neighbors, select the one with the highest belief.
 first_higher = kernel("""first_higher(
     objects: int64[rows] below n, index: int32[rows, K] below n, distance: float64[rows, K], rank: int64[n],
     nearest: int64[n] out, delta: float64[n] out)""")
 # Give every row without a label the label of its nearest row of higher belief.
 follow = kernel("follow(order: int64[n] below n, nearest: int64[n] below n or -1, labels: int64[n] out)")
 
-_MIN_NEIGHBORS, _MAX_NEIGHBORS = 30, 300  # bounds of the automatic K: noise below, memory and time above
-_MAX_DISSIMILARITIES = 20_000_000  # in memory at the same time
+_MIN_NEIGHBORS, _MAX_NEIGHBORS = 30, 300  # A smaller automatic K is noisy; a larger K takes memory and time.
+_MAX_DISSIMILARITIES = 20_000_000  # maximum number of dissimilarities in memory
 
 
 @dataclass(frozen=True, eq=False)
 class PeakScores:
-    """Belief and delta of every row."""
+    """Scores of every row: belief, delta, and the nearest row of higher belief."""
 
     n_neighbors: int  # the number K of neighbors
     belief: np.ndarray  # (n,)
@@ -49,10 +50,10 @@ class PeakScores:
 
 @dataclass(frozen=True, eq=False)
 class Peaks:
-    """Centers, and the clusters around them.
+    """Cluster centers and the labels of all rows.
 
-    ``min_prominence`` is a value between the prominences of the last peak and of the next row; None if only thresholds
-    select peaks.
+    ``min_prominence`` is a value between the prominence of the last peak and the prominence of the next row. It is None
+    if only thresholds select peaks.
     """
 
     scores: PeakScores
@@ -120,16 +121,16 @@ def _search_farther(
     delta: np.ndarray,
     k: int,
 ) -> None:
-    """Find the nearest row of higher belief for rows without one among their k neighbors.
+    """Find the nearest row of higher belief for each row whose k neighbors include no such row.
 
-    Use more neighbors while there are many such rows, then compare the rest with all rows. Approximate finders are not
-    used, because missed neighbors would make delta too large; finders that compare with all rows would not be faster.
-    ``nearest`` and ``delta`` change in place.
+    Increase the number of neighbors while there are many such rows, then compare the remaining rows with all rows.
+    Approximate finders are not used, because missed neighbors would make delta too large. Finders that compare all rows
+    would not be faster. ``nearest`` and ``delta`` change in place.
     """
     n = len(rank)
     uses_finder = find.kind == "exact" and not isinstance(find, BlockFinder)
     while uses_finder and len(rest) * n > 10 * _MAX_DISSIMILARITIES and 4 * k < n:
-        k *= 4  # About a quarter of the rows remain, so every round costs the same.
+        k *= 4  # About a quarter of the rows remain in each round, so all rounds have the same cost.
         for start, stop in row_blocks(len(rest), max(1, _MAX_DISSIMILARITIES // (4 * k)), most=None):
             rows = rest[start:stop]
             index, distance = find(rows, k)
@@ -166,7 +167,7 @@ def _select_peaks(
             f"got {n_eligible}; the largest belief is {belief.max():.6g}, the largest delta {delta.max():.6g}"
         )
     prominence = scores.prominence
-    # Ties: the higher belief, then the first row. Rows equal to others (prominence zero) are used only if needed.
+    # Resolve ties by the higher belief, then by the first row. Use duplicates (prominence zero) only if needed.
     last = (prominence == 0) & (n_clusters is not None) & (not has_thresholds)
     ranked = order[np.lexsort((-prominence[order], ~eligible[order], last[order]))]
     values = prominence[ranked]
@@ -189,9 +190,9 @@ def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
     """Return the number of peaks after which the decreasing prominences have the largest step."""
     if scores.n_maxima == 1:
         return 1
-    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))  # clusters of at least K / 2 rows
+    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))  # mean cluster size of at least K / 2
     values = values[: most + 1]
-    if values[-1] == 0:  # rows equal to others, at the largest possible step
+    if values[-1] == 0:  # Duplicates have prominence zero, so the step before them is infinite.
         return int(np.count_nonzero(values)) or 1
     if len(values) < 3:
         return len(values)

@@ -33,14 +33,14 @@ FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 
 @dataclass(frozen=True)
 class Families:
-    """Families of focal sets that a fit uses one after the other.
+    """Families of focal sets that a fit uses in sequence.
 
     Attributes
     ----------
     first : FocalSets
         The family to fit first.
     select : function or None
-        Compute a second family from the partition on the first one and the weights of its rows.
+        Function that computes a second family, given the partition on the first family and the weights of its rows.
     neighbors : bool
         Whether pairs of neighboring clusters are added at the end, without changing the fitted clusters.
     """
@@ -53,10 +53,10 @@ class Families:
 def resolve_families(
     focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
 ) -> Families:
-    """Return the families for the parameter ``focal_sets``; ``empty``: whether named families have the empty set.
+    """Return the families for the parameter ``focal_sets``; ``empty`` is whether named families have the empty set.
 
-    "auto" fits single clusters only. The empty set would absorb small clusters as outliers; like the pairs of
-    neighboring clusters, it is added at the end.
+    "auto" fits only single clusters. The empty set and the pairs of neighboring clusters are added at the end. If the
+    empty set were fitted, it would absorb small clusters as outliers.
     """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
@@ -71,7 +71,7 @@ def resolve_families(
 def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
     """Return all sets ("full"), single clusters and all pairs ("pairs"), or single clusters (any other name).
 
-    ``omega``: whether a family of pairs has the frame.
+    ``omega`` is whether a family of pairs contains the frame.
     """
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
@@ -109,8 +109,8 @@ class Sample(Generic[Values]):
     values : features, dissimilarities or categories, in the form that the method reads
     weights : (n,) array, or None if all rows have equal weight
     index : names of the rows, or None
-    within : (p,) variances of the features within clusters, which replace missing values; None if none are missing
-    blocks : all rows, if X comes in blocks and ``values`` are a sample of them; else None
+    within : (p,) variances of the features within clusters, used for missing values; None if X is complete
+    blocks : all rows, if X comes in blocks and ``values`` is a sample of the rows; else None
     device : device of X if it is a tensor; else None
     """
 
@@ -129,7 +129,7 @@ class Sample(Generic[Values]):
     def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
         """Return all rows, in memory, in blocks or on a device.
 
-        ``explicit_weights``: give rows in memory that have no weights the weight one.
+        ``explicit_weights``: give rows in memory the weight one if they have no weights.
         """
         values: Any = self.values
         if self.blocks is not None:
@@ -140,7 +140,7 @@ class Sample(Generic[Values]):
         return open_rows(values, weights, apply, device)
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
-        """Return the positions among all rows for positions in the sample."""
+        """Convert positions in the sample to positions among all rows."""
         return positions if self.blocks is None else self.blocks.indices[positions]
 
 
@@ -151,7 +151,7 @@ class MassModel(Protocol[ModelValues]):
     def family(self) -> FocalSets: ...
 
     def masses(self, values: ModelValues, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of rows; columns follow the family."""
+        """Return the (n, f) masses of rows, with one column for each set of the family."""
         ...
 
 
@@ -183,18 +183,18 @@ class Method(ABC, Generic[Start, Model]):
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the starts to compare; a single one if the user gave it."""
+        """Return the starts to compare, or a single start if the user specified it."""
 
     @abstractmethod
     def run_start(self, start: Start) -> Run[Model]:
-        """Run from a start; of several starts, far enough to compare them, possibly on a sample of the rows."""
+        """Run from a start; if there are several, iterate until they can be compared, possibly on a sample of rows."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Return the run with the smallest objective, the first one in case of ties.
 
         Objectives that differ by less than the tolerance are tied. Several starts often converge to the same solution
-        up to rounding, and rounding must not decide which one is selected, because the numbering of the clusters
-        depends on it.
+        up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters depends
+        on the run.
         """
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
@@ -220,9 +220,9 @@ class Method(ABC, Generic[Start, Model]):
     def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
         """Add the pairs of neighboring clusters, and the empty set if the method has one, to the family.
 
-        The fitted clusters do not change. A pair that is fitted attracts its clusters; and of three clusters in a row,
-        the barycenter of the outer two is the center of the middle one. Pairs of neighbors that are added afterwards
-        only mark the rows between two clusters.
+        The fitted clusters do not change. If pairs were fitted, they would attract their clusters. If three clusters
+        lie in a row, the barycenter of the outer two is also the center of the middle cluster. Pairs of neighbors that
+        are added afterwards get mass only from the rows between the two clusters.
         """
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
@@ -241,9 +241,9 @@ class Search:
         Relative difference below which objectives are tied.
     apply : Apply
     progress : function of a total and a unit
-        Opens a progress bar.
+        Function that opens a progress bar.
     n_jobs : int or None
-        Number of starts that run at the same time if an outside pool of workers runs them.
+        Number of starts that run at the same time in an external pool of workers.
     """
 
     tol: float
@@ -252,10 +252,10 @@ class Search:
     n_jobs: int | None = None
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
-        """Return the best run, continued with the second family and the pairs of neighbors where there are any.
+        """Return the best run, continued with the second family and the pairs of neighbors if the fit uses them.
 
-        A second family contains the pairs of mutually nearest clusters besides the single ones (Denoeux, 2021).
-        ``weights`` are those of the rows of `Method.partition`.
+        A second family contains the single clusters and the pairs of mutually nearest clusters (Denoeux, 2021).
+        ``weights`` are the weights of the rows of `Method.partition`.
         """
         starts = method.draw_starts(families.first)
         with self.progress(len(starts), "starts") as advance:

@@ -1,7 +1,7 @@
 """Initialization of the methods: validation of ``init``, first prototypes, and defaults that depend on the data.
 
-Random numbers are assigned to the objects in a fixed order (of a projection, or of their sums of dissimilarities), not
-in the order of the rows. Permuting the rows, or repeating a row instead of weighting it, then gives the same start.
+Random numbers are assigned to the objects in increasing order of a projection or of the sum of dissimilarities, not in
+the order of the rows. The start therefore does not change if rows are permuted, or repeated instead of weighted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dempster.partition import CredalPartition
 
 
 def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
-    """Raise an error if there are fewer distinct rows of positive weight than clusters; the sample is checked first."""
+    """Raise an error if there are fewer distinct rows of positive weight than clusters; check the sample first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
     X = to_host(X)
@@ -35,7 +35,7 @@ def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weigh
 
 
 def too_few_objects_error(n_clusters: int, different: int, weights: np.ndarray | None) -> InvalidParameterError:
-    """Return the error for more clusters than distinct objects."""
+    """Return the error to raise if there are more clusters than distinct objects."""
     which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
     message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
     return InvalidParameterError("n_clusters", message=message)
@@ -64,7 +64,7 @@ def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
 
 
 def check_distinct(prototypes: np.ndarray) -> None:
-    """Raise an error if two prototypes are equal, because such clusters stay equal."""
+    """Raise an error if two prototypes are equal, because the iterations cannot separate equal prototypes."""
     different = len(np.unique(prototypes, axis=0))
     if different < len(prototypes):
         raise InvalidParameterError("init", must=f"contain {len(prototypes)} distinct prototypes, got {different}")
@@ -108,7 +108,7 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
 def draw_centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Draw prototypes by k-means++, or random objects with a small noise."""
+    """Draw prototypes by k-means++, or draw random objects and add a small noise."""
     if method == "random":
         which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
         return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
@@ -126,8 +126,9 @@ def draw_distant_objects(
 ) -> np.ndarray:
     """Draw the indices of objects far from each other (greedy k-means++; Arthur and Vassilvitskii, 2007).
 
-    Each object is the best of several, drawn with probabilities proportional to the (squared) distance to the nearest
-    object drawn before. ``distances(which)`` returns the (k, n) distances of the objects ``which`` to all objects.
+    Each object is the best of several candidates. The probability of a candidate is proportional to its (squared)
+    distance to the nearest previous object. ``distances(which)`` returns the (k, n) distances of the objects ``which``
+    to all objects.
     """
     trials = 2 + int(np.log(n_objects))
 
@@ -168,15 +169,15 @@ def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 
-_N_OBJECTS = 1000  # number of objects in the formula for beta, which depends on it little
+_N_OBJECTS = 1000  # number of objects in the formula for beta; its effect is small
 _MIN_BETA, _MAX_BETA = 1.05, 1.5
-_FENCE = 2.0  # interquartile ranges above the third quartile
+_FENCE = 2.0  # height of the fence above the third quartile, in interquartile ranges
 _SAMPLE_SIZE = 2000
-_STARTS = 10  # of k-means
-_N_NEAREST = 5  # neighbors used to detect isolated objects
+_STARTS = 10  # number of starts of k-means
+_N_NEAREST = 5  # number of neighbors used to detect isolated objects
 _MIN_LOG_RANGE = 0.1  # smallest interquartile range of the log-distances to these neighbors
-_FAR_FENCE = 5.0  # interquartile ranges of the log-distances beyond which an object is unusual
-_MIN_RATIO = 2.0  # ratio to the distances of its neighbors that makes an unusual object isolated
+_FAR_FENCE = 5.0  # fence of the log-distances above which an object is unusual, in interquartile ranges
+_MIN_RATIO = 2.0  # minimum ratio of the distance of an isolated object to the distances of its neighbors
 _MAX_COMPARED, _BLOCK_ROWS = 1000, 4096
 
 
@@ -227,9 +228,10 @@ def k_means_distances(
 def find_isolated(X: np.ndarray) -> np.ndarray:
     """Return the (n,) mask of isolated rows.
 
-    The distance of an isolated row to its nearest neighbors is unusually large, and much larger than the distances of
-    these neighbors to theirs. A first prototype on such a row would stay on one outlier. Rows of a sparse cluster are
-    also far from each other, but so are their neighbors. Rows are compared with at most 1,000 distinct rows.
+    The distance from an isolated row to its nearest neighbors is unusually large, and much larger than the distances
+    from these neighbors to their own neighbors. An initial prototype on an isolated row would represent one outlier in
+    all iterations. Rows of a sparse cluster are not isolated, because their neighbors are also far from other rows.
+    Rows are compared with at most 1,000 distinct rows.
     """
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
@@ -284,7 +286,7 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
 
 
 def explain_auto_params(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
-    """Return a text for each of beta and delta that is "auto": the value used and the reason."""
+    """Return, for each of beta and delta that is "auto", a text with the value used and the reason."""
     found = {}
     if beta == "auto":
         found["beta"] = f"{used_beta:.3g}, by the number of attributes"

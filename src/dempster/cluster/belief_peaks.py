@@ -31,23 +31,24 @@ from dempster.optimize.blocks import Apply, block_map
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Find cluster centers and their number from belief and delta.
 
-    The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster; near neighbors
-    are stronger evidence. Combined by Dempster's rule they give the degree of belief
+    The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster. Near neighbors
+    are stronger evidence. Dempster's rule combines the pieces of evidence into the degree of belief
 
-        Bel_i = 1 - prod_j (1 - exp(-(d_ij / s_j)^2) / K),    s_j the q-quantile of the distances from j to its
-                                                              neighbors.
+        Bel_i = 1 - prod_j (1 - exp(-(d_ij / s_j)^2) / K),
 
-    delta_i is the distance from i to the nearest object of higher belief (for the object of the highest belief, the
-    largest delta of the others). Centers are peaks: objects for which both are large. Every other object belongs to
-    the cluster of its nearest object of higher belief.
+    where d_ij is the distance between i and j, and s_j is the q-quantile of the distances from j to its neighbors.
+    delta_i is the distance from i to the nearest object of higher belief. For the object of the highest belief, it is
+    the largest delta of the other objects. Centers are peaks, for which both Bel_i and delta_i are large. Every other
+    object belongs to the cluster of its nearest object of higher belief.
 
     The peaks are selected among the objects whose belief is at least the median, in decreasing order of prominence
     delta_i Bel_i:
 
-    - the first ``n_clusters`` (objects of lower belief, or equal to another object, are used only if there are too
-      few), or
-    - all with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, chosen with `dempster.plot.DeltaBelDisplay`, or
-    - automatically: the first k, where the prominences v_1 >= v_2 >= ... have the largest step
+    - the first ``n_clusters`` objects (objects of lower belief, or equal to another object, are used only if there are
+      too few), or
+    - all objects with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, chosen with
+      `dempster.plot.DeltaBelDisplay`, or
+    - automatically, the first k objects, where the prominences v_1 >= v_2 >= ... have the largest step
       log(v_k / v_{k+1}) log(1 + k), 2 <= k <= 2 n / K. The second factor is needed because the prominences of the first
       few peaks often differ with the positions of the clusters. There is one cluster if only the first object has a
       higher belief than all its neighbors. The rule assumes that there are clusters.
@@ -70,8 +71,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     q : float in (0, 1], default=0.9
         Quantile of the distances to the neighbors that is used as scale.
     min_belief, min_delta : float or None, default=None
-        Thresholds. With one of them, all objects above both are peaks, or the ``n_clusters`` most prominent of these.
-        None: the median belief, any delta.
+        Thresholds. If one of them is set, all objects above both thresholds are peaks, or the ``n_clusters`` most
+        prominent of these objects. None: the median belief; no threshold for delta.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         "approximate": nearest-neighbor descent (needs ``dempster[neighbors]``). "auto": exact, unless there are more
         than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
@@ -85,8 +86,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     belief_ : ndarray of shape (n_samples,)
     delta_ : ndarray of shape (n_samples,)
     nearest_higher_ : ndarray of shape (n_samples,)
-        Nearest object of higher belief, -1 for the object of the highest belief. Of objects with equal belief, the
-        first one counts as higher.
+        Nearest object of higher belief, -1 for the object of the highest belief. If two objects have equal belief,
+        the first object counts as higher.
     prominence_ : ndarray of shape (n_samples,)
         Belief times delta.
     peak_indices_ : ndarray of shape (n_clusters,)
@@ -94,7 +95,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the peaks; absent for precomputed dissimilarities and for "gower".
     labels_ : ndarray of shape (n_samples,)
-        Cluster k is that of ``peak_indices_[k]``.
+        Cluster of each object; the center of cluster k is ``peak_indices_[k]``.
     n_clusters_ : int
     n_neighbors_ : int
     neighbors_ : str
@@ -102,7 +103,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     min_belief_, min_delta_ : float
         Thresholds.
     min_prominence_ : float or None
-        A value between the prominences of the last peak and of the next object; None if only thresholds select peaks.
+        A value between the prominence of the last peak and the prominence of the next object; None if only thresholds
+        select peaks.
     n_features_in_ : int
     sample_indices_ : ndarray
         Indices of the objects in the sample, if X came in blocks. All attributes except ``labels_`` then describe the
@@ -170,8 +172,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            X may come in blocks (``docs/blocks.md``): the peaks are then those of a sample of 20,000 objects, and the
-            labels of all objects are lazy.
+            X may come in blocks (``docs/blocks.md``): the peaks are then found in a sample of 20,000 objects, and
+            the labels of all objects are lazy.
         y : ignored
         """
         with fit_transaction(self) as draft:
@@ -275,14 +277,14 @@ PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
 
 def uses_belief_peaks(init: Any) -> bool:
-    """Return whether belief peaks give the start."""
+    """Return whether ``init`` selects belief peaks as the start."""
     return isinstance(init, BeliefPeaks) or (isinstance(init, str) and init == "belief-peaks")
 
 
 def fit_peaks(
     init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks:
-    """Fit belief peaks, or a copy of ``init``; raise an error if their number is not ``n_clusters``.
+    """Fit belief peaks, or a copy of ``init``; raise an error if the number of peaks is not ``n_clusters``.
 
     Missing values are filled in, because a peak that becomes a prototype must be complete.
     """

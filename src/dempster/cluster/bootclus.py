@@ -60,7 +60,7 @@ class Coverage(NamedTuple):
 
 
 class PairIntervals:
-    """Confidence intervals and fitted belief-plausibility intervals of all pairs of some objects.
+    """Confidence intervals and fitted belief-plausibility intervals of all pairs from a set of objects.
 
     Both intervals are for the probability that the two objects belong to the same cluster. Pairs are in the order
     (0, 1), (0, 2), ..., (1, 2), ... as in `scipy.spatial.distance.squareform`.
@@ -104,7 +104,7 @@ class PairIntervals:
         self.partition = partition
         self.objects = objects
         self.confidence = confidence
-        self._lower, self._upper = lower, upper  # in single precision to save memory
+        self._lower, self._upper = lower, upper  # The bounds are stored in single precision to save memory.
 
     @property
     def lower(self) -> np.ndarray:
@@ -154,7 +154,7 @@ class PairIntervals:
         return (rows @ rows.T)[np.triu_indices(len(rows), 1)]
 
     def coverage(self, posterior: Any) -> Coverage:
-        """Compute how often the intervals contain the true probability, where it is known (simulated data).
+        """Compute how often the intervals contain the true probability (for simulated data, where it is known).
 
         Parameters
         ----------
@@ -187,14 +187,14 @@ class PairIntervals:
         return f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, confidence {self.confidence:g})"
 
 
-_ROWS_PER_TASK = 8  # rows of the matrix of pairs
+_ROWS_PER_TASK = 8  # number of rows of the matrix of pairs in a task
 _PAIRS_PER_TASK = 4096
 _MIN_REFERENCES_PER_CLUSTER = 20
-_UNIFORM_SHARE = 0.1  # share of the uniform mass function in the start
+_UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masses
 
 
 def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows at random, and additional rows of clusters with fewer than 20 of them; return sorted indices."""
+    """Draw rows at random; draw more from clusters with fewer than 20 drawn rows. Return the sorted indices."""
     n = len(labels)
     if n_references >= n:
         return np.arange(n)
@@ -210,7 +210,7 @@ def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Genera
 
 
 def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-    """Compute lower and upper bounds (n, n) in float32 for all pairs of rows; the diagonals are zero."""
+    """Compute the (n, n) lower and upper bounds for all pairs of rows, in float32 and with zero diagonals."""
     n = len(P)
     lower, upper = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     ranks = quantile_ranks(P.shape[2], confidence)
@@ -221,13 +221,13 @@ def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tu
 
 @dataclass(frozen=True, eq=False)
 class PairFamily:
-    """Nonempty focal sets of a family; a mixture gives the empty set no mass.
+    """Nonempty focal sets of a family; in a mixture, the empty set has no mass.
 
     ``forms`` contains matrices S and C with m_i' S m_j = belief and m_i' C m_j = 1 - plausibility of "same cluster".
     """
 
-    asked: FocalSets  # the family, possibly with the empty set
-    sets: FocalSets  # its nonempty sets
+    asked: FocalSets  # the original family, which may contain the empty set
+    sets: FocalSets  # nonempty sets of `asked`
     columns: np.ndarray  # (f,), indices of the nonempty sets in `asked`
     forms: np.ndarray  # (2, f, f)
 
@@ -248,7 +248,7 @@ class PairFamily:
 
 @dataclass(frozen=True, eq=False)
 class PairMasses:
-    """Masses (r, f) of some objects on the nonempty sets of a family."""
+    """Masses (r, f) of r objects on the nonempty sets of a family."""
 
     family: PairFamily
     masses: np.ndarray
@@ -264,11 +264,11 @@ def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter
     return Run(PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged))
 
 
-_MAX_REDRAWS = 100  # of one sample, before an error is raised
-_PLAIN_REDRAWS = 20  # of one sample, before regularization is added
-_RIDGE = 0.01  # of the variance of each attribute
+_MAX_REDRAWS = 100  # number of redraws of one sample after which an error is raised
+_PLAIN_REDRAWS = 20  # number of redraws of one sample after which regularization is added
+_RIDGE = 0.01  # regularization, as a share of the variance of each attribute
 _SAMPLES_PER_TASK = 10
-_ROWS = 64  # rows whose probabilities are computed together
+_ROWS = 64  # number of rows in a block of probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +308,7 @@ class Bootstraps:
         ----------
         X : (n, d) float64 array
         apply : Apply, optional
-            Process blocks of rows in parallel.
+            Function that processes blocks of rows in parallel.
 
         Returns
         -------
@@ -317,14 +317,14 @@ class Bootstraps:
         return self.posterior_function()(X, apply)
 
     def posterior_function(self) -> Callable[..., np.ndarray]:
-        """Return `posteriors` as a function that computes the factors of the covariances only once."""
+        """Return a function that computes `posteriors`; the covariances are factorized only once."""
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
-        # The unit is a power of two, so that the unit of X does not change any digit.
+        # The unit is a power of two, so the division causes no rounding errors.
         unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
         half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
-        # The kernel needs the fits on the last axis.
+        # The last axis must be the axis of the fits, as the kernel requires.
         prepared = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)]
 
         def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
@@ -373,7 +373,7 @@ def _refit_sample(
 
 
 def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
-    """Return, for each component of the mixture, the component of the refit that shares most rows with it."""
+    """Return, for each component of the mixture, the component of the refit that shares the most rows with it."""
     shared = posterior.T @ responsibilities
     best = shared.argmax(axis=1)
     if np.array_equal(np.sort(best), np.arange(len(best))):
@@ -388,7 +388,7 @@ class PairModel:
     """Model that compares each row with the reference rows, whose masses are fixed."""
 
     bootstraps: Bootstraps
-    confidence: float  # level of the intervals
+    confidence: float  # confidence level of the intervals
     references: References  # reference rows in double precision
     fitted: PairMasses  # masses of the references
     compared: np.ndarray  # (r,), indices of the references that other rows are compared with
@@ -449,9 +449,9 @@ class PairModel:
         apply(work, row_blocks(len(which), _ROWS, most=None))
 
 
-_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM; the number of rows above which the tolerance is reduced
-# EM stops for a sample when the log-likelihood changes by less than this absolute value. Estimates of a sample
-# differ from those of the data by half a unit per parameter, so the error of EM is negligible.
+_TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # tolerance of EM, and the number of rows above which it is reduced
+# EM stops for a sample when the log-likelihood changes by less than this absolute value. The log-likelihood of the
+# estimates from a sample differs from the maximum by about 1/2 per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.01
 
 
@@ -467,7 +467,7 @@ class MixtureFits:
     """Mixtures fitted to the data and to the samples."""
 
     mixture: ParsimoniousGaussianMixture  # fitted to the data
-    posterior: np.ndarray  # (n, c), its probabilities of the components
+    posterior: np.ndarray  # (n, c), probabilities of the components of `mixture`
     bootstraps: Bootstraps  # fitted to the samples
     for_references: np.random.SeedSequence  # seed for the references
     fingerprint: str  # hash of the settings, the data and the random state after this fit
@@ -521,7 +521,7 @@ def _fit_bootstraps(
     """Refit a mixture to samples drawn with replacement; each fit starts from the mixture of all data.
 
     Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
-    threads by default, or as `joblib.parallel_config` says (processes, a Dask cluster).
+    threads by default, or in processes or on a Dask cluster if `joblib.parallel_config` selects them.
     """
     from joblib import Parallel, delayed
 
@@ -547,9 +547,9 @@ def _fit_bootstraps(
     )
 
 
-_ALL_PAIRS_UP_TO = 2000  # rows, for n_partners="auto"
-_N_REFERENCES = 500  # above
-_N_COMPARED = 150  # references that other rows are compared with; more change neither masses nor coverage
+_ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
+_N_REFERENCES = 500  # number of reference rows if there are more rows
+_N_COMPARED = 150  # number of references that other rows are compared with; more do not change masses or coverage
 
 
 class BootClusMethod(Method[PairMasses, PairMasses]):
@@ -564,7 +564,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of the references, and which of them other rows are compared with."""
+        """Return the indices of the references, and the subset of references that other rows are compared with."""
         n, n_partners = len(self.values), self.params.n_partners
         if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
@@ -642,10 +642,10 @@ class BootClus(EvidentialClusterer):
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
         The nearest clusters are the most similar ones.
     warm_start : bool, default=False
-        Reuse the mixtures of the previous call, which take most of the time, with another level, other focal sets or
-        partners (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data, ``n_clusters``,
-        ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (also if other code has drawn from a RandomState
-        or Generator).
+        Reuse the mixtures of the previous call, whose fit takes most of the time, if only the confidence level, the
+        focal sets or the partners have changed (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again
+        if the data, ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (also if other code
+        has drawn from a RandomState or Generator).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -664,8 +664,8 @@ class BootClus(EvidentialClusterer):
     bootstraps_ : Bootstraps
         Parameters of the refitted mixtures.
     n_redrawn_ : int
-        Number of samples that lost a cluster and were drawn again, frequent with very few objects. After twenty
-        draws a sample is fitted with a ridge of a hundredth of the variances.
+        Number of samples that lost a cluster and were drawn again. This is frequent if there are very few objects.
+        After twenty draws a sample is fitted with a ridge of a hundredth of the variances.
     intervals_ : PairIntervals
         Confidence intervals and belief-plausibility intervals of all pairs of the reference objects.
     reference_indices_ : ndarray
@@ -809,7 +809,7 @@ class BootClus(EvidentialClusterer):
         X : array-like of shape (n_samples, n_features)
             Training or new objects.
         pairs : array-like of shape (p, 2)
-            Row indices of two objects each.
+            Row indices of the two objects of each pair.
 
         Returns
         -------
@@ -828,7 +828,7 @@ class BootClus(EvidentialClusterer):
         X : array-like of shape (n_samples, n_features)
             Training or new objects.
         pairs : array-like of shape (p, 2)
-            Row indices of two objects each.
+            Row indices of the two objects of each pair.
 
         Returns
         -------
@@ -844,7 +844,7 @@ class BootClus(EvidentialClusterer):
         return np.column_stack([lower, upper])
 
     def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the probabilities of the rows that occur in the pairs, and the pairs as indices of these rows."""
+        """Return the cluster probabilities of the rows that occur in pairs, and the pairs as indices of these rows."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)
         pairs = check_pair_indices(pairs, len(values))

@@ -26,12 +26,12 @@ from dempster.partition import CredalPartition
 
 
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
-    """Evidential c-means with fixed prototypes. There is one start."""
+    """Evidential c-means with fixed prototypes and therefore a single start."""
 
     def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray):
         self.estimator, self.values, self.apply = estimator, sample.values, request.apply
         self.weights = sample.kernel_weights
-        # The second moments of the adaptive metric would lose digits far from the origin.
+        # The adaptive metric needs second moments, which are inaccurate far from the origin.
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
         self.original_centers = centers
@@ -86,9 +86,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 class BPEC(EvidentialClusterer):
     """Belief-peak evidential clustering: evidential c-means with the centers found by `BeliefPeaks`.
 
-    The masses are those of `ECM` with prototypes fixed at the belief peaks. With ``metric="adaptive"`` each cluster
-    learns a metric, and the objective of ECM never increases. The result is deterministic, and `BeliefPeaks` can
-    determine the number of clusters.
+    The masses are computed as in `ECM`, with prototypes fixed at the belief peaks. With ``metric="adaptive"`` a
+    metric is fitted for each cluster, and the objective of ECM never increases. The result is deterministic, and
+    `BeliefPeaks` can determine the number of clusters.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class BPEC(EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features)
             float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): the peaks are then
-            those of a sample of 20,000 objects, and the masses of all objects are lazy.
+            found in a sample of 20,000 objects, and the masses of all objects are lazy.
         y : ignored
         """
         return self._fit(X)

@@ -100,7 +100,7 @@ def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarr
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)
         return rows, inverse.reshape(-1)
-    keys = np.zeros(len(codes), dtype=np.int64)  # The row as digits of one number, which is much faster to sort.
+    keys = np.zeros(len(codes), dtype=np.int64)  # Numbers are much faster to sort than rows.
     for column, size in enumerate(sizes):
         keys = keys * size + (codes[:, column] - offsets[column])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -108,7 +108,7 @@ def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarr
 
 
 def mismatches(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return the (n,) numbers of attributes in which objects differ from a given one."""
+    """Return, for each of n objects, the number of attributes in which it differs from a given object."""
     return (codes != row).sum(axis=1).astype(float)
 
 
@@ -186,14 +186,15 @@ class CategoricalModel:
         return 1 - agree / sets.sum(axis=1)
 
     def _shares(self) -> np.ndarray:
-        """Return the (g, c) weights of a mass on a set in the costs of its clusters."""
+        """Return the (g, c) weights with which the mass of each set enters the costs of its clusters."""
         sets = self.step.sets
         return sets * (sets.sum(axis=1) ** (self.step.alpha - 1))[:, None]
 
     def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
-        """Return the prototypes with the categories of the largest sums of weights, (categories, c) ``counts``.
+        """Return the prototypes that have, for each attribute, the category with the largest sum of weights.
 
-        In case of ties the current category is kept, or else the first one is selected.
+        ``counts`` contains the (categories, c) sums of weights. In case of ties, the current category is kept if it is
+        among the best categories; otherwise, the first of them is selected.
         """
         modes = self.modes.copy()
         for d in range(modes.shape[1]):
@@ -240,7 +241,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return codes[drawn], count.astype(float)
 
     def _outlier_distance(self, family: FocalSets) -> float:
-        """Return delta; "auto" is slightly below the smallest cost of an object that agrees with no prototype."""
+        """Return delta; for "auto", delta^2 is just below the least cost of an object that agrees with no prototype."""
         if self.estimator.delta != "auto":
             return float(self.estimator.delta)
         varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
@@ -292,7 +293,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        """Add the pairs of neighbors; mismatches are squared distances between indicators of the categories."""
+        """Add the pairs of neighbors, using mismatches as squared distances between indicators of the categories."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
         family = FocalSets.neighbors(squared_distances=apart)
@@ -474,7 +475,7 @@ class CatECM(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        """Return category numbers."""
+        """Validate X and return its category numbers."""
         X = to_supported_type(self, X)
         with validating_table(X, "X"):
             table = self._validate_table(X, reset=reset)
@@ -485,7 +486,7 @@ class CatECM(EvidentialClusterer):
         return self._encoder.fit_encode(table)
 
     def _validate_table(self, X: TableLike, *, reset: bool) -> TableLike:
-        """Return a table unchanged, anything else as an array with two dimensions."""
+        """Return a table unchanged, and any other X as an array with two dimensions."""
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if len(X) == 0 or len(X.columns) == 0:
@@ -493,7 +494,7 @@ class CatECM(EvidentialClusterer):
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
             with validating_labels(X, "X"):
-                X = np.asarray(X, dtype=object)  # Numbers next to text stay numbers.
+                X = np.asarray(X, dtype=object)  # This type does not convert numbers to text in mixed columns.
         # The encoder checks missing values by column.
         with validating_labels(X, "X"):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
@@ -505,7 +506,7 @@ class CatECM(EvidentialClusterer):
         return CategoricalMethod(self, sample, request, self._encode_init(request.n_clusters))
 
     def _encode_init(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
-        """Return prototypes in ``init`` as category numbers, anything else unchanged."""
+        """Return ``init`` as category numbers if it contains prototypes; otherwise return it unchanged."""
         if isinstance(self.init, str | CredalPartition):
             return self.init
         with validating_table(self.init, "init"):

@@ -25,7 +25,7 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
 
-_MIN_DISTANCE = 0.05  # between prototypes, in standard deviations of the data, below which they coincide
+_MIN_DISTANCE = 0.05  # distance below which prototypes coincide, in standard deviations of the data
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CredalMethod(LiftedMethod):
         return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
-        """Return the result, with a warning if prototypes coincide, as with a large beta in high dimensions."""
+        """Return the result; warn if prototypes coincide, which a large beta can cause in high dimensions."""
         result = super().result(run)
         centers = result.model.centers
         gap = centers[:, None] - centers[None]
@@ -98,10 +98,11 @@ class CCM(OnlineClusterer):
 
         D_i(A)^2 = (sum_{k in A} d(x_i, v_k)^2 + gamma d(x_i, v_A)^2) / (|A| + gamma),
 
-    where v_A is the mean of the prototypes of A. In `ECM` only the last distance counts. Of three clusters in a row,
-    the pair of the outer ones then competes with the middle cluster, whose prototype is the mean of theirs. Here the
-    cost of a pair includes the distance between its clusters, so objects are ambiguous only between
-    neighboring clusters. The objective never increases. The cost of an iteration is linear in the number of objects.
+    where v_A is the mean of the prototypes of A. `ECM` uses only the distance d(x_i, v_A). If three clusters lie in a
+    row, the pair of the outer clusters then competes with the middle cluster, because the mean of the outer prototypes
+    is the prototype of the middle cluster. In credal c-means the cost of a pair includes the distance between its
+    clusters, so objects are ambiguous only between neighboring clusters. The objective never increases. The cost of an
+    iteration is linear in the number of objects.
 
     Parameters
     ----------

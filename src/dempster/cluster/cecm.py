@@ -30,7 +30,7 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_MAX_SWEEPS = 10  # over the linked objects before each update of the prototypes
+_MAX_SWEEPS = 10  # number of sweeps over the linked objects before each update of the prototypes
 _MASS_TOL = 1e-6  # largest change of a mass at which the sweeps stop
 
 _sweep_links = kernel("""sweep_links(
@@ -52,9 +52,9 @@ class LinkCosts:
     must, cannot : (f, f) arrays
         Cost of a must-link and of a cannot-link for unit masses on each pair of sets.
     empty_each, empty_must : float
-        Cost of a unit of mass on the empty set, for every linked object and for every must-link of an object.
+        Cost of a unit of mass on the empty set, for each linked object and for each must-link of an object.
     constant : float
-        Added to the objective.
+        Constant term of the objective.
     """
 
     family: FocalSets
@@ -66,7 +66,7 @@ class LinkCosts:
 
     @classmethod
     def from_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """Return pl(different) for must-links and pl(same) for cannot-links (Antoine et al., 2012)."""
+        """Return the costs pl(different) for must-links and pl(same) for cannot-links (Antoine et al., 2012)."""
         nonempty = family.cardinality > 0
         different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
         weight = xi / max(len(constraints), 1)
@@ -74,7 +74,7 @@ class LinkCosts:
 
     @classmethod
     def from_program(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """Return the costs of the published program: equal weight for both kinds, and a cost of the empty set."""
+        """Return the costs of the published program, with equal weights of both kinds and a cost of the empty set."""
         same = np.diag(family.cardinality == 1).astype(float)
         must, cannot = (xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link))
         return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
@@ -110,7 +110,7 @@ class LinkedObjects:
         return len(self.places)
 
     def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
-        """Return (q, f) masses for which no change of a single object decreases the objective.
+        """Return (q, f) masses such that changing the masses of a single object does not decrease the objective.
 
         ``masses`` are the initial values. ``squared_costs`` (q, f) multiply the squares of the masses.
         """
@@ -125,7 +125,7 @@ class LinkedObjects:
         return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
-        """Return the (q, f) costs that multiply the masses; they are nonzero for the empty set only."""
+        """Return the (q, f) costs that multiply the masses; only costs of the empty set are nonzero."""
         out = np.zeros((len(self), len(costs.family)))
         if costs.family.empty_index is not None:
             out[:, costs.family.empty_index] = costs.empty_each + costs.empty_must * self.n_must_links
@@ -140,16 +140,16 @@ _SQUARED_UNIT = 0.25
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes and the (q, f) masses of linked objects in the previous iteration (None: those of ECM)."""
+    """Prototypes, and the (q, f) masses of linked objects in the previous iteration (None: the masses of ECM)."""
 
     linked_masses: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """Model for new objects, which have no constraints: their masses are those of ECM.
+    """Model for new objects, which have no constraints and therefore get the masses of ECM.
 
-    A new object that is equal to a linked object gets its masses (those of the first one in case of ties).
+    A new object that is equal to a linked object gets the masses of the first linked object equal to it.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class ConstrainedMethod(PrototypeMethod):
         self.free_sample, self.free_sample_weights = self._sample_free()
 
     def _sample_free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return a sample of the objects without constraints, with the total weight of all of them."""
+        """Sample the objects without constraints; the sample has the total weight of all these objects."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
         drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
@@ -225,7 +225,7 @@ class ConstrainedMethod(PrototypeMethod):
         return objective, replace(model, linked_masses=linked).update(statistics)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        """Add the pairs, and express the masses of the linked objects on the wider family."""
+        """Add the pairs of neighbors, and express the masses of the linked objects on the larger family."""
         wider = super().add_neighbor_pairs(run)
         assert isinstance(wider.model, LinkedPrototypes)
         if wider.model.linked_masses is None:
@@ -291,7 +291,7 @@ class ConstrainedMethod(PrototypeMethod):
         return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Return the best masses of the linked objects, starting from those of the previous iteration."""
+        """Return the best masses of the linked objects, starting from the masses of the previous iteration."""
         costs = self._squared_costs(model), self._link_costs(model.family)
         return self.linked.improve_masses(self._previous_masses(model), *costs)
 
@@ -318,12 +318,12 @@ class CECM(EvidentialClusterer):
     on the empty set for linked objects, because both plausibilities are zero there. The published programs, and the
     default of this class, use costs without this effect: see ``convention``.
 
-    Masses of objects without constraints have a closed form. Those of linked objects are updated one object after the
-    other, each to its exact minimum. The objective never increases. The cost of an iteration is linear in the number of
-    objects and of constraints.
+    Masses of objects without constraints have a closed form. Masses of linked objects are updated for one object after
+    another, each to the exact minimum. The objective never increases. The cost of an iteration is linear in the number
+    of objects and of constraints.
 
-    New objects have no constraints: their masses are those of `ECM`. A new object that is equal to a linked object gets
-    its masses (those of the first one in case of ties).
+    New objects have no constraints, so they get the masses of `ECM`. A new object that is equal to a linked object gets
+    the masses of the first linked object equal to it.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class CECM(EvidentialClusterer):
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
         "scaled": must-links and cannot-links are averaged separately, and each must-link adds a cost of 2 per unit of
-        mass on the empty set, which in practice excludes it. "program": the same with s = 1, as in the published
+        mass on the empty set, which in practice prevents such mass. "program": the same with s = 1, as in the published
         programs; results then depend on the units of X. "paper": the objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.

@@ -49,7 +49,7 @@ _squared_distances = kernel("""squared_distances(
 
 
 def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (p, g) sums of m^beta and of m^beta x over the objects with an observed attribute; no second moments."""
+    """Return, for each of p attributes, the sums of m^beta and of m^beta x over the objects with an observed value."""
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
     return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
@@ -80,7 +80,7 @@ class PrototypeModel:
         return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        """Return the arguments of the kernels: barycenters, metrics (None: Euclidean), and those of the mass step."""
+        """Return the kernel arguments: barycenters, metrics (None: Euclidean), and the arguments of the mass step."""
         sets = self.step.sets
         mean = sets / sets.sum(axis=1)[:, None]
         barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
@@ -112,7 +112,7 @@ class PrototypeModel:
         return out
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of rows with missing values; those of complete rows do not depend on the others."""
+        """Return the masses of rows with missing values; masses of complete rows do not depend on incomplete rows."""
         is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not is_incomplete.all():
@@ -146,7 +146,7 @@ class PrototypeModel:
         return squared_distances_to_points(X, self.step.averages @ self.centers)
 
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
-        """Return the objective and the sums for the update; a tensor is processed on its device."""
+        """Return the objective and the sums for `update`; a tensor is processed on its device."""
         if is_tensor(X):
             return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
@@ -237,7 +237,7 @@ class PrototypeModel:
         return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the squared distance to its prototype, by attribute."""
+        """Return the evidence for each cluster: minus the squared distance to its prototype, split by attribute."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
         return ClusterEvidence.from_attributes(
@@ -248,9 +248,9 @@ class PrototypeModel:
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
     """Return the (k, p, p) metrics of determinant one that minimize tr(S_k Sigma_k).
 
-    ``size`` are the traces of the moments about the origin. A direction without variance would get infinite weight, so
-    the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept if it gives a smaller
-    trace, so that the objective never increases, and if Sigma_k is only rounding error.
+    ``size`` contains the traces of the moments about the origin. A direction without variance would get infinite
+    weight, so the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept in two cases:
+    if it gives a smaller trace, so that the objective never increases, and if Sigma_k is only rounding error.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)
@@ -334,7 +334,7 @@ class OnlinePrototypes:
 
     @property
     def objective(self) -> float:
-        """Objective of all objects so far, with the masses at their time."""
+        """Objective of all objects so far; the masses of each block are those at the time of the block."""
         assert self.sums is not None
         return self.sums.objective
 
@@ -355,8 +355,8 @@ class OnlinePrototypes:
         return model if self.origin is None else replace(model, centers=model.centers + self.origin)
 
 
-ZERO = 1e-12  # cost up to which an object coincides with a prototype, in mean squared deviations of the data
-_EUCLIDEAN_ITERATIONS = 5  # before the metric adapts
+ZERO = 1e-12  # largest cost, in mean squared deviations of the data, at which an object coincides with a prototype
+_EUCLIDEAN_ITERATIONS = 5  # number of iterations before the metric is adapted
 
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
@@ -389,14 +389,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
         self.data = self.shifted.values
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        self.points = impute_missing(self.sample)  # Complete rows, from which the first prototypes are drawn.
+        self.points = impute_missing(self.sample)  # The initial prototypes are drawn from complete rows.
         _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.shifted.mean_squared_deviation()
         self._delta = None if estimator.delta == "auto" else float(estimator.delta)
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set; "auto" is estimated from the data, or from the fit by `add_neighbor_pairs`."""
+        """Distance to the empty set; for "auto", estimated from the data, or by `add_neighbor_pairs` from the fit."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
@@ -412,7 +412,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
-        """Return the distance for delta="auto" before the fit, from the best of several k-means runs."""
+        """Return delta for "auto" before the fit, estimated from the best of several k-means runs."""
         squares, which = k_means_distances(self.points, self.sample_weights, self.n_clusters, self.rng)
         return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
@@ -454,9 +454,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
-        """Weights of the sample for drawing starts without the empty set; isolated rows have weight zero.
+        """Weights for drawing starts if the family lacks the empty set; isolated rows have weight zero.
 
-        A prototype on an isolated row would stay there if no empty set takes the row.
+        Without the empty set, a prototype on an isolated row would not move in the iterations.
         """
         weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
         enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters

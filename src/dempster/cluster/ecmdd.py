@@ -28,7 +28,7 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class SingleMedoidModel(MedoidModel):
-    """Medoids of the clusters, followed by those of the sets of several clusters; ``gamma`` as in `ECMdd`."""
+    """Medoids of the clusters, then medoids of the sets of several clusters; `ECMdd` describes ``gamma``."""
 
     gamma: float
 
@@ -38,7 +38,7 @@ class SingleMedoidModel(MedoidModel):
 
     @property
     def set_medoid_positions(self) -> np.ndarray:
-        """(g,) index of the medoid of every nonempty set."""
+        """Indices (g,) of the medoids of all nonempty sets."""
         nonempty = self.family.membership[self.family.cardinality > 0]
         several = nonempty.sum(axis=1) > 1
         positions = np.empty(len(nonempty), dtype=np.intp)
@@ -64,7 +64,7 @@ def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: Fo
 def descend_until_cycle(
     next_medoids: Callable[[Medoids], tuple[float, Medoids]], start: Medoids, max_iter: int
 ) -> Run[Medoids]:
-    """Iterate until the medoids repeat, and return those of the cycle with the smallest objective."""
+    """Iterate until the medoids repeat, and return the medoids with the smallest objective in the cycle."""
     run = Run(start)
     visited: list[Medoids] = []
     iteration: dict[tuple[int, ...], int] = {}
@@ -115,7 +115,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
         """
         sets = family.membership[family.cardinality > 1]
         medoids = np.empty(len(sets), dtype=np.intp)
-        eta = self.params.eta * self.unit  # a variance has squared units, a mean has not
+        eta = self.params.eta * self.unit  # The unit gives the mean the squared units of the variance.
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + eta * near.mean(axis=1)

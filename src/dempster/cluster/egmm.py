@@ -32,17 +32,17 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class EvidentialMixture:
-    """Parameters of the mixture, and the masses they give.
+    """Parameters of the mixture, and the computation of masses.
 
-    ``doubtful`` contains the single clusters and pairs of neighbors that carry the mass, if it is derived from the
-    probabilities of single clusters.
+    If the masses are derived from the probabilities of single clusters, ``doubtful`` contains the sets that carry mass:
+    single clusters and pairs of neighbors. Otherwise, it is None.
     """
 
     components: FocalSets  # sets that have a Gaussian component
     means: np.ndarray  # (c, p), relative to `origin` and in units of `unit`
-    covariance: np.ndarray  # (p, p), in these units
-    weights: np.ndarray  # (g,), of the components, one for each nonempty set
-    origin: np.ndarray | None = None  # (p,), to subtract from X; None if X is already centered and scaled
+    covariance: np.ndarray  # (p, p), in squares of `unit`
+    weights: np.ndarray  # (g,), weights of the components, one for each nonempty set
+    origin: np.ndarray | None = None  # (p,), subtracted from X; None if X is already centered and scaled
     unit: float = 1.0
     doubtful: FocalSets | None = None
 
@@ -76,7 +76,7 @@ class EvidentialMixture:
         return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return a function of rows that computes their masses on the nonempty sets and their log-densities."""
+        """Return a function that computes the masses of rows on the nonempty sets and the log-densities of the rows."""
         components = self.round_components()
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +93,7 @@ class EvidentialMixture:
         return densities
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """Compute the masses (n, f) of rows; those of a tensor on its device."""
+        """Compute the masses (n, f) of rows; a tensor is processed on its device."""
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         densities = self._densities()
@@ -137,7 +137,7 @@ class EvidentialMixture:
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
-        """Compute the sums over rows that an EM step needs; ``weights`` is empty or None without weights."""
+        """Compute the sums over rows for an EM step; ``weights`` is empty or None if the rows have equal weights."""
         if is_tensor(X):
             return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
         assert weights is not None
@@ -170,7 +170,7 @@ class EvidentialMixture:
 
 @dataclass(frozen=True)
 class MixtureSums:
-    """Sums over rows: log-likelihood, masses (g,) and masses times x (g, p); sums over blocks can be added."""
+    """Sums over rows, additive over blocks: log-likelihood, masses (g,), and masses times x (g, p)."""
 
     likelihood: float
     total: np.ndarray
@@ -185,13 +185,13 @@ class MixtureSums:
 
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
-    """Return single clusters and pairs of neighbors, in coordinates in which the covariance is the identity."""
+    """Return single clusters and pairs of clusters that are neighbors when the covariance is scaled to the identity."""
     values, vectors = np.linalg.eigh(make_positive_definite(covariance))
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
 def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
-    """Return the matrix with its smallest eigenvalues raised if it is ill conditioned."""
+    """Return the matrix; if it is ill-conditioned, increase its smallest eigenvalues."""
     covariance = (covariance + covariance.T) / 2
     values, vectors = np.linalg.eigh(covariance)
     least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
@@ -201,22 +201,22 @@ def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
 
 
 def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
-    """Compute the sums over some rows."""
+    """Compute the sums for an EM step over a block of rows."""
     return model.sums(rows, weights, apply)
 
 
 def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> float:
-    """Compute the log-likelihood of some rows."""
+    """Compute the log-likelihood of a block of rows."""
     logs = to_host(model.log_densities(rows, apply))
     return float(logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights))
 
 
 @dataclass(frozen=True)
 class OnlineMixture:
-    """A mixture and the sums over the rows that it was learned from.
+    """A mixture, and the sums over the rows that it was fitted to.
 
     The masses of each block are computed with the mixture at that time (Neal and Hinton, 1998: incremental variants of
-    EM). Earlier blocks are forgotten as in Cappe and Moulines (2009, online EM).
+    EM). The weight of earlier blocks is reduced as in Cappe and Moulines (2009, online EM).
     """
 
     model: EvidentialMixture  # current mixture, relative to `origin` and in units of `unit`
@@ -230,7 +230,7 @@ class OnlineMixture:
 
     @property
     def objective(self) -> float:
-        """Minus the log-likelihood of all rows, each computed with the mixture at its time."""
+        """Minus the log-likelihood of all rows; each block is evaluated with the mixture at the time of the block."""
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
@@ -243,26 +243,26 @@ class OnlineMixture:
             sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
         model = self.model
         if update:
-            mean = sums.first.sum(axis=0) / n  # Masses sum to one.
+            mean = sums.first.sum(axis=0) / n  # The masses of each row sum to one.
             variance = max(float(np.trace(second)) / n - float(mean @ mean), 0.0) / len(mean)
             model = model.step(sums, second, n, self.reg_covar * variance)[1]
         return replace(self, model=model, sums=sums, second=second, n=n)
 
     def to_model(self) -> EvidentialMixture:
-        """Return the model for new rows, in their coordinates."""
+        """Return the model for new rows, in the coordinates of X."""
         model = self.model
         doubtful = neighbor_family(model.means, model.covariance) if self.neighbors else None
         return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
 
 
-_FIRST_STEPS = 10  # of k-means, from the initial means
+_FIRST_STEPS = 10  # number of k-means steps from the initial means
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """EM from several starts.
+    """Fit an evidential Gaussian mixture by EM from several starts.
 
-    Rows are centered, because products of large coordinates lose digits, and scaled, so that relative changes of the
-    likelihood do not depend on the units of X. ``init`` is the name of an initialization, means or a partition.
+    Rows are centered, because products of large coordinates are inaccurate. They are scaled, so that relative changes
+    of the likelihood do not depend on the units of X. ``init`` is the name of an initialization, means or a partition.
     """
 
     def __init__(
@@ -342,7 +342,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """Add pairs of neighboring clusters, whose masses follow from the probabilities of the single clusters.
 
-        A Gaussian between two others would attract rows of other clusters, or none.
+        The pairs have no component, because a Gaussian between two others would attract rows of other clusters or no
+        rows.
         """
         neighbors = neighbor_family(run.model.means, run.model.covariance)
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
@@ -362,7 +363,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def result(self, run: Run[EvidentialMixture]) -> FitResult:
         model = replace(run.model, origin=self.origin, unit=self.unit)
-        shift = self.n * self.data.shape[1] * np.log(self.unit)  # to the units of X
+        shift = self.n * self.data.shape[1] * np.log(self.unit)  # converts the log-likelihood to the units of X
         run = replace(run, history=[float(value + shift) for value in run.history])
         return FitResult(run, model, self.rows.masses(model))
 
@@ -371,7 +372,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Return the initial state of incremental learning; ``neighbors``: whether pairs of neighbors get mass."""
+        """Return the initial state of `partial_fit`; ``neighbors`` is whether pairs of neighbors get mass."""
         return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
 
 
@@ -380,12 +381,13 @@ class EGMM(OnlineClusterer):
 
     The model is the mixture density
 
-        p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),    mu_A the mean of mu_k, k in A,
+        p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),
 
-    with one covariance matrix for all components. The mass of an object on A is the probability that it comes from
-    component A. The empty set has no mass. EM fits the model, and the likelihood never decreases. There is no
-    parameter for the imprecision: objects between two clusters increase the weight of the pair. The cost per iteration
-    is linear in the number of objects.
+    where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and Sigma is the
+    covariance matrix of all components. The mass of an object on A is the probability that it comes from component A.
+    The empty set has no mass. EM fits the model, and the likelihood never decreases. There is no parameter for the
+    imprecision, because objects between two clusters increase the weight of the pair. The cost per iteration is linear
+    in the number of objects.
 
     Parameters
     ----------
@@ -532,14 +534,14 @@ CredalPartition, default="k-means++"
         return self._fit(X, sample_weight=sample_weight)
 
     def score_samples(self, X: TableLike) -> np.ndarray:
-        """Compute the logarithm of the density of each object; it is low for outliers."""
+        """Compute the log-density of each object; outliers have a low density."""
         check_is_fitted(self, "means_")
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             return self._model.log_densities(values, apply)
 
     def score(self, X: TableLike, y: None = None) -> float:
-        """Compute the mean logarithm of the density."""
+        """Compute the mean log-density of the objects."""
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:

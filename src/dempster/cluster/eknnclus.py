@@ -31,7 +31,8 @@ relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
     order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
     support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
-# Half the sum of the weights between rows with the same label; for a symmetric graph, the sum over pairs.
+# Compute half the sum of the weights between rows with the same label. For a symmetric graph, this is the sum over
+# pairs.
 agreement = kernel("""agreement(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
     labels: int32[n]) -> float""")
@@ -53,13 +54,13 @@ _union_rows = kernel("""union_rows(
 def symmetrize_graph(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, mean: bool, apply: Apply
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a symmetric graph whose weights are the larger of w_ij and w_ji, or with ``mean`` half their sum.
+    """Return a symmetric graph with the weights max(w_ij, w_ji), or (w_ij + w_ji) / 2 if ``mean`` is true.
 
     A missing edge has weight zero. Existing edges come first in each row, so that sums of weights do not depend on the
     number of threads.
     """
     n, e = len(indptr) - 1, len(indices)
-    dtype = np.int32 if 2 * e < 2**31 else np.int64  # The union may be twice as large.
+    dtype = np.int32 if 2 * e < 2**31 else np.int64  # The union may have twice as many edges.
     indptr, indices = np.ascontiguousarray(indptr, dtype), np.ascontiguousarray(indices, dtype)
     transposed = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
     _transposed_rows(indptr, indices, weights, *transposed)
@@ -72,9 +73,9 @@ def symmetrize_graph(
 
 
 Source = DissimilaritySource | SparseSource
-_MIN_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # Weights are in [1e-6, 20.7], also of equal and distant rows.
-_DISTANCES_PER_BLOCK = 65_536  # These fit into the cache.
-_QUANTILE_VALUES = 10_000_000  # distances used for the quantile
+_MIN_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # These bounds limit the weights to [1e-6, 20.7].
+_DISTANCES_PER_BLOCK = 65_536  # This number of distances fits into the cache.
+_QUANTILE_VALUES = 10_000_000  # number of distances used for the quantile
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,12 @@ class Evidence:
         return cls(largest * max(quantile, np.finfo(float).tiny) ** (1 / power), power)
 
     def energies(self, d: np.ndarray) -> np.ndarray:
-        """Return (d / scale)^power, minus the logarithm of the support."""
+        """Return (d / scale)^power, which is minus the logarithm of the support."""
         with np.errstate(over="ignore"):
             return np.minimum((np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max)
 
     def log_weights(self, d: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the weights, not limited from below: -(d / scale)^power for distant rows."""
+        """Return the logarithms of the weights without a lower bound; for distant rows, they are -(d / scale)^power."""
         energies = self.energies(d)
         return np.where(np.exp(-energies) > _MIN_SUPPORT, np.log(self.weights(d)), -energies)
 
@@ -124,10 +125,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Weights of evidence between rows of X, in compressed sparse rows.
+    """Weights of evidence between rows of X, in compressed sparse row format.
 
     The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. ``order`` contains the row of X for
-    each row of the graph, because a sweep is faster if neighbors are close in memory; None if they are the same.
+    each row of the graph, or is None if the orders are the same. A sweep is faster if neighbors are close in memory.
     """
 
     indptr: np.ndarray
@@ -155,12 +156,12 @@ class NeighborGraph:
         return len(self.indptr) - 1
 
     def agreement(self, labels: np.ndarray) -> float:
-        """Return the weight inside the clusters: the log-plausibility of a partition, up to a constant."""
+        """Return the sum of the weights inside clusters: the log-plausibility of the partition, up to a constant."""
         return float(agreement(self.indptr, self.indices, self.weights, self._to_graph_order(labels)))
 
     @cached_property
     def _rank(self) -> np.ndarray | None:
-        """Row of the graph for each row of X; None if they are the same."""
+        """Row of the graph for each row of X; None if the orders are the same."""
         return None if self.order is None else _ranks(self.order)
 
     def _to_graph_order(self, labels: np.ndarray) -> np.ndarray:
@@ -178,8 +179,8 @@ class NeighborGraph:
     ) -> tuple[np.ndarray, list[float], bool]:
         """Relabel rows until no label changes.
 
-        Every row in turn takes the label that its neighbors support most: the plausibility that it belongs to cluster
-        k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in k (Denoeux,
+        Every row in turn gets the label that its neighbors support most. The plausibility that the row belongs to
+        cluster k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in k (Denoeux,
         Kanjanatarakul and Sriboonchitta, 2015). ``orders`` contains the order of the rows in each sweep, random by
         default. Return labels 0..c-1, the agreement after every sweep, and whether the search converged.
         """
@@ -202,7 +203,7 @@ class NeighborGraph:
         return renumber(self._to_row_order(labels)), history, converged
 
     def _settle_ties(self, labels: np.ndarray, agreement: float, max_iter: int) -> tuple[np.ndarray, float]:
-        """Resolve ties in favor of the lowest label, as in the labels of the partition."""
+        """Resolve ties in favor of the lowest label, because the labels of the partition use the same rule."""
         labels = renumber(labels)
         n = len(labels)
         awake = np.ones(n, dtype=bool)
@@ -225,9 +226,10 @@ class NeighborGraph:
         return n_moves, float(gained[0])
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
-        """Combine the evidence of the neighbors by Dempster's rule: masses of the empty set, clusters and frame.
+        """Return the masses of the empty set, the clusters and the frame, from the evidence of the neighbors.
 
-        With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r).
+        Dempster's rule combines the evidence. With r_k = exp(u_k) - 1 and u_k as in `search`, the masses are
+        m({k}) = r_k / (1 + sum r) and m(frame) = 1 / (1 + sum r).
         """
         n = len(self)
         out = np.empty((n, n_clusters + 2))
@@ -250,7 +252,7 @@ def _ranks(order: np.ndarray) -> np.ndarray:
 
 
 def renumber(labels: np.ndarray) -> np.ndarray:
-    """Return labels 0..c-1 in the same order, as a new array."""
+    """Return a new array of labels in which the labels are numbered 0..c-1 in the same order."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
@@ -288,21 +290,25 @@ _ROWS_PER_BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """Model that combines the evidence of the nearest training rows; a row equal to one of them has its masses."""
+    """Model that combines the evidence of the nearest training rows.
+
+    A row that is equal to a training row has the masses of that training row.
+    """
 
     family: FocalSets  # empty set, single clusters, frame
     references: References  # all training rows
-    support: Evidence  # of a neighbor, as a function of distance
+    support: Evidence  # support by a neighbor, as a function of distance
     labels: np.ndarray  # (n,), clusters of the training rows
-    own_masses: np.ndarray  # (n, f), masses of the training rows, each from its neighbors
-    n_neighbors: int  # of a new row
+    own_masses: np.ndarray  # (n, f), masses of the training rows, computed from their neighbors
+    n_neighbors: int  # number of neighbors of a new row
     n_stored: int | None  # number of stored entries used in a sparse row; None: all
     searches: tuple[tuple[int, float], ...]  # number of clusters and objective of every search
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """Compute the masses (n, f) of rows as `DissimilarityInput.new` returns them.
+        """Compute the masses (n, f) of rows in the format returned by `DissimilarityInput.new`.
 
-        They are attributes, an encoded table, or a dense or sparse matrix of dissimilarities to the training rows.
+        ``values`` contains attributes, an encoded table, or a dense or sparse matrix of dissimilarities to the training
+        rows.
         """
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
@@ -369,7 +375,7 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
 def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
     """Return, for each row, the first row with equal attributes or dissimilarity zero.
 
-    ``among``: sorted indices of all rows that may be equal to another one; None if not known.
+    ``among`` contains the sorted indices of all rows that may be equal to another row, or is None if they are unknown.
     """
     if references.source is not None:
         if among is None:
@@ -387,13 +393,13 @@ def find_equal_rows(source: Source, references: References, among: np.ndarray | 
 
 
 def _first_zeros(block: np.ndarray) -> np.ndarray:
-    """Return the lowest column with a zero in each row, -1 without one."""
+    """Return the lowest column with a zero in each row, or -1 for a row without zeros."""
     zero = block == 0
     return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
 
 
 def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
-    """Return the lowest column with a stored zero in each row, -1 without one."""
+    """Return the lowest column with a stored zero in each row, or -1 for a row without stored zeros."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     zero = matrix.data == 0
     first = np.full(matrix.shape[0], matrix.shape[1])
@@ -403,9 +409,9 @@ def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
 
 _NEIGHBORS_PER_ROOT = 2.5  # neighbors per square root of the number of rows (the authors advise two to three)
 _MAX_NEIGHBORS = 400
-_DISTINCT_UP_TO = 1_000  # rows that start in one cluster each; above, in a tenth as many clusters
+_DISTINCT_UP_TO = 1_000  # largest number of rows for which each row starts in its own cluster
 _SAMPLE_FROM, _SAMPLE_SIZE = 20_000, 5_000
-_MAX_NEIGHBORS_AFTER_SAMPLE = 50  # The sample determines the clusters; the rest is local.
+_MAX_NEIGHBORS_AFTER_SAMPLE = 50  # A few neighbors suffice after the sample has determined the clusters.
 _MAX_MASSES = 2**31  # 17 GB
 
 
@@ -419,14 +425,14 @@ class LabelStart:
 
 @dataclass(frozen=True, eq=False)
 class LabelResult:
-    """Labels 0..c-1 at the end of a search; number of clusters and objective of every search."""
+    """Labels 0..c-1 at the end of a search, and the number of clusters and objective of every search."""
 
     labels: np.ndarray
     searches: tuple[tuple[int, float], ...]
 
 
 class NeighborMethod(Method[LabelStart, LabelResult]):
-    """Searches on the graph of the neighbors."""
+    """EK-NNclus: searches for the best labels on the graph of neighbors."""
 
     starts_in_threads = True
 
@@ -448,8 +454,8 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             expected = f"smaller than the number of objects, {self.n}"
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         self.n_neighbors = self._default_n_neighbors() if n_neighbors is None else int(n_neighbors)
-        seed = int(rng.integers(2**31))  # Drawn for all data, so that the searches do not depend on it.
-        self.may_be_equal: np.ndarray | None = None  # indices of rows that may be equal to others, if known
+        seed = int(rng.integers(2**31))  # Always draw the seed, so that the searches do not depend on the finder.
+        self.may_be_equal: np.ndarray | None = None  # indices of rows that may be equal to other rows; None if unknown
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.graph = NeighborGraph.from_weights(
@@ -498,7 +504,10 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
     def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
-        """Compare the objectives of runs with the same number of clusters only, because it favors few clusters."""
+        """Select the best run among runs with the most frequent number of clusters.
+
+        Runs with different numbers of clusters are not compared, because the objective favors few clusters.
+        """
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
         best = runs[select_search(searches)]
@@ -588,8 +597,8 @@ def create_method(
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
     """Return the index of the search with the smallest objective among those with the most frequent number of clusters.
 
-    The first one is returned on ties. Of equally frequent numbers of clusters, the one with the smallest objective is
-    used.
+    In case of ties, return the first search. If several numbers of clusters are equally frequent, use the number with
+    the smallest objective.
     """
     counts = [count for count, _ in searches]
     return min(range(len(searches)), key=lambda r: (-counts.count(counts[r]), searches[r][1], r))
@@ -603,24 +612,24 @@ class EKNNClus(EvidentialClusterer):
 
         sum_{i<j} w_ij [i and j in the same cluster],    w_ij = -log(1 - phi(d_ij)),
 
-    over pairs of neighbors. Starting from many small clusters, each object in turn joins the cluster that its
-    neighbors support most, until no object moves. The log-plausibility never decreases, and at the end no move of a
-    single object increases it. (The global maximum would be a single cluster. The local one depends on
-    ``n_neighbors``: few neighbors give many clusters.) The neighbors of each object, combined by Dempster's rule, give
-    the credal partition on single clusters and the frame: an object inside a cluster is certain, an object between
-    clusters is not, and an isolated object has mass on the frame.
+    over pairs of neighbors. Starting from many small clusters, each object in turn joins the cluster that its neighbors
+    support most, until no object moves. The log-plausibility never decreases, and at the end no move of a single object
+    increases it. (The global maximum would be a single cluster. The local maximum depends on ``n_neighbors``; few
+    neighbors give many clusters.) The neighbors of each object, combined by Dempster's rule, give the credal partition
+    on single clusters and the frame: an object inside a cluster is certain, an object between clusters is not, and an
+    isolated object has mass on the frame.
 
     Time and memory grow with the number of objects times the number of neighbors; there is no n x n matrix.
 
-    The masses of a new object come from its nearest training objects; if one of these is equal (equal attributes,
-    dissimilarity zero), it has the masses of that object.
+    The masses of a new object are computed from its nearest training objects. A new object that is equal to a training
+    object (equal attributes or dissimilarity zero) has the masses of that training object.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
         A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
         categories and missing values, or "precomputed": X is a square matrix of dissimilarities, or a SciPy sparse
-        matrix with those to the neighbors of each object, stored zeros included (as in scikit-learn's
+        matrix of the dissimilarities to the neighbors of each object, including stored zeros (as in scikit-learn's
         ``kneighbors_graph``). With a function and with "gower" every object is compared with all others.
     symmetrize : bool, default=False
         Replace an asymmetric square matrix by the mean of itself and its transpose, instead of raising an error.
@@ -630,7 +639,7 @@ class EKNNClus(EvidentialClusterer):
     q : float in (0, 1], default=0.9
         s^power is the q-quantile of d^power between objects and their neighbors. Larger values give fewer clusters.
     power : float > 0, default=2
-        1 or 2 in the papers.
+        Exponent of the distances in phi(d); the papers use 1 or 2.
     graph : {"union", "mean", "directed"}, default="union"
         Objects whose evidence counts for an object. "union": its neighbors and the objects that it is a neighbor of.
         "mean": the same, with half the weight if only one of the two is a neighbor of the other. "directed": its
@@ -660,7 +669,7 @@ class EKNNClus(EvidentialClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
-        On the empty set (whose mass is zero), the single clusters and the frame. Equal objects have the same masses.
+        Masses of the empty set (always zero), the single clusters and the frame. Equal objects have the same masses.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     focal_sets_ : FocalSets
@@ -763,7 +772,7 @@ class EKNNClus(EvidentialClusterer):
         return None
 
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
-        return 1  # not used: the searches determine it
+        return 1  # This value is not used, because the searches determine the number of clusters.
 
     def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors

@@ -1,10 +1,10 @@
-"""Evidence for each cluster, for one row: the basis of explanations.
+"""Evidence that one row belongs to each cluster, which is the basis of explanations.
 
 A model that can be explained has a method ``evidence(values, itself)`` beside the method that computes the masses;
 ``itself`` is the index of the row in the training data, or -1. The evidence for a cluster is a number that increases
-with the membership of the row. It is a sum over the attributes if the model has centers or densities, or over the
-training rows that the model compares with. Each term of the latter is split among the attributes in which the two rows
-differ (`dempster.dissimilarity.sources`).
+with the membership of the row. It is a sum over the attributes if the model has centers or densities. Otherwise, it
+is a sum over the training rows that the row is compared with, and each term is split among the attributes in which the
+two rows differ (`dempster.dissimilarity.sources`).
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class ClusterEvidence:
-    """Evidence for each of c clusters, and its terms.
+    """Evidence for each of c clusters, and the terms of the evidence.
 
-    It is computed from p attributes, or from r training rows that the row is compared with. If the evidence is the
-    logarithm of a sum, ``log_strengths`` contains the logarithms of its terms. ``views`` contains the view in which
-    each row is compared, if a model has several.
+    The evidence is computed from p attributes, or from r training rows that the row is compared with. If the evidence
+    is the logarithm of a sum, ``log_strengths`` contains the logarithms of its terms. ``views`` contains the view in
+    which each row is compared, if a model has several.
     """
 
-    quantity: str  # name of the quantity
-    total: np.ndarray  # (c,), the evidence; -inf for a cluster without anything to compare with
-    parts: np.ndarray | None  # (p, c), term of each attribute; None without attributes
+    quantity: str  # name of the quantity used as evidence
+    total: np.ndarray  # (c,), the evidence; -inf for a cluster without compared rows
+    parts: np.ndarray | None  # (p, c), term of each attribute; None if there are no attributes
     positions: np.ndarray  # (r,), indices of the compared rows; empty if the model has centers
     coefficients: np.ndarray  # (r, c), weight of each compared row for each cluster
-    costs: np.ndarray  # (r,), distance to each compared row, as the model measures it
+    costs: np.ndarray  # (r,), cost of the model for the distance to each compared row
     log_strengths: np.ndarray | None = None  # (r, c)
     views: np.ndarray | None = None  # (r,)
 
     @classmethod
     def from_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
-        """Create from the terms (p, c) of the attributes and a constant; a missing attribute adds zero."""
+        """Create the evidence from the terms (p, c) of the attributes and a constant; a missing attribute adds zero."""
         parts = np.nan_to_num(parts, nan=0.0)
         no_rows = np.zeros(0, dtype=np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
         return cls(quantity, parts.sum(axis=0) + base, parts, *no_rows)
@@ -56,20 +56,20 @@ class ClusterEvidence:
         compared: References,
         values: Any,
     ) -> ClusterEvidence:
-        """Create from the costs (r,) of the compared rows and their coefficients (c, r) for the clusters."""
+        """Create the evidence from the costs (r,) of the compared rows and their coefficients (c, r) for clusters."""
         return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(compared, values)
 
     @classmethod
     def from_strengths(
         cls, quantity: str, logs: np.ndarray, energies: np.ndarray, compared: References, values: Any
     ) -> ClusterEvidence:
-        """Create from the logarithms of terms whose sum S is the evidence.
+        """Create the evidence from the logarithms of terms; the evidence is the logarithm of their sum S.
 
-        With the shares p_j of the terms in S, and energies e_j that decrease the terms with distance,
+        Let p_j be the share of term j in S, and e_j an energy that increases with distance and decreases term j. Then
 
             log S = -sum_j p_j e_j + a remainder that depends on the number and size of the terms,
 
-        so that row j contributes -p_j e_j. ``logs`` (r, c) is -inf where a row is no evidence for a cluster.
+        so row j contributes -p_j e_j. ``logs`` (r, c) is -inf where a row is no evidence for a cluster.
         """
         top = logs.max(axis=0, initial=-np.inf)
         has_terms = np.isfinite(top)
@@ -81,7 +81,7 @@ class ClusterEvidence:
         return cls(quantity, total, None, compared.positions, shares, energies, logs)._with_parts(compared, values)
 
     def _with_parts(self, compared: References, values: Any) -> ClusterEvidence:
-        """Split the terms of the compared rows among the attributes, if there are any."""
+        """Split the terms of the compared rows among the attributes, if the model has attributes."""
         if compared.source is None:
             return self
         shares = attribute_shares(compared.source, values, compared.source.objects)
@@ -98,10 +98,10 @@ class ClusterEvidence:
         return self.coefficients / np.where(sums > 0, sums, 1)
 
     def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence for some clusters with the compared rows in place of the attributes.
+        """Return the evidence for the given clusters, split by compared rows instead of attributes.
 
-        Rows that are nearer than average are evidence for their cluster, other rows against it. If the evidence is the
-        logarithm of a sum, it becomes the share of each cluster in the sum.
+        Rows that are nearer than average are evidence for their cluster; other rows are evidence against it. If the
+        evidence is the logarithm of a sum, it is replaced by the share of each cluster in the sum.
         """
         few = self.coefficients[:, clusters]
         if self.log_strengths is None:
@@ -118,15 +118,15 @@ class ClusterEvidence:
 def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Split the squared distances g' M g among the attributes.
 
-    A term of two attributes is divided equally. The parts (..., d) sum to the squared distance; a part may be negative.
-    Missing attributes have part zero.
+    A term that contains two attributes is divided equally between them. The parts (..., d) sum to the squared distance;
+    a part may be negative. Missing attributes have part zero.
     """
     gap = np.nan_to_num(gap, nan=0.0)
     return gap * np.einsum("...de,...e->...d", matrix, gap)
 
 
 class ObjectReader:
-    """Row i of X, validated by a fitted clusterer; if i is None, X is the single row, given by its attributes."""
+    """Row i of X, validated by a fitted clusterer; if i is None, X contains the attributes of a single row."""
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
@@ -134,7 +134,7 @@ class ObjectReader:
         self._values = estimator._read_objects(X, None) if i is None else estimator._read(X, reset=False)[i : i + 1]
 
     def evidence(self, itself: int) -> ClusterEvidence | None:
-        """Return the evidence for each cluster, None if the model has no such method.
+        """Return the evidence for each cluster, or None if the model has no method ``evidence``.
 
         ``itself`` is the index of the row in the training data, or -1.
         """
@@ -157,7 +157,7 @@ class ObjectReader:
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:
-        """Return points whose distances are those of the model; the attributes if the model does not define them."""
+        """Return points with the same distances as in the model, or the attributes if the model defines no points."""
         model = self._estimator._model
         return model.placed(attributes) if hasattr(model, "placed") else attributes
 
@@ -166,7 +166,7 @@ class ObjectReader:
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
     def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
-        """Return the masses of changed rows by a model without training row ``itself``; None if there is none."""
+        """Return the masses of changed rows in a model without training row ``itself``, or None if there is none."""
         if itself < 0 or not hasattr(self._estimator._model, "without"):
             return None
         if self._moved is None or self._moved[0] != itself:
@@ -185,5 +185,5 @@ def read_object(estimator: Any, X: TableLike, i: int | None) -> ObjectReader | N
 
 
 def row_attributes(estimator: Any, X: TableLike) -> TableLike:
-    """Return the attributes of rows as the clusterer uses them; for images, they include the means around a pixel."""
+    """Return the attributes used by the clusterer; for images, they include the means around each pixel."""
     return estimator._extract_attributes(X) if hasattr(estimator, "_model") else X
