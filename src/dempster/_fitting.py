@@ -16,7 +16,7 @@ Estimator = TypeVar("Estimator")
 
 @contextmanager
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy of the estimator to fit, and take over its state at the end.
+    """Yield a copy of the estimator to fit, and copy its state to the estimator at the end.
 
     The copy has no fitted attributes. After an error or an interrupt the estimator is unchanged. Private attributes are
     copied, so that a fit can resume from them. Parameters that are NumPy numbers become Python numbers for the duration

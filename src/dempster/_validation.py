@@ -30,15 +30,15 @@ from dempster._arrays import (
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError, format_value
 from dempster._text import printable
 
-LARGEST, SMALLEST = 1e75, 1e-75  # absolute values in double precision, and of parameters in units of the data
+LARGEST, SMALLEST = 1e75, 1e-75  # bounds of absolute values in double precision, and of parameters in units of X
 _SINGLE = 1e12, 1e-12
-MAX_BYTES = 4 << 30  # of one result or intermediate array
+MAX_BYTES = 4 << 30  # maximum size of one result or intermediate array
 _MAX_INTEGER = 2**31 - 1
-_MAX_REPETITIONS = 100_000  # of a fit
+_MAX_REPETITIONS = 100_000  # maximum number of repetitions of a fit
 _MAX_ITERATIONS = 100_000_000
 _MAX_LISTED = 10_000_000  # items of an argument, a guard against infinite iterators
-_MAX_NAMED_COLUMNS = 5  # in a message
-_MAX_SUM_ERROR = 1e-4  # of masses, by rounding in single precision
+_MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
+_MAX_SUM_ERROR = 1e-4  # error of a sum of masses, caused by rounding in single precision
 _FEW_ROWS = 1000  # usually enough to show that not all rows are equal
 _FEW_COLUMNS = 16  # Reducing each column is ten times faster than reducing along short rows.
 _FAR = 2.0**16  # ratio of distance from zero to range above which squares lose most digits of the differences
@@ -443,7 +443,7 @@ def convert_fields(owner: Any, **axes: str) -> None:
     """Convert fields of a frozen dataclass to arrays of finite numbers.
 
     Each axis is given by a letter, and equal letters mean equal lengths:
-    ``read_fields(self, means="gd", covariances="gdd")``.
+    ``convert_fields(self, means="gd", covariances="gdd")``.
     """
     lengths: dict[str, int] = {}
     for name, letters in axes.items():
@@ -516,7 +516,7 @@ def check_memory(n_bytes: int, what: str, advice: str) -> None:
 def check_masses(masses: Array) -> Array:
     """Check that masses sum to one, and return them.
 
-    They do not if powers overflow or underflow, because the scale of X or a parameter is extreme.
+    The sum differs from one if powers overflow or underflow because the scale of X or a parameter is extreme.
     """
     ones = cast_like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
@@ -587,9 +587,9 @@ def validate_features(
         Whether this is a fit.
     min_rows : int
     stay : bool
-        Whether X is a tensor that stays on its device.
+        Whether X is a tensor that remains on its device.
     options
-        For scikit-learn's ``validate_data``.
+        Arguments of scikit-learn's ``validate_data``.
     """
     from sklearn.utils.validation import validate_data  # This import takes a second.
 

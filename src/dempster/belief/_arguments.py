@@ -29,9 +29,9 @@ _NEGATIVE_TOLERANCE = 1e-10
 
 
 def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets") -> tuple[int, ...]:
-    """Return the indices in the frame of the answers of a set, which are given by name or number."""
+    """Return the frame indices of the answers in a set; each answer is given by its name or its number."""
     where = {name: k for k, name in enumerate(frame)}
-    may_be_index = not any(isinstance(name, Number) for name in frame)  # Otherwise a number is a name.
+    may_be_index = not any(isinstance(name, Number) for name in frame)  # Numbers in the frame are names.
     members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
     if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
         members = list(members[0]) if all(letter in where for letter in members[0]) else members
@@ -49,7 +49,7 @@ def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
 def membership_rows(
     sets: Any, family: FocalSets, frame: tuple[Hashable, ...], name: str = "sets"
 ) -> tuple[np.ndarray, bool]:
-    """Return the (s, c) membership of sets (of the family for None), and whether it is a single set."""
+    """Return the (s, c) membership of the given sets (None: all sets of the family), and whether one set was given."""
     c = family.n_clusters
     if sets is None:
         return family.membership, False
@@ -75,9 +75,10 @@ def membership_rows(
 
 
 def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
-    """Return a table whose columns have the names of the sets with its columns in the order of the sets.
+    """Sort the columns of a table in the order of the sets if the columns are named after the sets.
 
-    Other input is returned unchanged. A table in which only some columns have names of sets must have them in order.
+    Other input is returned unchanged. If only some columns are named after sets, they must be at the positions of
+    these sets.
     """
     columns = column_names(masses)
     if columns is None or len(columns) != len(focal_sets):

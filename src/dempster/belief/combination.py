@@ -23,13 +23,13 @@ from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
-_BLOCK_ROWS = 8192  # Rows of a block, small enough for the cache.
-_MAX_TUPLES = 1_000_000  # Tuples of focal sets in PCR6.
-_MAX_PAIRS = 30_000_000  # Pairs of sets.
-_MAX_PRODUCTS = 5_000_000_000  # Products of masses, about twenty seconds.
-_MAX_FRAME = 20  # Answers of a frame whose power set is computed.
-_TENSOR_CELLS = 1 << 26  # Products of masses in one tensor.
-_MAX_SETS = 1 << 17  # Sets of a family after discounting.
+_BLOCK_ROWS = 8192  # Number of rows in a block that fits in the cache.
+_MAX_TUPLES = 1_000_000  # Maximum number of tuples of focal sets in PCR6.
+_MAX_PAIRS = 30_000_000  # Maximum number of pairs of sets.
+_MAX_PRODUCTS = 5_000_000_000  # Maximum number of products of masses, which take about twenty seconds.
+_MAX_FRAME = 20  # Maximum number of answers in a frame whose power set is computed.
+_TENSOR_CELLS = 1 << 26  # Maximum number of products of masses in one tensor.
+_MAX_SETS = 1 << 17  # Maximum number of sets in a family after discounting.
 
 Source = tuple[Array, FocalSets]
 
@@ -140,7 +140,7 @@ def _from_dense(dense: Array, c: int) -> Source:
 
 
 def _check_power_set(n: int, c: int) -> None:
-    """Raise an error if arrays of all 2^c sets, of which a rule needs several, are too large."""
+    """Raise an error if the arrays that a rule allocates for all 2^c sets are too large."""
     if c > _MAX_FRAME:
         raise InvalidInputError(
             f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use another rule or a "
@@ -159,7 +159,7 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 
 
 def _conjunctive(sources: Sequence[Source]) -> Source:
-    """Give each product of masses to the intersection of the sets; commonalities multiply."""
+    """Assign each product of masses to the intersection of the sets, which multiplies the commonalities."""
     if _dense_is_cheaper(sources):
         q = reduce(mul, (transforms.mass_to_commonality(_dense(source)) for source in sources))
         return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
@@ -167,7 +167,7 @@ def _conjunctive(sources: Sequence[Source]) -> Source:
 
 
 def _disjunctive(sources: Sequence[Source]) -> Source:
-    """Give each product of masses to the union of the sets; implicabilities multiply."""
+    """Assign each product of masses to the union of the sets, which multiplies the implicabilities."""
     if _dense_is_cheaper(sources):
         b = reduce(mul, (transforms.mass_to_implicability(_dense(source)) for source in sources))
         return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
@@ -224,7 +224,7 @@ def _with_omega(masses: Array, family: FocalSets) -> Source:
 
 
 def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
-    """Give the mass of the empty set to the whole frame, and remove the empty set from the family."""
+    """Move the mass of the empty set to the whole frame, and remove the empty set from the family."""
     if family.empty_index is None:
         return masses, family
     out, wider = _with_omega(masses, family)
@@ -236,9 +236,9 @@ NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 
 
 def _dubois_prade(sources: Sequence[Source]) -> Source:
-    """Give each product of masses to the intersection of the sets or, if it is empty, to their union.
+    """Assign each product of masses to the intersection of the sets or, if it is empty, to their union.
 
-    This is the rule of Dubois and Prade (1988); with more than two sources the union is that of all sets.
+    This is the rule of Dubois and Prade (1988). With more than two sources, the union is over all sources.
     """
     if len(sources) == 1:
         return sources[0]
@@ -259,7 +259,7 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
-    """Give each conflicting product to its sets in proportion to their masses (PCR6; Martin and Osswald, 2006)."""
+    """Divide each conflicting product among its sets in proportion to their masses (PCR6; Martin and Osswald, 2006)."""
     for masses, family in sources:
         if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
             raise InvalidInputError("rule='pcr6' does not allow mass on the empty set; normalize the mass functions")
@@ -313,9 +313,9 @@ def _average(sources: Sequence[Source]) -> Source:
 def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     """Combine sources that are not independent by the minimum of their conjunctive weights (Denoeux, 2008).
 
-    With complemented sources these are the disjunctive weights of the bold rule, the dual of the cautious rule. The
-    smallest weight is the largest -ln w (see `transforms.mass_to_conjunctive_weights`), so that the weights
-    themselves are not needed.
+    If the sources are complemented, their weights are the disjunctive weights of the bold rule, the dual of the
+    cautious rule. The minimum of the weights w is the maximum of -ln w (see `transforms.mass_to_conjunctive_weights`),
+    so this function does not compute the weights themselves.
     """
     needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
     if not complemented:

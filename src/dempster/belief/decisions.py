@@ -20,7 +20,7 @@ from dempster.belief.focal_sets import FocalSets
 
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # Rules that choose one act.
 SET_RULES = ("interval_dominance", "maximality")  # Rules that keep all undominated acts.
-_MAX_LOSSES = 100_000_000  # Losses of candidate sets that are computed in all.
+_MAX_LOSSES = 100_000_000  # Maximum total number of losses of candidate sets.
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
@@ -58,7 +58,7 @@ def decide_sets(
     candidates = FocalSets.max_cardinality(c, size, empty=False)
     # A set S that contains the truth has the utility g_1(|S|), the first weight of the maximum-entropy ordered weighted
     # average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
-    # less for larger sets. Ties go to the smaller set, then to the lower index.
+    # less for larger sets. Ties are resolved by the smaller set, then by the lower index.
     utility = np.array([_largest_weight(int(size), tolerance) for size in candidates.cardinality])
     losses = 1.0 - utility[None, :] * candidates.membership.T
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
@@ -80,7 +80,7 @@ def validate_losses(losses: Any, c: int) -> np.ndarray:
 def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
     """Return (n, acts) expected losses of normalized mass functions under one rule.
 
-    A further row of ``losses`` is an unknown class, which belongs only to the whole frame.
+    An additional row of ``losses`` is for an unknown class, which belongs to the whole frame and to no other set.
     """
     check_choice(rule, "rule", SINGLE_RULES)
     check(optimism, "optimism", real(0, 1))
@@ -114,7 +114,7 @@ def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _choose_acts(expected: Array, reject: float | None) -> Array:
-    """Return the act of smallest expected loss, the lowest index on ties; -1 if it exceeds the loss of rejection."""
+    """Return the index of the act with the smallest expected loss (ties: lowest), or -1 if rejection costs less."""
     act = expected.argmin(axis=1)
     if reject is None:
         return act
@@ -123,9 +123,9 @@ def _choose_acts(expected: Array, reject: float | None) -> Array:
 
 
 def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return (n, acts) whether the lower loss of an act is at most the smallest upper loss.
+    """Return an (n, acts) mask of the acts whose lower loss is at most the smallest upper loss.
 
-    With 0-1 losses these are the classes whose plausibility is at least the largest belief of a class.
+    With 0-1 losses the mask selects the classes whose plausibility is at least the largest belief of a class.
     """
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
@@ -133,7 +133,7 @@ def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> A
 
 
 def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return (n, acts) whether no other act is better under every probability that the evidence allows.
+    """Return an (n, acts) mask of the acts that no other act beats under every probability that the evidence allows.
 
     Act b is better than a if the lower expectation of the loss of a minus that of b is positive (Walley, 1991; Denoeux,
     2019).

@@ -25,7 +25,7 @@ from dempster._validation import (
 
 _ROUNDING = 1e-9
 _FEW_SETS = 1000  # Larger families are built without a Python list of their sets.
-_MAX_POWER_SET = 20  # Clusters; the power set of more does not fit in memory.
+_MAX_POWER_SET = 20  # Maximum number of clusters whose power set fits in memory.
 _MAX_SETS = 1 << _MAX_POWER_SET
 _MAX_CLUSTERS = 1 << 20
 
@@ -83,7 +83,7 @@ class FocalSets:
 
     @classmethod
     def _unchecked(cls, rows: np.ndarray) -> FocalSets:
-        """Return the family of membership rows that differ."""
+        """Create a family from distinct membership rows without validation."""
         family = cls.__new__(cls)
         rows.flags.writeable = False
         family._membership = rows
@@ -185,7 +185,7 @@ class FocalSets:
         """
         squares = _squared_distances(centers, squared_distances)
         pairs = gabriel_pairs(squares)
-        # The frame of two clusters is their pair, the frame of one is the cluster.
+        # With two clusters the frame is a pair, and with one cluster it is a singleton.
         single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
         rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
         n_small = len(single) - (bool(omega) and len(squares) > 2)
@@ -255,7 +255,7 @@ class FocalSets:
 
     @cached_property
     def jaccard(self) -> np.ndarray:
-        """(f, f) Jaccard indices |A ∩ B| / |A ∪ B|, with 1 for the empty set and itself."""
+        """(f, f) Jaccard indices |A ∩ B| / |A ∪ B|, which are 1 if both sets are empty."""
         self._check_square("the Jaccard index of all pairs of")
         rows = self._membership.astype(float)
         common = rows @ rows.T
@@ -372,7 +372,7 @@ class FocalSets:
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Return (a, b) whether row a of a membership array is a subset of row b of another."""
+    """Return the (a, b) array of whether each row of a membership array is a subset of each row of another array."""
     return inner.astype(float) @ (~outer).T == 0
 
 

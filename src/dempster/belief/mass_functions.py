@@ -52,8 +52,8 @@ from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
 from dempster.belief.opinions import Opinions
 
 _BLOCK_ROWS = 65536
-_BLOCK_CELLS = 1 << 20  # Beliefs in one block.
-_MAX_BELIEFS = 1_000_000_000  # Beliefs of a distance, about twenty seconds.
+_BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
+_MAX_BELIEFS = 1_000_000_000  # Maximum number of beliefs for a distance, which take about twenty seconds.
 _MAX_FRAME = 20
 _MAX_TEXT_ROWS, _MAX_TEXT_SETS, _MAX_TEXT_ANSWERS = 5, 6, 8
 _MAX_HTML_ROWS = 20
@@ -130,7 +130,7 @@ class MassFunctions:
 
     @classmethod
     def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
-        """Return mass functions of valid masses without validation and copy; the array must not change afterwards."""
+        """Create mass functions from valid masses without validation or copy; the array must not change afterwards."""
         self = cls.__new__(cls)
         self._set(masses, focal_sets, index, frame, **more)
         return self
@@ -171,7 +171,7 @@ class MassFunctions:
 
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions with the given unnormalized beliefs of the sets; these must include the whole frame."""
+        """Return mass functions with the given unnormalized beliefs of the sets, which must include the whole frame."""
         values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
             raise InvalidParameterError("focal_sets", must="hold the whole frame, because m(∅) = 1 - bel(whole frame)")
@@ -187,8 +187,8 @@ class MassFunctions:
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """Return mass functions with the given unnormalized plausibilities of the sets.
 
-        The plausibilities of the family must determine the masses, as those of the power set and those of the
-        singletons with the empty set do.
+        The plausibilities of the family must determine the masses. This holds for the power set, and for the family
+        of the singletons and the empty set.
         """
         return cls._from_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
 
@@ -199,7 +199,7 @@ class MassFunctions:
 
     @classmethod
     def _from_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
-        """Return mass functions of masses that were computed from ``values``, which errors must name."""
+        """Create mass functions from masses computed from the argument ``values``, and name this argument in errors."""
         try:
             return cls(masses, focal_sets, **keywords)
         except InvalidParameterError as error:
@@ -378,7 +378,7 @@ class MassFunctions:
     def conflict(self, other: MassFunctions | None = None) -> Array:
         """Return the degree of conflict of each row: the sum of m1(A) m2(B) over disjoint A and B.
 
-        By default this is the conflict with itself. Rows are matched as in `combine`.
+        By default each row is compared with itself. Rows are matched as in `combine`.
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
@@ -450,7 +450,7 @@ class MassFunctions:
         Parameters
         ----------
         rate : number, array of shape (n,), or mapping of sets to numbers, in [0, 1]
-            A number, or one per row: a share 1 - rate of each mass is kept, the rest goes to the whole frame.
+            A number, or one number per row: a share 1 - rate of each mass is kept, and the rest is moved to the frame.
 
             A mapping ``{set: rate}``: contextual discounting, where the source is unreliable with this probability
             *if the answer is in that set*.
@@ -546,10 +546,11 @@ class MassFunctions:
             ``optimism`` times the lower plus 1 - ``optimism`` times the upper loss (hurwicz). With 0-1 losses the
             first three rules choose the answer of largest pignistic probability, plausibility and belief. Interval
             dominance keeps every act whose lower loss is not above the upper loss of another act. Maximality keeps
-            every act that no other act beats under every probability that the evidence allows, which is a subset.
+            every act that no other act beats under every probability that the evidence allows. These acts are a subset
+            of the acts that interval dominance keeps.
         losses : array-like of shape (c, acts) or (c + 1, acts), optional
-            Loss of each act (column) if each answer (row) is true; by default 0-1 losses. A further row is an unknown
-            answer, which belongs only to the whole frame.
+            Loss of each act (column) if each answer (row) is true; by default 0-1 losses. An additional row is for
+            an unknown answer, which belongs to the whole frame and to no other set.
         reject : float, optional
             Loss of rejection.
         optimism : float in [0, 1]
@@ -723,7 +724,7 @@ class MassFunctions:
         return divide(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
-        """Return other mass functions with the rows in the order of these; a single one is returned unchanged."""
+        """Return other mass functions with rows in the order of this object; a single row is returned unchanged."""
         self._check_frame(other)
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:

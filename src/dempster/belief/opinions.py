@@ -114,7 +114,7 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
 
 
 def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
-    """Return the masses of the opinions b = (alpha - prior) / S, u = W / S."""
+    """Return the masses of the opinions b = (alpha - prior) / S, u = W / S, with S = sum(alpha) and W = sum(prior)."""
     parameters = _table(alpha, "alpha")
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
@@ -151,7 +151,7 @@ def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
 
 
 def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray:
-    """Validate the prior probabilities of the answers, by default equal."""
+    """Validate the prior probabilities of the answers, which are equal by default."""
     if base_rate is None:
         return np.full(n_answers, 1 / n_answers)
     rate = as_reals(reorder_by_names(base_rate, frame), "base_rate")

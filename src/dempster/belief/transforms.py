@@ -35,7 +35,7 @@ def _frame_size(values: Array) -> int:
 
 
 def _sweep(values: Array, target: int, sign: int) -> Array:
-    """Add to (or subtract from) the half with ``target`` in bit k the other half, for each bit k in turn."""
+    """Update the half with ``target`` in bit k by adding (or subtracting) the other half, for each bit k in turn."""
     out = _copy(values)
     for k in range(_frame_size(out)):
         # The second last axis is bit k.
@@ -145,7 +145,7 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
 def mass_to_disjunctive_weights(mass: Array) -> Array:
     """Return the weights v of the disjunctive canonical decomposition, which needs m(empty set) > 0.
 
-    They are the conjunctive weights of the complementary mass function; the entry of the empty set is 1.
+    The weights v are the conjunctive weights of the complementary mass function; the entry of the empty set is 1.
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
@@ -161,8 +161,8 @@ def disjunctive_weights_to_mass(weights: Array) -> Array:
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return nested masses whose plausibilities of the singletons are ``contour`` (n, c).
 
-    The first array is the order (n, c) of the elements by decreasing value, with ties in the order of their indices.
-    The second array are the masses (n, c + 1) of the empty set, the first element, the first two elements, ...
+    The first array contains the order (n, c) of the elements by decreasing value; ties are sorted by index.
+    The second array contains the masses (n, c + 1) of the empty set, the first element, the first two elements, ...
     """
     order, levels = _sort_decreasing(contour)
     return order, -np.diff(levels, axis=1, prepend=1.0, append=0.0)

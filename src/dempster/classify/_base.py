@@ -53,13 +53,13 @@ class Targets:
 class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     """Base of the classifiers: subclasses implement ``_fit`` and ``_compute_masses``.
 
-    ``_fit`` calls `_validate_training`, which sets ``classes_``, and sets ``focal_sets_``, the focal sets of
-    ``_compute_masses`` (for most methods the single classes and the whole frame).
+    ``_fit`` calls `_validate_training`, which sets ``classes_``. It then sets ``focal_sets_``, the focal sets of the
+    masses that ``_compute_masses`` returns (for most methods the single classes and the whole frame).
     """
 
     _rules: Mapping[str, validation.Rule] = {}
     _any_scale = False  # whether values of any magnitude are allowed
-    _probability = "pignistic"  # transformation for predict_proba, or "plausibility"
+    _probability = "pignistic"  # transformation for predict_proba: "pignistic" or "plausibility"
     classes_: np.ndarray
     focal_sets_: FocalSets
     max_iter: int  # parameters of iterative methods
@@ -111,7 +111,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     # ---- validation -----------------------------------------------------------------------------------------------
 
     def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
-        """Validate parameters, objects and labels, and set ``classes_``; ``options`` are those of `validate_data`."""
+        """Validate parameters, objects and labels, and set ``classes_``; ``options`` are for `validate_data`."""
         validation.check_parameters(self, self._rules)
         if y is None:
             raise InvalidParameterError(
@@ -259,7 +259,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
 
 def is_soft(y: Any) -> bool:
-    """Return whether labels are mass functions, or a sequence of them (into which scikit-learn may split them)."""
+    """Return whether labels are mass functions, or a sequence of mass functions, which scikit-learn may create."""
     return isinstance(y, MassFunctions) or (
         isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, MassFunctions) for one in y)
     )
@@ -279,7 +279,7 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
 
 
 def _align(y: Any, index: Any) -> Any:
-    """Sort soft labels like the objects if both have names."""
+    """Sort soft labels in the order of the objects if both have names."""
     order = validation.match_names(y.index, index) if isinstance(y, MassFunctions) else None
     return y if order is None else y[order]
 
@@ -321,7 +321,7 @@ def hard_targets(y: Any) -> Targets:
 
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
-    """Sort rows by the names of the classes, and columns too if ``acts`` is None."""
+    """Validate utilities, and sort their rows (and their columns if ``acts`` is None) in the order of the classes."""
     n_classes, ordered = len(classes), validation.reorder_by_names(utilities, classes)
     columns = validation.column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
     if columns is not None and set(columns) == set(classes.tolist()):

@@ -32,9 +32,9 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_jobs": rule.n_jobs,
 }
 
-_PROTOTYPES_PER_CLASS = 5  # for n_prototypes="auto"
-_MIN_UNIT = 1e-290  # Its inverse is finite.
-_N_DRAWS = 8  # random starts, of which the best one is optimized
+_PROTOTYPES_PER_CLASS = 5  # number for n_prototypes="auto"
+_MIN_UNIT = 1e-290  # The inverse of this number is finite.
+_N_DRAWS = 8  # number of random starts, of which the best one is optimized
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self._set_run(run)
 
     def _scale(self, data: np.ndarray, targets: Targets) -> Problem:
-        """Center the objects and divide them by one number, which does not change a model of Euclidean distances."""
+        """Center the objects and divide them by one number; models of Euclidean distances do not change."""
         values = data.astype(float)
         self._centre = row_mean(values)
         values -= self._centre
-        largest = float(np.abs(values).max()) or 1.0  # Its square may overflow.
+        largest = float(np.abs(values).max()) or 1.0  # The square of this value may overflow.
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _MIN_UNIT:
             raise InvalidParameterError(
@@ -120,7 +120,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return int(self.n_prototypes)
 
     def _select_run(self, problem: Problem, count: int, strength: float, rng: Any) -> Run[np.ndarray]:
-        """Return the run with the smallest cost of ``n_init`` runs, the first on ties."""
+        """Return the run with the smallest cost among ``n_init`` runs, the first run on ties."""
         seeds = rng.randint(2**31 - 1, size=self.n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
@@ -148,7 +148,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     # ---- strength of the regularization ---------------------------------------------------------------------------
 
     def _select_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
-        """Return the strength, or the candidate with the smallest cross-validated cost, the largest on ties."""
+        """Return the given strength, or the candidate with the smallest cross-validated cost (ties: largest)."""
         strength = self.regularization
         if isinstance(strength, str) or np.ndim(strength) > 0:
             candidates = self._strengths if isinstance(strength, str) else as_reals(strength, "regularization")
@@ -189,7 +189,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
         return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
     if codes is not None and np.bincount(codes).max() >= cv:
-        # Some class has fewer objects than folds, which StratifiedKFold warns about: deal the objects class by class.
+        # StratifiedKFold would warn that a class has fewer objects than folds. Assign objects to folds class by class.
         fold = np.empty(n, dtype=int)
         order = np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)])
         fold[order] = np.arange(n) % cv
@@ -200,7 +200,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
     """Minimize by L-BFGS over the parameters that are not fixed.
 
-    The history contains the cost after each iteration, or that of the start if there was none.
+    The history contains the cost after each iteration, or the initial cost if there was no iteration.
     """
 
     def free_cost(values: np.ndarray) -> tuple[float, np.ndarray]:

@@ -1,7 +1,7 @@
 """Weights of evidence: the mass functions behind a softmax of linear scores.
 
 Each feature of a linear classifier is a piece of evidence. A positive weight of class k supports {k}, a negative weight
-supports its complement, and Dempster's rule combines all of them (Denoeux, 2019, "Logistic regression, neural networks
+supports its complement, and Dempster's rule combines all pieces (Denoeux, 2019, "Logistic regression, neural networks
 and Dempster-Shafer theory: a new perspective", Knowledge-Based Systems 176).
 """
 
@@ -16,12 +16,12 @@ from scipy.special import logsumexp
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-MAX_CLASSES = 12  # for all sets of classes
+MAX_CLASSES = 12  # maximum number of classes for masses on all sets of classes
 _LOG_ZERO = -1e300  # finite, so that its product with zero is zero
 
 
 def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert the log-odds of the second of two classes to scores of both: (J, 2) and (2,)."""
+    """Convert the coefficients of the log-odds of the second of two classes to those of the scores: (J, 2) and (2,)."""
     half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
     return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
 

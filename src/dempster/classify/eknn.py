@@ -25,18 +25,18 @@ from dempster.optimize.lbfgs import minimize_lbfgs
 
 MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
-_OCTAVES = np.arange(-2, 7)  # With smaller scales labels would count at any distance.
-_GAIN_DECAY = 0.9  # of the moving average of the gains
+_OCTAVES = np.arange(-2, 7)  # With smaller scales, labels would have an effect at any distance.
+_GAIN_DECAY = 0.9  # decay factor of the moving average of the gains
 _ROUNDING = 4 * np.finfo(float).eps  # Smaller relative increases are rounding errors.
 _GRID = range(1, 16)
-_MIN_GAMMA = 0.25  # times one over the mean distance within the class
-MAX_PAIRED = 2_000  # objects of a class for its mean distance
-MAX_PAIRED_PYTHON = 300  # the same for a metric in Python
+_MIN_GAMMA = 0.25  # lower bound of gamma, in units of one over the mean distance within the class
+MAX_PAIRED = 2_000  # maximum number of objects for the mean distance within a class
+MAX_PAIRED_PYTHON = 300  # the same limit for a metric that is a Python function
 
 
 @dataclass(frozen=True)
 class _Neighbors:
-    """Nearest training objects, (n, K): positions, squared distances, classes (no columns for soft labels)."""
+    """Nearest training objects, (n, K): positions, squared distances and classes; soft labels have no classes."""
 
     positions: np.ndarray
     squared: np.ndarray
@@ -253,7 +253,7 @@ class EKNNClassifier(EvidentialClassifier):
     def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
         """Return the (M,) mean distances within the classes.
 
-        For soft labels and classes with a single object, it is the mean distance of all objects.
+        For soft labels and classes with a single object, the mean distance between all objects is used.
         """
         overall = self._mean_distance(data, np.arange(len(data))) or 1.0
         if targets.codes is None:
@@ -262,7 +262,7 @@ class EKNNClassifier(EvidentialClassifier):
         return np.array([self._mean_distance(data, rows) or overall for rows in members])
 
     def _mean_distance(self, data: np.ndarray, rows: np.ndarray) -> float:
-        """Return the mean distance between objects of a class; 0 if it has only one."""
+        """Return the mean distance between the objects of a class; 0 if the class has only one object."""
         from scipy.spatial.distance import pdist
         from sklearn.metrics import pairwise_distances
 
@@ -334,7 +334,7 @@ class EKNNClassifier(EvidentialClassifier):
             ).fit(data)
 
     def _find_neighbors(self, X: np.ndarray | None, k: int) -> _Neighbors:
-        """Return the neighbors of new objects, or those of the training objects among the others if X is None."""
+        """Return the neighbors of new objects or, if X is None, of each training object among the other ones."""
         distances, positions = self._search.kneighbors(X, k)
         check_neighbors(positions, distances, self._n_training)
         squared = distances.astype(float, copy=False)

@@ -19,11 +19,11 @@ from dempster.classify._weights import WeightsOfEvidence, evidence_family, least
 
 # Activation functions of scikit-learn's MLPClassifier.
 _ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "logistic": expit, "identity": lambda x: x}
-_TOLERANCE = 1e-4  # of probabilities; networks compute in single precision
+_TOLERANCE = 1e-4  # tolerance for probabilities, because networks compute in single precision
 
 
 def _is_estimator(value: Any) -> bool:
-    if isinstance(value, type):  # Classes also have the methods.
+    if isinstance(value, type):  # A class also has these methods, but is no estimator.
         return False
     return value is None or is_network(value) or (hasattr(value, "fit") and hasattr(value, "get_params"))
 
@@ -60,8 +60,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     Notes
     -----
-    Of all weights with the same probabilities, those with the smallest sum of squares over the objects of ``fit`` are
-    used (the least informative ones). Far from the data, linear features give strong, not weak, evidence.
+    Many weights give the same probabilities. The least informative weights are used, which have the smallest sum of
+    squares over the objects of ``fit``. Far from the data, linear features give strong, not weak, evidence.
 
     Soft labels: y may be `MassFunctions` if the estimator supports ``sample_weight``. Each object is used for every
     class, weighted by the pignistic probability of the class.
@@ -100,7 +100,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
         if hasattr(self.estimator, "steps") and hasattr(X, "columns"):  # A pipeline may select columns by name.
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_network(self.estimator):  # such as images
+        if is_network(self.estimator):  # Rows may have several axes, such as images.
             options = {"allow_nd": True} | options
         return super()._validate_objects(X, reset=reset, **options)
 

@@ -38,7 +38,7 @@ _descent = kernel("""network_minimum(
 _MEMORY = 20  # of L-BFGS
 _MAX_RELIABILITY = 0.99  # bound of alpha, so that no product is zero
 _INITIAL_SCALE = 0.5  # initial gamma times the root mean square distance in the cluster
-_INITIAL_BETA = 0.1  # of the other classes
+_INITIAL_BETA = 0.1  # initial beta of the other classes
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):

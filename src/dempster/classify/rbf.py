@@ -20,7 +20,7 @@ from dempster.classify._prototype_network import (
 )
 from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
-_RIDGE = 1e-2  # for the initial weights
+_RIDGE = 1e-2  # ridge penalty for the initial weights
 
 
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):

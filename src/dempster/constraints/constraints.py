@@ -201,7 +201,7 @@ def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
 
 
 def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the must-links and the cannot-links: the given pairs, then all implied pairs (with the given ones)."""
+    """Return the must-links and the cannot-links: the given pairs, then all implied pairs, given or not."""
     if len(must_link) == 0:
         return must_link, cannot_link
     graph = _Graph(must_link, cannot_link)
@@ -242,7 +242,7 @@ def _pairs_within(component: np.ndarray) -> np.ndarray:
     """Return the (p, 2) pairs of objects of the same component."""
     members, start, size = _by_component(component)
     place = np.arange(len(members))
-    first, step = _runs((start + size)[component[members]] - place - 1)  # Each object with the following ones.
+    first, step = _runs((start + size)[component[members]] - place - 1)  # Pair each object with the following objects.
     return np.column_stack([members[first], members[first + 1 + step]])
 
 
@@ -676,7 +676,7 @@ def _show_pair(pair: np.ndarray) -> str:
 Neighborhoods = dict[int, dict[int, float]]  # each constrained object: itself and its neighbors, with distances
 
 _TIE = 1e-9  # relative difference of tied distances
-_ROWS_PER_BLOCK = 128  # of a dissimilarity matrix
+_ROWS_PER_BLOCK = 128  # rows of a dissimilarity matrix
 _QUERIES_PER_BLOCK = 4096
 
 

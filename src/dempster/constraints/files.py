@@ -85,8 +85,8 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
 def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
     """Return whether the first row is a header, or None if the reader should decide.
 
-    It is no header if it contains an object, or if the third value is an answer. It is a header if the third value is a
-    word, as in ``a,b,same``, and all values below are 1 and 0, or yes and no.
+    The row is no header if it contains an object, or if its third value is an answer. It is a header if its third value
+    is a word, as in ``a,b,same``, and all values below are 1 and 0, or yes and no.
     """
     try:
         table = read_quietly(file, header=False)

@@ -48,7 +48,7 @@ class Moments:
 
     @classmethod
     def from_rows(cls, X: np.ndarray, weights: np.ndarray, *, products: bool) -> Moments:
-        """Compute the moments; ``weights`` is empty if all are equal, with ``products`` the scatter is a matrix."""
+        """Compute the moments of rows (empty ``weights``: all are equal; ``products``: the scatter is a matrix)."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
@@ -98,7 +98,7 @@ BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
 
 
 class Blocks(ABC):
-    """Blocks of rows: those of X, or results computed from them."""
+    """Blocks of rows of X, or blocks of results computed from these rows."""
 
     width: int | None  # number of columns; None if each row is one number
     names: tuple[str, ...] | None
@@ -138,9 +138,9 @@ class Blocks(ABC):
 
     @abstractmethod
     def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        """Call a function with each block, the number of its first row, its own number, and the shared data.
+        """Call a function with each block, the number of its first row, the number of the block, and the shared data.
 
-        The function may write files. It may be called again for the same block and must then write the same.
+        The function may write files. It may be called again for the same block and must then write the same content.
         """
 
     @abstractmethod
@@ -199,7 +199,7 @@ def _block_moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -
 
 
 def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
-    """Draw ``size`` of n row numbers without replacement, sorted; all if there are not more.
+    """Draw ``size`` of n row numbers without replacement, in increasing order; return all numbers if n <= ``size``.
 
     The sample depends on the seed and on the number of rows, not on the blocks.
     """

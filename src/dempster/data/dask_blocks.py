@@ -19,7 +19,7 @@ from dempster.data.blocks import BlockFunction, Blocks, is_dask
 from dempster.data.in_process import Columns, validate_weights
 from dempster.optimize.blocks import Apply
 
-_SUM_ARITY = 8  # parts that a task adds
+_SUM_ARITY = 8  # number of parts that one task adds
 
 
 class DaskBlocks(Blocks):
@@ -149,7 +149,7 @@ def _compute(tasks: Sequence[Any]) -> list[Any]:
     try:
         return list(dask.compute(*tasks))
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":  # of distributed, which may not be installed
+        if type(error).__name__ != "KilledWorker":  # a class of the package distributed, which may not be installed
             raise
         raise MemoryError(
             "Dask workers were killed repeatedly at the same block of X, probably because it does not fit in their "

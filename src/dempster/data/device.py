@@ -34,7 +34,7 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
     return order, repeated
 
 
-PIECE_BYTES = 1 << 26  # copied from a GPU at once
+PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
 
 
 def to_tensor(values: Array, device: Any) -> Any:

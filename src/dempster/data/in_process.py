@@ -196,13 +196,13 @@ def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
 
 
 class WeightReader:
-    """Reads weights from blocks, in pieces of any length."""
+    """Reader of weights that come in blocks, in pieces of any length."""
 
     def __init__(self, blocks: Iterable[Any]):
         self._blocks, self._left = iter(blocks), np.empty(0)
 
     def read(self, n: int, seen: int) -> np.ndarray:
-        """Return the next n weights, after ``seen`` ones."""
+        """Return the next n weights; ``seen`` is the number of weights read before."""
         pieces = [self._left]
         while sum(map(len, pieces)) < n:
             block = next(self._blocks, None)
@@ -243,7 +243,7 @@ class Tiles(Blocks):
     ):
         self._read, self.width, self.dtype, self.names, self.n_rows = read, width, np.dtype(dtype), names, n_rows
         self.n_jobs = n_jobs
-        self._checksums: list[int] | None = [] if checked else None  # of some rows of each tile
+        self._checksums: list[int] | None = [] if checked else None  # checksums of some rows of each tile
 
     def blocks(self) -> Iterator[np.ndarray]:
         seen = 0

@@ -44,7 +44,7 @@ class PassRunner:
 
     def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
         self.apply, self._journal, self._listeners = apply, journal, listeners
-        self._seconds: float | None = None  # of the previous pass
+        self._seconds: float | None = None  # duration of the previous pass
         self.n_rows: int | None = None  # rows of a pass; None before they have been counted
 
     def run(
@@ -157,7 +157,7 @@ def _digest(body: bytes) -> bytes:
 
 
 def _pack(result: Any) -> bytes:
-    """Return a number, an array, or a tuple or dataclass of these as an archive of arrays."""
+    """Pack a number, an array, or a tuple or dataclass of numbers and arrays into an archive of arrays."""
     if is_dataclass(result) and not isinstance(result, type):
         parts = asdict(result)
     elif isinstance(result, tuple):

@@ -29,11 +29,11 @@ RowFunction = Callable[[Array, Any, Any, Apply], Any]
 Its results can be added.
 """
 
-MAX_DEVICE_CELLS = 1 << 26  # converted to double precision on a device at once
+MAX_DEVICE_CELLS = 1 << 26  # number of cells converted to double precision on a device at once
 
 
 class Rows:
-    """Rows in memory: ``values``, a sample if the rows come in blocks, and ``weights``, empty if all are equal."""
+    """Rows in memory: ``values`` (a sample if the rows come in blocks) and ``weights`` (empty if all are equal)."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
         self.values, self.weights, self._apply = values, weights, apply
@@ -139,7 +139,8 @@ class _DeviceRows(Rows):
 class BlockRows(Rows):
     """Rows in blocks: a sample is in memory, and sums are passes over all blocks.
 
-    ``source`` are the blocks of X, ``indices`` the numbers of the rows of the sample, ``moments`` those of all rows.
+    ``source`` contains the blocks of X, ``indices`` the row numbers of the sample, and ``moments`` the moments of all
+    rows.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class BlockRows(Rows):
         products: bool,
         min_sample: int = 0,
     ):
-        """Make two passes: for the moments, and for the rows of the sample; three with weights.
+        """Make a pass for the moments and a pass for the rows of the sample; weights require a third pass.
 
         ``blocks`` are the rows in the form that the method uses. With ``products`` the moments contain the scatter
         matrix. ``min_sample`` is the minimum size of the sample.

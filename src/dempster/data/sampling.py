@@ -66,7 +66,7 @@ def sample_in_order(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return up to ``size`` rows with positive weight, in this order, and their weights.
 
-    If there are more, rows are drawn in proportion to the weights, and the new weights count the draws.
+    If there are more rows, they are drawn in proportion to the weights, and the new weights count the draws.
     """
     order = order[weights[order] > 0]
     if len(order) <= size:

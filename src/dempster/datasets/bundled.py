@@ -21,7 +21,7 @@ _EXAMPLE_SEED = 2008
 
 
 def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load twelve points: two wings of five, one point between them, and one outlier.
+    """Load twelve points: two wings of five points each, one point between the wings, and one outlier.
 
     This small dataset shows the difference between a credal and a fuzzy partition: object 5 is ambiguous, object 11 is
     an outlier. There are no labels.

@@ -29,8 +29,9 @@ class DatasetVersion:
 class DatasetRecord:
     """Entry of the catalogue.
 
-    ``shape`` are the numbers of objects, attributes (0: dissimilarities) and classes (0: no labels) of the original
-    version. ``openml_labels`` are the labels on openml.org in the order of ``class_names``, if they differ.
+    ``shape`` contains the numbers of objects, attributes (0: dissimilarities) and classes (0: no labels) of the
+    original version. ``openml_labels`` contains the labels on openml.org in the order of ``class_names``, if they
+    differ.
     """
 
     name: str

@@ -73,7 +73,7 @@ def fetch_dataset(
     data_home : path, optional
         Download folder of scikit-learn.
     random_state : int, RandomState, Generator or None, default=0
-        For versions that are random samples.
+        Seed for versions that are random samples.
 
     Returns
     -------
@@ -202,7 +202,7 @@ fetch_dry_bean = _create_fetcher("dry_bean")
 
 
 def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """S1 to S4: 5000 points of the plane in 15 Gaussian clusters, from well separated (S1) to overlapping (S4).
+    """Fetch S1, S2, S3 or S4: 5000 points in 15 Gaussian clusters, from well separated (S1) to overlapping (S4).
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
 def fetch_leaves(
     attributes: str = "shape", *, return_X_y: bool = False, as_frame: bool = False, data_home: DataHome = None
 ) -> Any:
-    """One-hundred plant species leaves: 1600 leaves (1599 for texture), 64 attributes, 100 species.
+    """Fetch one-hundred plant species leaves: 1600 leaves (1599 for texture), 64 attributes, 100 species.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def fetch_leaves(
 
 
 def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Graft-versus-host disease: flow cytometry of the cells of one patient, 4 attributes, no labels.
+    """Fetch the graft-versus-host disease data: flow cytometry of the cells of one patient, 4 attributes, no labels.
 
     Parameters
     ----------

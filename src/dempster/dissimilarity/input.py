@@ -50,7 +50,7 @@ METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(s
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
 _PROBES = 24  # objects on which a metric function is checked
-_SPARSE = ["csr", "csc", "coo"]  # kept as they are; conversion from other formats would add duplicate entries
+_SPARSE = ["csr", "csc", "coo"]  # not converted; conversion from other formats would add duplicate entries
 
 
 class DissimilarityInput:

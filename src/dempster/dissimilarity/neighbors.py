@@ -31,11 +31,11 @@ from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 
 _MAX_CELLS = 4_000_000  # dissimilarities in memory per thread
 _LEAF_SIZE = 16
-_QUERIES = 256  # per call of the kernel
+_QUERIES = 256  # number of queries per call of the kernel
 _MAX_TREE_DIMENSIONS = 10  # in higher dimensions a tree visits most leaves, and brute force is faster
 _MAX_CACHED_CELLS = 100_000  # numbers in a table that fits in the cache, where a tree is as fast as brute force
 _MIN_APPROXIMATE = 100_000, 6  # objects and attributes above which approximate neighbors save time
-_GRAPH_NEIGHBORS = 30  # of the approximate index; querying it for K is much faster than building it with K
+_GRAPH_NEIGHBORS = 30  # neighbors in the approximate index; a query for K is much faster than building an index with K
 _QUERY_ROWS = 4096  # objects per query
 
 
@@ -220,7 +220,7 @@ class Finder(Protocol):
 def make_finder(
     source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = -1
 ) -> Finder:
-    """Return a make_finder for the neighbors of the objects of a source.
+    """Return a finder for the nearest neighbors of the objects of a source.
 
     Parameters
     ----------

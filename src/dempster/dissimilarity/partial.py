@@ -83,14 +83,14 @@ def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def impute_missing(X: np.ndarray) -> np.ndarray:
     """Impute every missing value by the mean over the nearest rows with an observed value.
 
-    Used for first prototypes, the number of clusters and plots, which need complete rows. The number of nearest rows is
-    the square root of the number of distinct rows, of which at most 1,000 are used. The mean of the column is used if
-    no other row has the value. The result does not depend on the order and the repetitions of the rows.
+    Initial prototypes, the number of clusters and plots need complete rows. The number of nearest rows is the square
+    root of the number of distinct rows, of which at most 1,000 are used. If these rows have no value in a column, the
+    mean of the column is imputed. The result does not depend on the order and the repetitions of the rows.
 
     Parameters
     ----------
     X : (n, p) array
-        NaN for missing values; returned as it is if none are missing. A column without values becomes zero.
+        NaN for missing values; X is returned unchanged if no value is missing. A column without values becomes zero.
 
     Examples
     --------

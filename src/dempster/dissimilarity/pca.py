@@ -28,8 +28,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
 
     where U_p are the p leading directions, divided (unless ``whiten=False``) by their standard deviations over the n
     objects. A new object is projected in the same way from its dissimilarities to the n objects. The dissimilarities
-    need not satisfy the axioms of a metric. Unlike in classical scaling, the matrix is not double centered, so new
-    objects have the same formula.
+    need not satisfy the axioms of a metric. Unlike in classical scaling, the matrix is not double centered, so the
+    same formula applies to new objects.
 
     Parameters
     ----------

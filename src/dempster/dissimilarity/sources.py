@@ -47,7 +47,7 @@ class DissimilaritySource(ABC):
     dtype : numpy.dtype
     metric : str or callable
         "precomputed" for a matrix.
-    objects : table of the objects, in the form that `between` takes; None for a matrix
+    objects : table of the objects, in the format accepted by `between`; None for a matrix
     matrix : (n, n) array for metric="precomputed"; else None
     """
 
@@ -77,7 +77,7 @@ class DissimilaritySource(ABC):
         """Return the source for some of the objects."""
 
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
-        """Return the dissimilarities of other objects in the form of ``objects``.
+        """Return the dissimilarities of the objects A to the objects B, which have the format of ``objects``.
 
         ``exact``: avoid fast formulas with rounding errors, so that the dissimilarity of equal objects is zero.
         """
@@ -164,7 +164,7 @@ class AttributeSource(DissimilaritySource):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
 
     def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
-        """Return the dissimilarities with missing values; those of complete rows do not depend on the others."""
+        """Return the dissimilarities with missing values; complete rows are not affected by other rows."""
         assert self.within is not None
         whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
         out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
@@ -325,7 +325,7 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
-            return np.maximum(D, 0)  # Rounding errors, for example of cosine distances.
+            return np.maximum(D, 0)  # Negative values are rounding errors, for example of cosine distances.
         # scikit-learn's checks require the first words of this message.
         message = f"Negative values in data: {name} must give nonnegative dissimilarities, got {least:.6g}"
         raise InvalidParameterError(name, message=message)

@@ -12,7 +12,7 @@ from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
 _N_NEAREST = 10  # neighbors used to estimate the dimension
-_MAX_ERROR = 1e-4  # of an exponent in single precision
+_MAX_ERROR = 1e-4  # maximum error of an exponent in single precision
 
 _conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
 

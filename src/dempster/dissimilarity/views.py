@@ -181,7 +181,7 @@ class Views:
         return pd.DataFrame(total, index=self.index, columns=self.index)
 
     def row(self, i: Any) -> Any:
-        """Return the values of a new object in all views as one row, if it has a row per view; else unchanged."""
+        """Join the rows of a new object in all views into one row; return any other input unchanged."""
         rows = self._split(i)
         if rows is None:
             return i

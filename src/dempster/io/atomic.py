@@ -1,7 +1,7 @@
 """Validation of paths, errors that name the file, and atomic writes.
 
-An atomic write goes to a hidden temporary file in the same folder, which is renamed when its content has reached the
-disk. If anything fails before (a full disk, an exception, Ctrl-C), the folder stays unchanged.
+An atomic write creates a hidden temporary file in the same folder, and renames it when its content is on the disk. If
+anything fails before the rename (a full disk, an exception, Ctrl-C), the folder is unchanged.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
     """Validate the path of a file to read; raise the OSError of the system if it cannot be opened.
 
-    Pipes and devices are rejected: some never end, and readers open a file more than once.
+    Pipes and devices are rejected, because some of them never end, and because readers open a file more than once.
     """
     file = as_path(path, name)
     if file.exists() and not file.is_dir() and not file.is_file():
@@ -166,7 +166,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
 
 
 def _validate_target(path: str | os.PathLike[str]) -> Path:
-    """Follow links, so that they remain, and reject devices and folders."""
+    """Resolve links, so that a write does not replace them, and reject devices and folders."""
     target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -176,12 +176,12 @@ def _validate_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _temporary_path(target: Path) -> Path:
-    """Return a new name in the same folder, because a file can be renamed within one file system only."""
+    """Return a new name in the same folder, because a rename works only within one file system."""
     return target.with_name(_PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:])
 
 
 def _create(temporary: Path, like: Path) -> None:
-    """Create a file with the permissions of the one that it replaces, or else the default ones."""
+    """Create a file with the permissions of the file that it replaces, or with default permissions."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
@@ -201,7 +201,7 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
-    """Rename the files one after the other; restore the previous ones on failure."""
+    """Rename the files one after the other; restore the previous files on failure."""
     backups: dict[Path, Path] = {}
     attempts: list[tuple[Path, Path]] = []
     try:

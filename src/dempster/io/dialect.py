@@ -46,16 +46,16 @@ class Dialect:
     decimal: str  # decimal mark, "." or ","
     has_header: bool
     first_line: list[str]  # cells
-    row_names: bool = False  # whether lines have one cell more than the header, first the name of the row
+    row_names: bool = False  # whether lines have one cell more than the header: the name of the row, in front
     trailing: bool = False  # whether lines end with a delimiter and the header does not
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """The first lines split by one delimiter, to be compared by ``level`` and then by ``coverage``.
+    """First lines of a file, split by one delimiter. Readings are compared by ``level``, then by ``coverage``.
 
     ``level`` is 2 if all lines have the same number of cells, at least two; 1 if all but the first have one cell more
-    (row names), or all have one cell; 0 if some are shorter. ``coverage`` is the share of characters in numbers.
+    (row names), or all have one cell; 0 if some lines are shorter. ``coverage`` is the share of characters in numbers.
     """
 
     delimiter: str
@@ -211,7 +211,7 @@ def _has_delimiters(cells: Sequence[Sequence[str]]) -> bool:
 
 
 def _read_one_column(lines: list[str], header: bool | None, decimal: str | None, has_rival: bool) -> _Reading | None:
-    """Read each line as a single cell; return None if delimiters show that there are several."""
+    """Read each line as a single cell; return None if delimiters show that there are several cells."""
     cells = split_cells(lines, _ONE_COLUMN)
     values = [row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS]
     whole = [_QUOTED.fullmatch(line.strip()) for line in lines]
@@ -236,8 +236,8 @@ def _read_one_column(lines: list[str], header: bool | None, decimal: str | None,
 def _are_fractions(values: Sequence[str]) -> bool:
     """Return whether commas in a column without a name are decimal marks rather than delimiters of integers.
 
-    They are if some number has a zero after the comma, as in 1,05, or an exponent; if all have the same number of
-    digits after the comma, at least two or only zeros; or if there is a single line.
+    Commas are decimal marks if some number has a zero after the comma, as in 1,05, or an exponent; if all numbers have
+    the same number of digits after the comma, at least two or only zeros; or if there is a single line.
     """
     matches = [_FRACTION.fullmatch(value) for value in values]
     digits = [match[1] for match in matches if match]

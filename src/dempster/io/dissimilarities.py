@@ -105,7 +105,8 @@ def read_dissimilarities(
 def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
     """Return whether the first line contains names, which may be numbers.
 
-    It does if there is one line more than columns, or if both are equal and the first cell is not a number.
+    It contains names if there is one line more than columns, or if there are as many lines as columns and the first
+    cell is not a number.
     """
     dialect = sniff(path, False, delimiter, decimal)
     width = len(dialect.first_line)
@@ -168,7 +169,7 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _fill_empty_half(values: np.ndarray) -> np.ndarray:
-    """Fill the cells above (or below) the diagonal by symmetry if exactly these are empty."""
+    """Fill the cells above (or below) the diagonal by symmetry if all of them, and no others, are empty."""
     empty = np.isnan(values)
     if not empty.any():
         return values
@@ -232,9 +233,9 @@ class _Rows:
 def _triangles(
     lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Return the splits of the lines that form a triangle, by delimiter.
+    """Return the splits of the lines that form a triangle, as a dictionary with the delimiters as keys.
 
-    The first line contains column names if the lines are no triangle otherwise, or if its cells are the row names.
+    The first line contains column names if the lines form no triangle otherwise, or if its cells are the row names.
     """
     triangles: dict[str, _Rows] = {}
     for rows in _splits(lines, header, delimiter):
@@ -246,7 +247,7 @@ def _triangles(
 
 
 def _splits(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
-    """Split the lines by each delimiter, with and without column names; empty if the lines are no triangle."""
+    """Split the lines by each delimiter, with and without column names; return an empty list for a rectangle."""
     splits = []
     for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
         cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]
@@ -293,14 +294,14 @@ def _column_names(rows: _Rows) -> list[str]:
 
 
 def _share_names(above: Sequence[str], first: Sequence[str]) -> bool:
-    """Return whether row names and column names are the same, except for one at either end."""
+    """Return whether row names and column names are the same, except for one name at either end."""
     if len(set(first)) < len(first) or len(set(above)) < len(above):
         return False
     return first in (above, above[1:], above[:-1]) or (len(above) > 1 and above[1:] in (first[:-1], first[1:]))
 
 
 def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
-    """Fill the other half; an upper triangle is a lower one with the objects in reverse order."""
+    """Fill the other half of the matrix; an upper triangle is a lower triangle with the objects in reverse order."""
     import pandas as pd
 
     upper, above = _step(rows) < 0, _column_names(rows)
@@ -330,7 +331,7 @@ def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
 
 
 def _is_value(cell: str) -> bool:
-    """Return whether a cell is a number; one with leading zeros, such as 007, is a name."""
+    """Return whether a cell is a number; a number with leading zeros, such as 007, is a name."""
     return looks_like_number(cell) and not _CODE.fullmatch(cell)
 
 

@@ -22,7 +22,7 @@ _ERRORS = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#w
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERRORS
 _MISSING_CELLS = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
 MAX_SAMPLE_CELLS = 1000
-_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # of thousands, besides comma and point
+_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
 _UNITS = "€$£¥%"
 _REMOVE_UNITS = str.maketrans("", "", _UNITS)
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # characters that may stand beside a number
@@ -110,7 +110,7 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
 
 
 def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
-    """Raise if exactly the numbers above 999 of a column have the mark, always before three digits."""
+    """Raise if all numbers above 999 of a column, and no others, have the mark, always before three digits."""
     marked = [cell for cell in column if mark in cell]
     small = [cell for cell in column if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
     # Zeros are the same with either mark.

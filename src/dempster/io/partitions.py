@@ -157,7 +157,7 @@ def decode_cell(text: str) -> str:
 
 
 def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:
-    """Return the headings of the columns of masses, and that of the column for the frame if it is needed."""
+    """Return the headings of the columns of masses, and the heading of the column for the frame if needed."""
     names = [encode_name(name) for name in frame]
     headings = focal_sets.names(names)
     implied = _names_in_order([_members(heading) for heading in headings])
@@ -214,7 +214,7 @@ def _to_table(partition: CredalPartition) -> pd.DataFrame:
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
     heading, names = _object_names(partition)
-    clusters = np.array([*map(str, partition.frame), "-1"])  # The last one is for label -1, outliers.
+    clusters = np.array([*map(str, partition.frame), "-1"])  # The last entry is for label -1 (outliers).
     if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in partition.frame):
         clusters = np.array([*map(int, partition.frame), -1])
     first = {
@@ -256,7 +256,7 @@ def _to_text(value: Any) -> str:
 def _write_text(partition: CredalPartition, path: Path) -> None:
     table = _to_table(partition)
     names = table.iloc[:, 0]
-    # Some readers take any carriage return for the end of a line.
+    # Some readers treat any carriage return as the end of a line.
     has_returns = any("\r" in str(name) for name in partition.frame)
     quoting: Any = csv.QUOTE_NONNUMERIC if has_returns else csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
@@ -278,7 +278,7 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
 
 
 def _partition_dialect(path: Path) -> Dialect:
-    """Find the delimiter with which some heading is a set of clusters.
+    """Find the delimiter for which at least one heading is a set of clusters.
 
     Another program may have saved the file with semicolons and decimal commas.
     """
@@ -516,7 +516,7 @@ def _make_partition(
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
-    """Convert metadata for JSON; use the ``repr`` of other values."""
+    """Convert metadata for JSON; replace values of other types by their ``repr``."""
 
     def plain(value: Any) -> Any:
         return value.item() if isinstance(value, np.generic) else repr(value)

@@ -31,7 +31,7 @@ from dempster.partition.relational import pair_forms, sample_pairs
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
-_FIRST_SWEEPS = 5  # after which starts are compared
+_FIRST_SWEEPS = 5  # number of sweeps before the starts are compared
 _MAX_SETS = 256  # of the result
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # objects
@@ -58,8 +58,8 @@ def combine_partitions(
     """Combine partitions of the same objects into one credal partition.
 
     The masses of the partitions on "same cluster" and "different clusters" are combined for each pair of objects. The
-    result is the partition whose pairwise masses are nearest to these, as measured by the credal Rand index (Denoeux,
-    Li and Sriboonchitta, 2018).
+    result is the partition whose pairwise masses are nearest to the combined masses, as measured by the credal Rand
+    index (Denoeux, Li and Sriboonchitta, 2018).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def combine_partitions(
     focal_sets : FocalSets or {"simple", "pairs", "full"}
         Sets of the result.
     normalization : {"dempster", "yager"}
-        How to remove mass on the empty set first (not for ``rule="conjunctive"``, which keeps it).
+        Rule that removes mass on the empty set before combination (not for ``rule="conjunctive"``, which keeps it).
     n_init : int
         Number of starts, of which the best is used: the partitions, a hierarchy of the combined relation, random ones.
     max_iter : int
@@ -151,7 +151,7 @@ def combine_partitions(
 def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
     """Combine masses (p, 4) on {empty, same, different, unknown} of the same pairs.
 
-    On a frame of two, the conjunctive rule is a product of plausibilities.
+    On a frame of two hypotheses, the conjunctive rule is a product of plausibilities.
     """
     stacked = np.stack(relations).astype(float)
     if rule == "average":
@@ -216,7 +216,7 @@ class _PartitionFit:
             )  # fmt: skip
             n_sweeps += 1
             new_index = self.index(masses)
-            if new_index < index:  # a rounding error
+            if new_index < index:  # The decrease is a rounding error.
                 return before, index, n_sweeps
             gain, index = new_index - index, new_index
             if gain <= tol * abs(index):
@@ -236,7 +236,7 @@ def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iter
 
 
 def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
-    """Move masses to another family: each set to itself, or to the smallest set that contains it."""
+    """Move the mass of each set to the same set of another family, or to the smallest set that contains it."""
     padded = np.zeros((len(source.focal_sets), family.n_clusters), dtype=bool)
     padded[:, : source.n_clusters] = source.focal_sets.membership
     if source.focal_sets.omega_index is not None:

@@ -32,7 +32,7 @@ from dempster._validation import (
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
-_EXACT_UP_TO = 20_000  # objects; above, the credal Rand index uses sampled pairs
+_EXACT_UP_TO = 20_000  # number of objects above which the credal Rand index uses sampled pairs
 _DEFAULT_SAMPLE = 2_000_000  # pairs
 
 
@@ -61,7 +61,8 @@ def credal_rand_index(
 ) -> IndexEstimate:
     """Compute the similarity of two partitions: 1 minus the mean distance of their pairwise masses.
 
-    It is the Rand index if both partitions are hard, 1 for identical partitions, and one minus a metric.
+    The similarity is the Rand index if both partitions are hard, and 1 if the partitions are identical. One minus the
+    similarity is a metric.
 
     Parameters
     ----------
@@ -125,8 +126,8 @@ _DISTANCES = {"jousselme": jousselme_distances, "belief": lambda d: np.abs(d[...
 def consistency_index(a: Any, b: Any) -> float:
     """Compute one minus the mean conflict of the pairwise masses of two partitions.
 
-    It is the Rand index for hard partitions. A vacuous partition is consistent with every other, so use it together
-    with `pairwise_nonspecificity`. All pairs are used, in time linear in the number of objects.
+    The index is the Rand index for hard partitions. A vacuous partition is consistent with every other partition, so
+    use the index together with `pairwise_nonspecificity`. All pairs are used, in time linear in the number of objects.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     a, b, reference : CredalPartition, fitted clusterer or hard labels
         Partitions of the same objects.
     strict : bool, default=False
-        Require that one of the two is strictly better.
+        Whether ``a`` must be strictly more consistent or strictly more precise.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
-    """Return the indices of the partitions that no other strictly dominates with respect to the reference.
+    """Return the indices of the partitions that no other partition strictly dominates with respect to the reference.
 
     Parameters
     ----------
@@ -353,7 +354,10 @@ def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = 
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
-    """Return pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; the lowest on ties."""
+    """Return the pairs (j, l), j < l, of clusters that are among the ``n_neighbors`` most similar to each other.
+
+    Ties are resolved by the lowest index.
+    """
     check(n_neighbors, "n_neighbors", integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)
@@ -369,13 +373,13 @@ def nearest_pairs(
 ) -> list[tuple[int, int]]:
     """Return pairs of mutually nearest clusters of a partition on single clusters.
 
-    The second step of the two-step strategy adds them to the focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
+    The second step of the two-step strategy adds these pairs to the focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
 
     Parameters
     ----------
     partition : CredalPartition
     n_neighbors : int, default=1
-        Select a pair if each cluster is among this many nearest ones of the other.
+        Select a pair if each cluster is among this number of nearest clusters of the other cluster.
     weights : array of shape (n,), optional
         Weights of the objects.
 

@@ -98,7 +98,7 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
-        """Create from labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
+        """Convert labels of any type; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
 
         The names of the objects are ``index``, or the index of the labels if they are a pandas Series.
         """
@@ -107,7 +107,7 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
-        """Create from a fuzzy partition (n, c) with row sums of at most one; the rest is mass on the empty set."""
+        """Convert a fuzzy partition (n, c) with row sums of at most one; the rest is mass on the empty set."""
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
@@ -128,15 +128,15 @@ class CredalPartition(MassFunctions):
         index: Sequence[Hashable] | None = None,
         frame: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Create from the memberships of another method; similar memberships give mass on sets of clusters.
+        """Convert the memberships of another method; similar memberships give mass on sets of clusters.
 
         `from_fuzzy` uses a membership as mass: an object with 0.5 in each of two clusters has half of its mass on each,
-        and is never ambiguous. Here such an object *may be in either*. With the memberships of an object in decreasing
-        order, u_1 >= u_2 >= ..., the mass on the set of the first k clusters is
+        and is never ambiguous. Here such an object *may be in either cluster*. With the memberships of an object in
+        decreasing order, u_1 >= u_2 >= ..., the mass on the set of the first k clusters is
 
             (u_k - u_(k+1)) / u_1     rule "plausibility": plausibilities are memberships over the largest one,
-            k (u_k - u_(k+1))         rule "pignistic": the least committed masses of which they are the pignistic
-                                      probabilities (Dubois, Prade and Smets, 2008),
+            k (u_k - u_(k+1))         rule "pignistic": the least committed masses whose pignistic probabilities
+                                      are the memberships (Dubois, Prade and Smets, 2008),
 
         times the sum of the memberships. The rest is mass on the empty set, or on the frame.
 
@@ -146,8 +146,8 @@ class CredalPartition(MassFunctions):
             Nonnegative, rows summing to at most one: posteriors of a Gaussian mixture, fuzzy c-means, HDBSCAN's
             ``all_points_membership_vectors``. A pandas table gives the names of objects and clusters.
         rule : {"plausibility", "pignistic"}
-            The first makes an object ambiguous if u_2 > u_1 / 2, the second, more cautious, if u_2 > u_1 / 3 (of two
-            clusters). ``fuzzy(rule)`` returns the memberships if ``max_size`` did not change the sets.
+            With two clusters, "plausibility" makes an object ambiguous if u_2 > u_1 / 2, and "pignistic", which is more
+            cautious, if u_2 > u_1 / 3. ``fuzzy(rule)`` returns the memberships if ``max_size`` did not change the sets.
         remainder : {"outlier", "ignorance"}
             Meaning of a row that sums to less than one: the object may be in none of the clusters (HDBSCAN), or its
             cluster is unknown.
@@ -178,7 +178,7 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
-        """Create from degrees of possibility (n, c) in [0, 1]: nested masses with these plausibilities."""
+        """Convert degrees of possibility (n, c) in [0, 1] to nested masses with these plausibilities."""
         values = as_reals(possibilities, "possibilities")
         if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
             raise InvalidParameterError(
@@ -188,7 +188,7 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
-        """Create from a rough partition: (n, c) Boolean upper (and, to be checked, lower) approximations.
+        """Convert a rough partition: (n, c) Boolean upper approximations and, as an optional check, lower ones.
 
         An object in no upper approximation is an outlier.
         """
@@ -245,8 +245,8 @@ class CredalPartition(MassFunctions):
         """Return the clusters that each object is assigned to, as a Boolean (n, c) array.
 
         ``"max_mass"``: the set with the largest mass (none for outliers). ``"interval_dominance"``: the clusters whose
-        plausibility is at least the largest belief, without impossible ones. These sets are never empty; with
-        ``keep_outliers=False`` the rows of outliers are set to False.
+        plausibility is at least the largest belief, without impossible clusters. The sets of the second rule
+        are never empty, but ``keep_outliers=False`` sets the rows of outliers to False.
         """
         check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         check_flags(keep_outliers=keep_outliers)
@@ -284,7 +284,7 @@ class CredalPartition(MassFunctions):
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
-        """Return masses on {empty, same, different, unknown} for some pairs of objects, or lazily for all."""
+        """Return masses on {empty, same, different, unknown} for given pairs of objects, or lazily for all."""
         return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
@@ -349,7 +349,7 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
 
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
-    """Return certain masses, on the empty set for objects labelled ``noise``, the family and the cluster names."""
+    """Return certain masses (on the empty set for the label ``noise``), the family, and the names of the clusters."""
     values = _label_array(labels)
     check(noise, "noise", hashable)
     mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # -1 becomes "-1" in text.
@@ -436,7 +436,7 @@ def _masses_from_soft(
     certain[np.abs(total - 1) <= _ROUNDING] = 1
     share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
     order, nested = _NESTED[rule](share)
-    if largest < c:  # The mass of larger sets goes to the frame, so that no plausibility decreases.
+    if largest < c:  # The mass of larger sets is moved to the frame, so that no plausibility decreases.
         nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
         nested[:, largest + 1 : c] = 0
     nested *= certain[:, None]
@@ -445,7 +445,7 @@ def _masses_from_soft(
 
 
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Use memberships over the largest one as plausibilities; the frame if all are zero."""
+    """Divide memberships by the largest one to get plausibilities; a row of zeros gives mass on the frame."""
     top = share.max(axis=1, keepdims=True)
     return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
 
@@ -531,9 +531,9 @@ class PartitionSummary:
         names: Sequence[Any] | None = None,
         choices: Mapping[str, str],
     ) -> PartitionSummary:
-        """Create from the number of objects with their largest mass on each set.
+        """Create a summary from the number of objects with their largest mass on each set.
 
-        ``typical`` objects are used for clusters with certain objects; ``outliers`` may be the first ones only.
+        ``typical`` objects are used for clusters with certain objects; ``outliers`` may be only the first outliers.
         """
         size, sets, c = family.cardinality, list(family), family.n_clusters
         certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)

@@ -27,11 +27,12 @@ _MAX_LISTED_OUTLIERS = 1000  # in a summary
 class LazyCredalPartition:
     """Credal partition of training or new data that come in blocks.
 
-    Arrays with a row for each object are lazy: Dask arrays if X was one, else objects that ``compute()`` or
-    ``numpy.asarray`` converts to an array and ``blocks()`` iterates over. Indices count from the first object of all
-    blocks. Short results, `counts`, `summary` and `nonspecificity_index`, take one pass over the data.
+    Arrays with a row for each object are lazy. They are Dask arrays if X is a Dask collection. Otherwise they are
+    objects with a method ``blocks()``, which iterates over the blocks, and ``compute()`` or ``numpy.asarray`` converts
+    them to arrays. Indices count from the first object of all blocks. Short results, `counts`, `summary` and
+    `nonspecificity_index`, take one pass over the data.
 
-    Estimators create it; there is no need to call the constructor.
+    Estimators create lazy partitions; there is no need to call the constructor.
 
     Parameters
     ----------
@@ -179,9 +180,9 @@ class LazyCredalPartition:
     def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
         """Iterate over blocks of the ``top`` largest masses of each object; the rest of the mass is on the frame.
 
-        Use it for very many clusters, where most masses are small. No belief increases (except that of the frame, if
-        the rest contains mass on the empty set) and no plausibility decreases. The columns are `focal_sets`, and one
-        more for the frame if it is not among them.
+        Use this method for very many clusters, where most masses are small. No belief increases (except the belief of
+        the frame, if the rest contains mass on the empty set) and no plausibility decreases. The columns are
+        `focal_sets`, with an additional column for the frame if the frame is not a focal set.
         """
         check(top, "top", integer(1))
         for block in self._rows.blocks():
@@ -256,7 +257,7 @@ def _write_block(
     """Write one block; a retry after the loss of a worker writes the same file."""
     import pandas as pd
 
-    from dempster.io.partitions import write_partition, write_top_masses  # a higher layer
+    from dempster.io.partitions import write_partition, write_top_masses  # io is a higher layer.
 
     family, metadata, folder, top = shared
     if len(block) == 0:
@@ -322,7 +323,7 @@ def family_with_frame(family: FocalSets) -> FocalSets:
 
 
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
-    """Return the ``top`` largest masses of each row, the first ones on ties, with the rest on the frame.
+    """Return the ``top`` largest masses of each row (the first columns on ties), with the rest on the frame.
 
     The result is an outer approximation: no belief increases and no plausibility decreases. Its columns are those of
     `family_with_frame`.

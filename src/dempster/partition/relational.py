@@ -16,15 +16,15 @@ from dempster._random import as_generator
 from dempster._validation import check, check_memory, choice, integer, validating
 from dempster.belief import FocalSets, MassFunctions
 
-_PAIRS_PER_BLOCK = 1 << 18  # processed together
+_PAIRS_PER_BLOCK = 1 << 18  # number of pairs that are processed together
 RELATIONS = ("empty", "same", "different", "unknown")
 
 
 def pair_forms(family: FocalSets) -> np.ndarray:
-    """Return matrices (4, f, f) O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
+    """Return (4, f, f) matrices O such that m_i' O m_j are the masses of empty, same, different and unknown.
 
-    E is one if either set is empty, S if both are the same singleton, C if they are disjoint; the four forms are E, S,
-    C - E and 1 - C - S.
+    For two sets, E is one if either set is empty, S is one if both are the same singleton, and C is one if the sets are
+    disjoint. The four matrices are E, S, C - E and 1 - C - S.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -35,7 +35,7 @@ def pair_forms(family: FocalSets) -> np.ndarray:
 class RelationalPartition:
     """Masses on {empty, same, different, unknown} for pairs of objects, computed on access.
 
-    There is no n x n array in memory: use some pairs, blocks, or a sample.
+    No n x n array is kept in memory. Use selected pairs, blocks, or a sample.
 
     Parameters
     ----------

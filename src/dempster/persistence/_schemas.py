@@ -14,7 +14,7 @@ from dempster.belief import FocalSets, MassFunctions, Opinions
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, check_names, check_parts
 
-_MASS_TOLERANCE = 1e-3  # of the sum of masses, in any precision
+_MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses, in any precision
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE_FORMATS = ("csr", "csc", "coo")
 _MAX_DEPTH = 100
-# Values of these types are written wherever they occur; others are written once, and referred to.
+# Values of these types are written at each occurrence. Other values are written once, and then referenced.
 _INLINE_TYPES = frozenset(("scalar", "dtype", "scalar type", "range", "slice", "path", "date", "datetime"))
 _INLINE_TYPES |= {"missing", "Timestamp", "Timedelta"}
 

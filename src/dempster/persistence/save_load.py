@@ -14,7 +14,7 @@ from dempster.persistence.codec import Decoder, Encoder
 from dempster.persistence.container import FORMAT_VERSION, UnreadableFileError, open_container, write_container
 from dempster.persistence.schema import schema_for
 
-# File formats that the extensions of other files stand for.
+# Descriptions of other file formats, by extension.
 _OTHER_FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".parquet"), "a table; use dempster.io.write_partition for partitions"),
     ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
@@ -29,22 +29,22 @@ _OTHER_FORMATS = {
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
     """Write an object of dempster to a file that `load` reads.
 
-    The file is an archive of JSON and NumPy arrays (see ``docs/files.md``). It contains no code, and the version of
-    dempster that wrote it. Equal objects give equal files. If writing fails, no file is written or changed.
+    The file is an archive of JSON and NumPy arrays (see ``docs/files.md``). It contains the version of dempster that
+    wrote it, and no code. Equal objects give equal files. If writing fails, no file is written or changed.
 
     Parameters
     ----------
     obj : estimator, CredalPartition, MassFunctions, FocalSets or Constraints
         Any estimator of dempster, fitted or not. Code cannot be saved, such as a function used as metric or an
-        estimator of another library (`EvidenceFromClassifier` may contain the usual ones of scikit-learn). Of your
-        own torch networks only the weights are saved.
+        estimator of another library (`EvidenceFromClassifier` may contain the usual ones of scikit-learn). Only the
+        weights of your own torch networks are saved.
     path : path
         Usually with the extension ``.dempster``; extensions of other file formats raise an error.
 
     Raises
     ------
     TypeError
-        If the object is or contains something that cannot be saved; the message says where.
+        If the object is or contains something that cannot be saved; the message contains its location.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def program(context: click.Context) -> None:
 def main() -> None:
     """Run the program; entry point of the executable."""
     install_signal_handlers()
-    # A closed stream (``>&-``) is redirected to the null device, or the next opened file would take its place.
+    # A closed stream (``>&-``) is redirected to the null device. Otherwise the next opened file would replace it.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = 300  # number of labelled objects up to which every pair of them is a constraint
-_MAX_CONSTRAINTS = 50_000  # of more objects, so many pairs are drawn at random
+_MAX_ALL_PAIRS = 300  # number of labelled objects up to which every pair is a constraint
+_MAX_CONSTRAINTS = 50_000  # number of pairs that are drawn at random if there are more labelled objects
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 PROGRESS_DELAY = 1.0  # seconds until progress is shown
-MAX_NAMED_OUTLIERS = 1000  # in a JSON document
-MAX_MARKER_BYTES = 1 << 16  # beginning of a file that must contain its marker
+MAX_NAMED_OUTLIERS = 1000  # maximum number of outliers in a JSON document
+MAX_MARKER_BYTES = 1 << 16  # size of the beginning of a file that must contain its marker
 
-# Each file that the program writes under a default name contains a marker near its beginning, by the end of the name.
+# Each file that the program writes under a default name contains a marker near its beginning.
+# The keys are the last parts of the file names.
 _MARKERS = {
     **dict.fromkeys((".partition.csv", ".csv"), (",label_with_outliers,",)),
     ".predicted.csv": (",label_with_outliers,", ",decision,"),

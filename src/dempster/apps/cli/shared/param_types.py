@@ -32,7 +32,7 @@ PATH = FileName(Path)
 class WholeNumber(click.ParamType):
     """An integer between two bounds."""
 
-    name = "n"  # in capitals in the help
+    name = "n"  # shown in capitals in the help
 
     def __init__(self, low: int, high: int | None = None):
         self.low, self.high = low, high
@@ -56,7 +56,7 @@ class NumberOrAuto(WholeNumber):
 
 
 class ParameterValue(click.ParamType):
-    """A number, a truth value, a list or a text, as a parameter of a method takes it."""
+    """Value of a parameter of a method: a number, a truth value, a list or a text."""
 
     name = "value"
 
