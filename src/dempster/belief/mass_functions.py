@@ -240,7 +240,7 @@ class MassFunctions:
         ----------
         belief : array-like of shape (n, c), nonnegative
         uncertainty : array-like of shape (n,), optional
-            By default one minus the sum of the beliefs.
+            Uncertainty of each row; by default one minus the sum of the beliefs.
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
@@ -554,7 +554,7 @@ class MassFunctions:
         reject : float, optional
             Loss of rejection.
         optimism : float in [0, 1]
-            For ``rule="hurwicz"``.
+            Weight of the lower expected loss, for ``rule="hurwicz"``.
 
         Returns
         -------
@@ -662,7 +662,7 @@ class MassFunctions:
         Returns
         -------
         Opinions
-            With ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
+            Object with ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
         """
         opinions.check_opinions(self.masses, self.focal_sets, self.frame)
         rate = opinions.validate_base_rate(base_rate, self.frame, self.n_clusters)

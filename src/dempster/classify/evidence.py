@@ -253,8 +253,8 @@ class LinearLayer:
 
     coefficients: np.ndarray  # (J, M)
     intercepts: np.ndarray  # (M,)
-    features: Callable[[Any], np.ndarray]  # from objects to (n, J)
-    probabilities: Callable[[Any], np.ndarray]  # from objects to (n, M), computed by the classifier
+    features: Callable[[Any], np.ndarray]  # maps objects to (n, J) features
+    probabilities: Callable[[Any], np.ndarray]  # maps objects to the (n, M) probabilities of the classifier
 
     @property
     def n_classes(self) -> int:

@@ -35,7 +35,7 @@ _descent = kernel("""network_minimum(
     parameters: float64[q] out, held: bool[q], memory: int, max_iter: int, tol: float, gradient_tol: float,
     history: float64[max_iter + 1] out, outcome: int64[2] out)""")
 
-_MEMORY = 20  # of L-BFGS
+_MEMORY = 20  # number of updates that L-BFGS stores
 _MAX_RELIABILITY = 0.99  # bound of alpha, so that no product is zero
 _INITIAL_SCALE = 0.5  # initial gamma times the root mean square distance in the cluster
 _INITIAL_BETA = 0.1  # initial beta of the other classes

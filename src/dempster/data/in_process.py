@@ -75,7 +75,7 @@ class Columns:
 
 def count_block_rows(block: Any) -> int:
     """Return the number of rows of a block of any type; 1 for an object without rows, which is rejected later."""
-    rows = getattr(block, "num_rows", None)  # of pyarrow
+    rows = getattr(block, "num_rows", None)  # attribute of PyArrow tables
     if rows is not None:
         return int(rows)
     try:
@@ -427,7 +427,7 @@ def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
 
 
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
-    # Little is read ahead, so that the memory stays constant.
+    # Few batches are read ahead, so that memory use is constant.
     return partial(dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1)
 
 

@@ -101,7 +101,7 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
     Returns
     -------
     array of shape (a, b)
-        In [0, 1].
+        Dissimilarities in [0, 1].
 
     Examples
     --------

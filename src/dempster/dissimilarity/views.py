@@ -161,7 +161,7 @@ class Views:
     def dissimilarities(self) -> TableLike:
         """Return the (n, n) roots of the sums of the squared dissimilarities of all views.
 
-        For Euclidean distances these are the distances in the joined table.
+        For Euclidean distances, the roots are the distances in the joined table.
         """
         total = np.zeros((len(self), len(self)))
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")
 _POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names
-_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive
+_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # arrays of an archive
 _EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')

@@ -33,7 +33,7 @@ TABLE_FORMATS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
-_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets
+_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # missing values in sheets
 _UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
 _DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
 _COMMENT = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)

@@ -305,7 +305,7 @@ def number_of_clusters(
     Returns
     -------
     NumberOfClusters
-        With ``best``, ``reasons()``, ``to_frame()`` and ``plot()``.
+        Object with ``best``, ``reasons()``, ``to_frame()`` and ``plot()``.
 
     See Also
     --------

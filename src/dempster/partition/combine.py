@@ -32,7 +32,7 @@ from dempster.partition.relational import pair_forms, sample_pairs
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
 _FIRST_SWEEPS = 5  # number of sweeps before the starts are compared
-_MAX_SETS = 256  # of the result
+_MAX_SETS = 256  # maximum number of sets of the result
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # objects
 
@@ -69,7 +69,7 @@ def combine_partitions(
         Dempster's rule assumes independent partitions; pairs with total conflict are first discounted by a millionth.
         On two hypotheses Dubois and Prade's rule is equal to Yager's.
     n_clusters : int, optional
-        By default the largest number of clusters of the partitions.
+        Number of clusters of the result; by default the largest number of clusters of the partitions.
     focal_sets : FocalSets or {"simple", "pairs", "full"}
         Sets of the result.
     normalization : {"dempster", "yager"}

@@ -73,7 +73,7 @@ def credal_rand_index(
         Number of sampled pairs; None for all pairs. "auto": all pairs up to 20,000 objects, above that 2,000,000
         sampled pairs.
     random_state : int, RandomState, Generator or None
-        For the sampling.
+        Seed for the sampling of pairs.
 
     Returns
     -------

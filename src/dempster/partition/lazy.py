@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-_MAX_LISTED_OUTLIERS = 1000  # in a summary
+_MAX_LISTED_OUTLIERS = 1000  # maximum number of outliers in a summary
 
 
 class LazyCredalPartition:
