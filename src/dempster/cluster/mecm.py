@@ -27,14 +27,14 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-# (n, g) costs, from the dissimilarities ``near`` to the medoids and ``between`` the medoids.
+# Compute the (n, g) costs from the dissimilarities ``near`` to the medoids and ``between`` the medoids.
 fill_costs = kernel("""median_costs(
     near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
     costs: float64[n, g] out)""")
-# For every candidate (a row of dissimilarities to all objects): the terms of the objective that depend on the medoid of
-# one cluster, if the candidate is that medoid. ``weights`` are |A|^alpha m_i(A)^beta for the h sets with the cluster,
-# ``sets`` their other members; ``near`` are the dissimilarities to the medoids, ``between`` those among them,
-# ``to_candidates`` those from the medoids to the candidates.
+# Compute, for every candidate for the medoid of one cluster, the terms of the objective that depend on this medoid.
+# ``rows`` contains the dissimilarities of each candidate to all objects. ``weights`` contains |A|^alpha m_i(A)^beta for
+# the h sets A that include the cluster, and ``sets`` contains the other clusters of these sets. ``near``, ``between``
+# and ``to_candidates`` contain the dissimilarities of the medoids to all objects, to each other and to the candidates.
 add_totals = kernel("""median_totals(
     rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
     between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
@@ -42,7 +42,7 @@ add_totals = kernel("""median_totals(
 
 @dataclass(frozen=True)
 class MedianModel(MedoidModel):
-    """Medoids and the (c, c) dissimilarities between them; ``gamma`` and ``eta`` as in `MECM`."""
+    """Fitted medoids and the (c, c) dissimilarities between them, with ``gamma`` and ``eta`` as in `MECM`."""
 
     between: np.ndarray
     gamma: float
@@ -75,7 +75,7 @@ class MedianMethod(IndexMedoidMethod):
         return descend(partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol)
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
-        """Return the objective, and better medoids."""
+        """Return the objective of the current medoids, and the improved medoids."""
         medoids = state.positions.copy()
         near = objects.columns(medoids)
         objective, masses = self._masses(objects, state, near)
@@ -104,7 +104,7 @@ class MedianMethod(IndexMedoidMethod):
         masses: np.ndarray,
         step: MassStep,
     ) -> int:
-        """Return the candidate that minimizes the objective; the current medoid if none is better."""
+        """Return the candidate that minimizes the objective, or the current medoid if no candidate is better."""
         params, family = self.params, step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
@@ -115,7 +115,7 @@ class MedianMethod(IndexMedoidMethod):
         candidates = np.arange(len(objects)) if limited is None else np.union1d(limited, medoids[k])
         free = objects.weights > 0
         others = np.delete(medoids, k)
-        if len(others):  # two clusters must not have equal medoids
+        if len(others):  # Two clusters must not have equal medoids.
             free &= ~self.equal_to_any(objects, others)
         candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
@@ -126,7 +126,7 @@ class MedianMethod(IndexMedoidMethod):
             to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
             add_totals(rows, weights, to_medoids, to_candidates, between, sets, params.gamma, params.eta, part)
 
-        # Blocks that fit in memory, but small enough that all threads have work.
+        # The blocks fit in memory and are small enough that all threads have work.
         size = split_rows(len(candidates), len(objects))[0][1]
         self.apply(add_block, row_blocks(len(candidates), min(size, 256), most=None))
         current = float(totals[np.searchsorted(candidates, medoids[k])])
@@ -147,8 +147,8 @@ class MECM(MedoidClusterer):
         D_i(A) = (gamma mean_{k in A} d(i, v_k)^2 + rho_i(A) min_{k in A} d(i, v_k)^2) / (1 + gamma),
         rho_i(A) = sum_{k, l in A} |d(i, v_k) - d(i, v_l)| / (eta sum_{k, l in A} d(v_k, v_l)).
 
-    A set is cheap for objects with nearly equal dissimilarities to all its medoids. The masses, then each medoid in
-    turn, are set to their optimal values given the rest, so the objective never increases.
+    A set is cheap for objects with nearly equal dissimilarities to all its medoids. Each iteration optimizes the masses
+    for fixed medoids, then one medoid after the other for fixed masses, so the objective never increases.
 
     Cost per iteration: n^2 dissimilarities for each cluster and each set that contains it, or n times ``n_candidates``.
     Up to 5,000 objects the matrix of all dissimilarities is kept. Above that, no matrix is computed unless X is one.
@@ -178,7 +178,7 @@ class MECM(MedoidClusterer):
     eta : float > 0, default=1
         Larger values make sets cheaper for objects that are not halfway between the medoids.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects, those with the largest plausibility, that may become the medoid of a cluster. None: all.
+        Number of objects that may become the medoid of a cluster, selected by the largest plausibility. None: all.
         "auto": all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes

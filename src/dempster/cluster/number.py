@@ -2,14 +2,16 @@
 
 Four criteria are computed on a sample of the rows, because each of them alone is unreliable:
 
-- the *silhouette* (Rousseeuw, 1987), which compares the distances to the own cluster and to the next one;
-- two *log-likelihoods*, of spherical clusters with a common size and with one size each, minus three times the penalty
-  of the Bayesian information criterion. The clusters are multivariate t distributions (Peel and McLachlan, 2000),
-  because under Gaussians, rows in the tails of real data would always favor one cluster more;
+- the *silhouette* (Rousseeuw, 1987), which compares the distances from a row to its own cluster and to the nearest
+  other cluster;
+- two *log-likelihoods* minus three times the penalty of the Bayesian information criterion. The clusters are spherical;
+  they have a common size in the first likelihood and different sizes in the second. They are multivariate t
+  distributions (Peel and McLachlan, 2000), because with Gaussians the tails of real data would always favor an
+  additional cluster;
 - the number of *belief peaks* (Su and Denoeux, 2019).
 
-Each criterion is scaled so that its best candidate has 1 and its worst 0, and the candidate with the largest sum is the
-best. The rule was developed on one half of a collection of data sets and confirmed on the other
+Each criterion is scaled to 1 for its best candidate and 0 for its worst candidate. The candidate with the largest sum
+is selected. The rule was developed on one half of a collection of data sets and confirmed on the other half
 (``benchmarks/DEFAULTS.md``).
 """
 
@@ -39,14 +41,16 @@ if TYPE_CHECKING:
 
 
 _CANDIDATES = range(2, 26)
-_AROUND_PEAKS = 0.2  # relative distance from the number of peaks within which numbers are candidates
+_AROUND_PEAKS = 0.2  # relative distance between the number of belief peaks and an additional candidate
 _SAMPLE_SIZE = 1500
-_STARTS = 5  # of k-means
-_PENALTY = 3.0  # relative to BIC
+_STARTS = 5  # number of runs of k-means
+_PENALTY = 3.0  # multiple of the penalty of BIC
 _FREEDOM = 3.0  # degrees of freedom of the t distributions
-_CENTERING, _SCALING = 10, 20  # iterations for centers and sizes
-_FLOOR = 0.02  # of the mean size, added to each size
-_NEAREST, _FENCE, _MIN_RANGE = 5, 4.0, 0.1  # neighbors and interquartile ranges that define outliers
+_CENTERING, _SCALING = 10, 20  # numbers of iterations for the centers and the sizes
+_FLOOR = 0.02  # share of the mean squared size that is added to each squared size
+# A row is an outlier if the logarithm of the distance to its neighbor number _NEAREST exceeds the third quartile by
+# more than _FENCE interquartile ranges. The interquartile range is at least _MIN_RANGE.
+_NEAREST, _FENCE, _MIN_RANGE = 5, 4.0, 0.1
 _QUANTILE = 0.9  # parameter q of belief peaks
 
 
@@ -88,12 +92,12 @@ class NumberOfClusters:
 
     @property
     def support(self) -> np.ndarray:
-        """Mean of the criteria (k,)."""
+        """Mean of the scaled criteria for each of the k candidates."""
         return np.mean(list(self.criteria.values()), axis=0)
 
     @property
     def best(self) -> int:
-        """Number with the largest support; the smaller on ties."""
+        """Number of clusters with the largest support; the smallest one in case of ties."""
         return int(self.n_clusters[self.support.argmax()])
 
     def to_frame(self) -> pd.DataFrame:
@@ -116,7 +120,7 @@ class NumberOfClusters:
         return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
 
     def reasons(self) -> str:
-        """Return the best number, the number that each criterion prefers, and the second best, as text."""
+        """Describe the best number, the number preferred by each criterion, and the second best number."""
         preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()}
         text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")
@@ -150,8 +154,9 @@ def compare_numbers(
 ) -> NumberOfClusters:
     """Compare numbers of clusters, on a sample of the rows if there are many.
 
-    Without ``candidates``, the numbers are 2 to 25 and those near the number of belief peaks. Candidates above a third
-    of the number of different rows are ignored, because the criteria need a few rows per cluster.
+    Without ``candidates``, the numbers from 2 to 25 and the numbers near the number of belief peaks are compared.
+    Candidates above a third of the number of different rows are ignored, because the criteria need a few rows per
+    cluster.
     """
     rng = as_random_state(random_state)
     sample, w, D = _remove_outliers(*_draw_sample(source, weights, rng))
@@ -193,7 +198,7 @@ def _remove_outliers(
 ) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
     """Remove rows that are far from all others, which would form small clusters.
 
-    Return the other rows, their weights, and the dissimilarities between them.
+    Return the remaining rows, their weights, and the dissimilarities between them.
     """
     rows = np.arange(len(source))
     D = source.block(rows, rows).astype(float)
@@ -212,7 +217,10 @@ def _remove_outliers(
 def _fit_partitions(
     X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
 ) -> list[np.ndarray]:
-    """Return, for each number of clusters, the labels of the best of several k-means, or of medoids without X."""
+    """Return the labels of a partition for each number of clusters.
+
+    The labels come from the best of several runs of k-means. If X is None, each row is assigned to its nearest medoid.
+    """
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
@@ -230,7 +238,10 @@ def _fit_partitions(
 def _score_partition(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Compute the mean silhouette, and the log-likelihoods per row with a common size and with a size per cluster."""
+    """Compute the mean silhouette and two log-likelihoods per row.
+
+    The clusters have a common size in the first log-likelihood and different sizes in the second.
+    """
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
     total = share.sum(axis=1)
@@ -255,8 +266,9 @@ def _score_partition(
 def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
     """Compute squared distances to the centers of t distributions, one for each cluster, by EM.
 
-    A center is a weighted mean of its rows, so squared distances between the rows are sufficient: with weights a that
-    sum to one, the squared distance of row i is sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2.
+    A center is a weighted mean of the rows of its cluster, so the squared distances d_ij^2 between rows are sufficient.
+    For weights a that sum to one, the squared distance from row i to the center is sum_j a_j d_ij^2 - sum_jk a_j a_k
+    d_jk^2 / 2.
     """
     away = np.zeros(len(labels))
     for cluster in range(labels.max() + 1):
@@ -288,7 +300,11 @@ def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, di
 
 
 def _silhouette(D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """Compute the weighted mean of (b - a) / max(a, b); the value of a row alone in its cluster is 0."""
+    """Compute the weighted mean silhouette (b - a) / max(a, b) of the rows.
+
+    a is the mean distance from a row to the other rows of its cluster, and b the smallest mean distance to another
+    cluster. The silhouette of a row that is alone in its cluster is 0.
+    """
     if len(total) < 2:
         return float("nan")
     rows = np.arange(len(D))

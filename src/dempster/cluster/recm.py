@@ -29,22 +29,22 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-# D times P', without BLAS: its threads slow down many small products.
+# Compute D P' without BLAS, because the threads of BLAS slow down many small products.
 fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
-# One iteration. Returns the objective of the prototypes P, given their products with the dissimilarities, and writes
-# the next prototypes and the smallest squared distance. The penalties are those of `MassStep`.
+# Run one iteration from the prototypes P and their products with the dissimilarities. Return the objective of P, and
+# write the next prototypes and the smallest squared distance. The penalties are the same as in `MassStep`.
 relational_step = kernel("""relational_step(
     products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
     size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
     following: float64[c, n] out, least: float64[1] out) -> float""")
 
 MIN_BLOCK_ROWS = 256
-MAX_BLOCK_CELLS = 16_000_000  # dissimilarities of new objects in memory at once
-MAX_DENSE_ROWS = 500  # all eigenvalues are computed up to this size
-MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # starts are compared on a sample of this size if there are more objects
-_DELTA_SHARE = 0.95  # delta="auto": this quantile of the squared dissimilarities
-_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn with correction="auto" if no shift fails
-_MAX_REDRAWS = 5  # of a random start whose prototypes all coincide
+MAX_BLOCK_CELLS = 16_000_000  # number of dissimilarities of new objects in memory at once
+MAX_DENSE_ROWS = 500  # Up to this number of rows, all eigenvalues are computed.
+MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # With more objects, starts are compared on a sample.
+_DELTA_SHARE = 0.95  # quantile of the squared dissimilarities for delta="auto"
+_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn if shift 0 fails (correction="auto")
+_MAX_REDRAWS = 5  # maximum number of draws of a random start, if all its prototypes coincide
 _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
@@ -52,7 +52,7 @@ _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
 def needs_squares(square: bool | str, metric: Metric) -> bool:
-    """Return whether the dissimilarities are squared; "auto" depends on the metric."""
+    """Return whether the dissimilarities must be squared; for "auto" this depends on the metric."""
     return metric not in _SQUARED_METRICS if isinstance(square, str) else bool(square)
 
 
@@ -81,7 +81,7 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, or 0 if it is negative by rounding only.
 
     Above a few hundred objects it is computed by Lanczos iterations, which cost a few dozen products with a vector. The
-    result is then not above the true value by more than rounding.
+    result then exceeds the true value by at most a rounding error.
     """
     n = len(D)
     if n < 2:
@@ -119,14 +119,15 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 class WeightedMeans:
     """Prototypes as weighted means of the training objects.
 
-    A squared distance below ``negative`` is not a rounding error: the dissimilarities are not Euclidean.
+    P denotes the (c, n) ``weights`` and Delta the squared dissimilarities. A squared distance below ``negative`` is not
+    a rounding error, so the dissimilarities are not Euclidean.
     """
 
     step: MassStep
     weights: np.ndarray  # (c, n) weights of the objects in each prototype; rows sum to one
-    shift: float = 0.0  # added to the dissimilarities of different objects
+    shift: float = 0.0  # constant added to the dissimilarities of different objects
     negative: float = 0.0
-    inner: np.ndarray | None = None  # (c, c) P Delta P' for the weights P, once it is computed
+    inner: np.ndarray | None = None  # (c, c) product P Delta P'; None until it is computed
 
     @property
     def family(self) -> FocalSets:
@@ -135,8 +136,8 @@ class WeightedMeans:
     def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
         """Return the (n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
 
-        ``D`` holds the dissimilarities to the training objects, ``own`` (n, c) the weights of the objects themselves:
-        the shift is not added to the zero dissimilarity of an object to itself.
+        ``D`` contains the dissimilarities to the training objects. ``own`` contains the (n, c) weights of the objects
+        themselves in the prototypes, because the shift is not added to the zero dissimilarity of an object to itself.
         """
         products, averages = self._products(D, apply), self.step.averages
         inner = shifted = self.weights @ products if self.inner is None else self.inner
@@ -155,7 +156,7 @@ class WeightedMeans:
     def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
         """Return the objective, the smallest squared distance and the next prototypes.
 
-        ``weights`` are those of the objects in the objective.
+        ``weights`` contains the weights of the objects in the objective.
         """
         following, least, step = np.empty_like(self.weights), np.empty(1), self.step
         objective = relational_step(
@@ -165,19 +166,19 @@ class WeightedMeans:
         return objective, float(least[0]), replace(self, weights=following, inner=None)
 
     def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return Delta P' (n, c), without the shift."""
+        """Return the (n, c) products Delta P' of the dissimilarities with the weights, without the shift."""
         D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
         apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)])
         return out
 
     def make_nonnegative(self, costs: np.ndarray) -> np.ndarray:
-        """Replace negative squared distances by small positive ones; the mass step sets rounding errors to zero."""
+        """Replace negative squared distances by a small positive number; the mass step sets rounding errors to zero."""
         return np.where(costs < self.negative, -self.negative, costs)
 
     def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the (n, f) masses of objects from their squared dissimilarities to the training objects.
 
-        With a shift, an object with dissimilarity zero to a training object is taken for that object.
+        With a shift, an object with dissimilarity zero to a training object is treated as that training object.
         """
         own = np.zeros((len(D), len(self.weights)))
         if self.shift:
@@ -198,14 +199,14 @@ class WeightedMeans:
         H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
         best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
         total = best.sum(axis=1, keepdims=True)
-        empty = ~(total > 0.5)  # a cluster without mass keeps its prototype
+        empty = ~(total > 0.5)  # A cluster without mass keeps its prototype.
         best = np.where(empty, self.weights, best / np.where(empty, 1, total))
         return replace(self, weights=best, inner=None)
 
 
 @dataclass(frozen=True)
 class WeightedMeansModel:
-    """Prototypes with P Delta P', all training objects, and whether their dissimilarities are squared."""
+    """Fitted prototypes and the training objects; ``square`` is True if dissimilarities must be squared."""
 
     means: WeightedMeans
     references: References
@@ -226,8 +227,8 @@ class WeightedMeansModel:
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the squared distance to its mean.
 
-        If the dissimilarities are squared Euclidean distances, the mean is a point and the attributes have exact parts.
-        Otherwise the parts of the attributes are those of the mean dissimilarity to the objects.
+        If the dissimilarities are squared Euclidean distances, the mean is a point, and the contributions of the
+        attributes are exact. Otherwise they are the contributions to the mean dissimilarity to the objects.
         """
         D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
         quantity, P = "minus the squared distance to the center", self.means.weights
@@ -242,7 +243,7 @@ class WeightedMeansModel:
 
 # ---- the method ---------------------------------------------------------------------------------------------------
 
-Draw = Callable[[], WeightedMeans]  # returns initial prototypes; different ones at each call if they are random
+Draw = Callable[[], WeightedMeans]  # returns initial prototypes; random prototypes differ at each call
 
 
 class NotEuclideanError(Exception):
@@ -253,11 +254,12 @@ class NotEuclideanError(Exception):
 class RelationalObjects:
     """Squared distances between objects.
 
-    ``order`` sorts the objects by their sums of distances, so it does not depend on the order of the rows.
+    ``order`` sorts the objects by their sums of distances. The sorted sequence does not depend on the order of the
+    rows.
     """
 
     distances: np.ndarray
-    weights: np.ndarray  # empty if all objects have the same weight
+    weights: np.ndarray  # empty array if all objects have the same weight
     order: np.ndarray
 
     def __len__(self) -> int:
@@ -273,7 +275,7 @@ class RelationalObjects:
 
     @property
     def zero(self) -> float:
-        """Squared distance up to which objects are equal."""
+        """Largest squared distance at which two objects are considered equal."""
         return 1e-12 * self.mean_distance
 
     @cached_property
@@ -282,7 +284,7 @@ class RelationalObjects:
         return pair_quantile(self.distances, self.weights, _DELTA_SHARE, self.zero)
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
-        """Draw objects in proportion to the weights and return their indices; all objects if there are few."""
+        """Draw objects in proportion to their weights and return their indices; small data are not sampled."""
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
@@ -293,7 +295,7 @@ class RelationalObjects:
 class RelationalMethod(Method[Draw, WeightedMeans]):
     """Relational evidential c-means with one shift of the dissimilarities.
 
-    With ``checked``, `NotEuclideanError` is raised as soon as the shift is found to be too small.
+    If ``checked`` is True, `NotEuclideanError` is raised as soon as the shift proves to be too small.
     """
 
     def __init__(
@@ -368,7 +370,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sample, zero for isolated objects, which would keep a prototype if there is no empty set."""
+        """Weights of the sampled objects, with zero for isolated objects.
+
+        Without the empty set, an isolated object would otherwise keep a prototype.
+        """
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
         return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
@@ -385,7 +390,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             gaps = self._squared_gaps(run.model, self.part)
             if len(gaps) == 1 or float(gaps.max()) >= 1e-6 * self.part.mean_distance:
                 break
-            run = self._run(start(), self.part)  # all prototypes coincide, which is a fixed point
+            run = self._run(start(), self.part)  # Draw again, because coinciding prototypes are a fixed point.
         return run
 
     @staticmethod
@@ -437,9 +442,9 @@ class RECM(RelationalClusterer):
     """Relational evidential c-means: `ECM` for dissimilarities between objects.
 
     The dissimilarities are interpreted as *squared* distances between points. The prototypes are weighted means of the
-    points, and their distances to the points follow from the dissimilarities alone. On squared Euclidean distances the
-    result is that of `ECM`. For n objects and c clusters, the memory is of order n^2 and the cost of an iteration of
-    order n^2 c.
+    points, and their distances to the points follow from the dissimilarities alone. For squared Euclidean distances the
+    result is the same as that of `ECM`. For n objects and c clusters, the memory is of order n^2 and the cost of an
+    iteration of order n^2 c.
 
     If the dissimilarities are not Euclidean (no points have these distances), squared distances to the prototypes may
     be negative, and the objective may increase. See ``correction``.
@@ -589,7 +594,7 @@ class RECM(RelationalClusterer):
     def _run_search(
         self, search: Search, sample: Sample[DissimilaritySource], request: FitRequest
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
-        """Try one shift after the other until a run succeeds; the last shift always does."""
+        """Try one shift after the other until a run succeeds; the last shift always succeeds."""
         source = sample.values
         peaks = fit_source_peaks(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
         init = self.init if peaks is None else peaks.peak_indices_
@@ -611,7 +616,7 @@ class RECM(RelationalClusterer):
         raise AssertionError("the last shift is not checked")
 
     def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
-        """Yield the shifts to try, and whether each is checked for being too small."""
+        """Yield each shift to try, and whether the run must check that the shift is large enough."""
         if self.correction != "shift":
             yield 0.0, self.correction == "auto"
         if self.correction == "clip":

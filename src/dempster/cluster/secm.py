@@ -23,11 +23,11 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-_MAX_NEIGHBORS = 10_000_000_000  # of all pixels together, which takes about ten seconds
+_MAX_NEIGHBORS = 10_000_000_000  # maximum total over all pixels; smoothing then takes about ten seconds
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Return the pixels as an (n, channels) float array in C order, and the shape of the grid of two or three axes."""
+    """Return the pixels as an (n, channels) float array in C order, and the shape of the 2-D or 3-D grid."""
     array = as_reals(image, "X")
     axes = max(array.ndim, 3)  # The axis of the channels may be missing.
     if channel_axis is not None and not -axes <= channel_axis < axes:
@@ -60,7 +60,7 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
 def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
     """Return the weights of the neighbors of a pixel: a cube of side 2 radius + 1 with zero in the center.
 
-    The radius is at most the size of the image.
+    A radius larger than the image is reduced to the size of the image.
     """
     n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
@@ -76,7 +76,7 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)
-    # Only ratios matter. Distances relative to the nearest neighbor avoid underflow for fine and coarse grids.
+    # A common factor of the weights has no effect. Distances relative to the nearest neighbor avoid underflow.
     nearest = step.min()
     weights = np.exp(1 - distance / nearest) if weighting == "distance" else np.ones_like(distance)
     weights[(radius,) * n_axes] = 0
@@ -86,13 +86,13 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
 def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
     """Return the (n, channels + 1) means of the pixels and their neighbors, and the spread of each neighborhood.
 
-    A pixel has the weight 1 - smoothing and its neighbors share the rest; a pixel without neighbors has the weight 1.
-    The mean squared distance of a pixel and its neighbors to any point v is the squared distance of the first columns
-    to v plus the square of the last column.
+    A pixel has the weight 1 - smoothing, and its neighbors share the weight smoothing. A pixel without neighbors has
+    the weight 1. The mean squared distance of a pixel and its neighbors to any point v is the squared distance from the
+    means to v plus the squared spread.
     """
     from scipy.ndimage import convolve
 
-    middle = row_mean(pixels).astype(pixels.dtype)  # Squares of large numbers are inaccurate.
+    middle = row_mean(pixels).astype(pixels.dtype)  # Centering avoids the rounding errors of large squares.
     grid = (pixels - middle).reshape(*shape, -1)
     present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
     share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)
@@ -119,10 +119,11 @@ class SECM(EvidentialClusterer):
 
         D_i(A) = sum_t P_it |x_t - v_A|^2,
 
-    where P_ii = 1 - ``smoothing`` and the neighbors of i share the rest. With these costs in place of the squared
-    distances the objective is that of `ECM`, and it never increases. A noisy pixel is assigned to the cluster of its
-    neighbors. On the border of two regions the costs of both are similar, and the mass goes to the pair. The cost of an
-    iteration is linear in the number of pixels and does not depend on the size of the neighborhood.
+    where P_ii = 1 - ``smoothing`` and the neighbors of pixel i share the weight ``smoothing``. With these costs in
+    place of the squared distances the objective is that of `ECM`, and it never increases. A noisy pixel is assigned to
+    the cluster of its neighbors. On the border of two regions the costs of both regions are similar, and the pair of
+    regions gets the mass. The cost of an iteration is linear in the number of pixels and does not depend on the size of
+    the neighborhood.
 
     Grey levels are one-dimensional, so the prototype of two outer regions is close to that of a region between them.
     Use ``focal_sets="simple"`` for images with one channel and more than two regions.
@@ -291,7 +292,7 @@ class SECM(EvidentialClusterer):
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
 
     def _comes_in_blocks(self, X: ArrayLike, *, new: bool = False) -> bool:
-        """Return False: an image is read as a whole."""
+        """Return False, because an image is read as a whole."""
         return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
@@ -310,7 +311,7 @@ class SECM(EvidentialClusterer):
                 must=f"be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit, "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels",
             )
-        radius, weighting, spacing, smoothing = self._smoothing  # Values of the last fit.
+        radius, weighting, spacing, smoothing = self._smoothing  # The parameters may have changed since the last fit.
         return smooth(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
 
     def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
@@ -318,7 +319,7 @@ class SECM(EvidentialClusterer):
         return self._read(X, reset=False)[:, :-1]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
-        """Validate attributes of pixels; the spread is that of the pixel ``like``, or zero."""
+        """Validate attributes of pixels, and append the spread of the pixel ``like``, or zero without ``like``."""
         values = lift(self._validate_attributes(attributes, reset=False))
         if like is not None:
             values[:, -1] = like[0, -1]
@@ -337,7 +338,7 @@ class SECM(EvidentialClusterer):
         return super()._validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: ArrayLike) -> None:
-        """Return None: pixels have no names, even if the image is a table."""
+        """Return None, because pixels have no names, even if the image is a table."""
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values[:, :-1])

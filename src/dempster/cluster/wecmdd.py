@@ -31,20 +31,20 @@ from dempster.dissimilarity.sources import DissimilaritySource, References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_MAX_CYCLE = 8  # iterations
-_COINCIDE = 0.01  # share of the weights that differs between clusters that coincide
+_MAX_CYCLE = 8  # maximum number of iterations in a cycle
+_COINCIDE = 0.01  # Two clusters coincide if at most this share of their weights differs.
 
 
 @dataclass(frozen=True)
 class PrototypeWeights(Representatives):
-    """(c, L) weights of the L candidates; rows sum to one."""
+    """Weights (c, L) of the L candidates in the c clusters; rows sum to one."""
 
     weights: np.ndarray
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Indices of the objects that may have weights, and the number of objects that each stands for."""
+    """Indices of the objects that may have weights, and the number of objects that each candidate represents."""
 
     positions: np.ndarray
     counts: np.ndarray
@@ -54,8 +54,8 @@ class Candidates:
 class SetCosts:
     """Linear map from the dissimilarities to the candidates to the costs of the nonempty sets.
 
-    The (g, L) coefficients are r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l stands for r(l) of the n
-    objects. The (g, g) means average the costs of the clusters for sets whose clusters share no object.
+    The (g, L) coefficients are r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l represents r(l) of the n
+    objects. If the clusters of a set share no object, the (g, g) means give the set the average cost of its clusters.
     """
 
     coefficients: np.ndarray
@@ -98,7 +98,7 @@ class SetCosts:
 
 @dataclass(frozen=True)
 class WeightedMedoidModel(MedoidModel):
-    """Candidates with their (c, L) weights in the clusters, and the number of objects that each stands for."""
+    """Candidates with their (c, L) weights in the clusters, and the number of objects that each represents."""
 
     weights: np.ndarray
     counts: np.ndarray
@@ -126,7 +126,7 @@ def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarr
     for k, total in enumerate(totals):
         if total.min() > 0:
             weights[k] = (total.min() / total) ** (1 / (psi - 1))
-        else:  # all objects of the cluster are equal to these
+        else:  # All objects of the cluster are equal to the candidates with a total of zero.
             weights[k] = total <= 0
     weights *= counts
     return weights / weights.sum(axis=1, keepdims=True)
@@ -138,7 +138,7 @@ def descend_until_settled(
     max_iter: int,
     tol: float,
 ) -> Run[PrototypeWeights]:
-    """Iterate until the objective converges or repeats, and return the weights with the smallest value of the cycle."""
+    """Iterate until the objective converges or enters a cycle, and return the best weights of the cycle."""
     run = Run(start)
     recent: list[PrototypeWeights] = []
     following = start
@@ -160,7 +160,7 @@ def descend_until_settled(
 
 
 def _cycle_length(history: list[float], tol: float) -> int | None:
-    """Return the number of iterations after which the last objective occurred again; None if it is new."""
+    """Return the number of iterations since the last objective occurred before, or None if it is new."""
     for length, before in enumerate(history[-2::-1], start=1):
         if abs(before - history[-1]) <= tol * abs(before):
             return length
@@ -190,7 +190,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return self._whole_candidates if objects is self.whole else self._part_candidates
 
     def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
-        """Put all weight on the medoids and the objects equal to them, among the candidates."""
+        """Put all weight on the candidates that are medoids or equal to a medoid."""
         candidates = self._candidates_of(objects)
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
@@ -216,7 +216,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return descend_until_settled(partial(self._step, objects), start, self.params.max_iter, self.params.tol)
 
     def _step(self, objects: ComparedObjects, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
-        """Return the objective, and the optimal weights given the masses."""
+        """Return the objective of the current weights, and the optimal weights given the masses."""
         objective, totals = 0.0, np.zeros_like(state.weights)
         costs = self._costs(objects, state)
         for rows, near in self._near_blocks(objects):
@@ -257,7 +257,7 @@ class WECMdd(MedoidClusterer):
     """Evidential c-medoids with weighted medoids (wECMdd): every object has a weight in every cluster.
 
     The method accepts any dissimilarities. Each cluster has nonnegative weights w_k over the objects, which sum to one.
-    Masses and weights in turn minimize
+    Alternating updates of the masses and the weights minimize
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
@@ -267,8 +267,8 @@ class WECMdd(MedoidClusterer):
     spread evenly over n / c objects; ``delta`` then has the same meaning for any n. The weights of a set of clusters
     are proportional to (min_{k in A} w_k(l))^concentration: they are large for objects that represent all its clusters.
     This rule is not derived from the objective, so the objective may increase occasionally. The iterations stop when
-    the objective converges or repeats a cycle of values, and the smallest of these is the result. Several objects
-    describe a cluster better than one.
+    the objective converges or repeats a cycle of values; the result has the smallest value of the cycle. Several
+    objects describe a cluster better than one object.
 
     Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
     dissimilarities is kept. Above that, no matrix is computed unless X is one, and 2,000 objects share the weights.
@@ -334,7 +334,7 @@ class WECMdd(MedoidClusterer):
     medoid_indices_ : ndarray of shape (n_clusters,)
         Index of the object with the largest weight in each cluster, per count if it was drawn several times.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Attributes of these objects; absent for precomputed or Gower's dissimilarities.
+        Attributes of the objects in ``medoid_indices_``; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets
     delta_ : float
     objective_ : float

@@ -83,7 +83,7 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
 
 
 class ViewInput:
-    """Validates the views of the training data, and new data in the same way; parameters as in `WMVEC`."""
+    """Validation of the views of training data and of new data; the parameters are the same as in `WMVEC`."""
 
     def __init__(self, metric: str, symmetrize: bool, views: str | ArrayLike | None):
         self.metric, self.symmetrize, self.views = metric, symmetrize, views
@@ -91,7 +91,7 @@ class ViewInput:
         self.several = False
         self.of_column = np.empty(0, dtype=np.intp)
         self._doors: list[DissimilarityInput] = []
-        self._readers: list[BaseEstimator] = []  # empty if X is one table: the estimator stores its columns itself
+        self._readers: list[BaseEstimator] = []  # empty if X is one table, whose columns the estimator stores
         self._orders: list[np.ndarray | None] = []
 
     @property
@@ -121,7 +121,7 @@ class ViewInput:
         return self._join(parts)
 
     def _group_columns(self, table: TableLike, n_columns: int) -> None:
-        """Make views of the columns of one table, or of groups of them."""
+        """Define one view per column of a table, or one view per group of columns."""
         if isinstance(self.views, str):
             columns = getattr(table, "columns", None)
             self.names = default_feature_names(n_columns) if columns is None else [*map(printable, columns)]
@@ -157,7 +157,7 @@ class ViewInput:
         return self._join(parts)
 
     def read_joined(self, estimator: BaseEstimator, attributes: TableLike) -> np.ndarray | ViewMatrices:
-        """Return new rows whose columns of all views are given side by side, in the order of the fit."""
+        """Return new rows from one table with the columns of all views side by side, in the order of the fit."""
         import pandas as pd
 
         readers = self._readers or [estimator]
@@ -186,7 +186,7 @@ class ViewInput:
         return parts
 
     def _match_rows(self, parts: list[np.ndarray], tables: list[TableLike]) -> list[np.ndarray | None]:
-        """Put the rows of all views into the same order, by their names where the tables name them."""
+        """Put the rows of all views into the same order, by the names of the rows if the tables have names."""
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
             counts = ", ".join(f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=False))
@@ -211,13 +211,14 @@ class ViewInput:
 
 # ---- weights of the views -----------------------------------------------------------------------------------------
 
-MAX_DENSE_FEATURES = 500  # up to here spectra come from the covariance matrix, beyond from this many rows
+# Up to this number of features, spectra are computed from the covariance matrix; otherwise from this number of rows.
+MAX_DENSE_FEATURES = 500
 _ONE_VIEW = 0.99  # a view with this share of the weight is used alone
 
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Optimal view weights, given the dispersions of the views; the initial and prior weights are (V,) arrays."""
+    """Rule for the optimal weights of V views, given their dispersions; ``first`` contains the initial weights."""
 
     first: np.ndarray
     prior: np.ndarray
@@ -232,7 +233,7 @@ class WeightRule:
         return cls(even, prior / prior.sum(), evenness)
 
     def best_weights(self, dispersion: np.ndarray) -> np.ndarray:
-        """Return the weights that minimize the objective, for the within-cluster shares of the dispersions."""
+        """Return the weights that minimize the objective, given the within-cluster share of each view."""
         if self.evenness is None:
             return self.first
         positive = self.prior > 0
@@ -249,8 +250,9 @@ class WeightRule:
 def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
     """Return the share of the dispersion of a Gaussian cloud that remains within ``n_clusters`` cells.
 
-    By rate-distortion theory: with log(c) nats, the principal axes whose variance exceeds a level keep this level, and
-    the others keep their variance (reverse water-filling; Cover and Thomas, 2006, section 10.3.3).
+    The share follows from rate-distortion theory. With log(c) nats for c clusters, the principal axes whose variance
+    exceeds a certain level retain this level, and the other axes retain their variance (reverse water-filling; Cover
+    and Thomas, 2006, section 10.3.3).
     """
     variances = np.sort(variances)[::-1]
     if not variances[0] > 0:
@@ -263,7 +265,7 @@ def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
 
 
 def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of a centered table; from a subset of rows if it is wide."""
+    """Return the variances along the principal axes of a centered table; for a wide table, from a subset of rows."""
     n, p = X.shape
     if p <= MAX_DENSE_FEATURES:
         return np.maximum(np.linalg.eigvalsh((X.T * weights) @ X / weights.sum()), 0.0)
@@ -274,7 +276,10 @@ def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def gram_spectrum(squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the same from squared dissimilarities (Torgerson, 1958), with negative variances set to zero."""
+    """Return the variances along the principal axes from squared dissimilarities (Torgerson, 1958).
+
+    Negative variances are set to zero.
+    """
     share = weights / weights.sum()
     rows = squares @ share
     gram = (rows[:, None] + rows - squares - share @ rows) / 2
@@ -337,8 +342,8 @@ _view_masses = kernel("""view_masses(
     factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
-_ZERO = 1e-12  # cost up to which a row coincides with a prototype; every view has dispersion 1
-_ROUNDING = 1e-28  # a view with a smaller share of its squared values in its dispersion is constant
+_ZERO = 1e-12  # largest cost at which a row coincides with a prototype, where every view has dispersion 1
+_ROUNDING = 1e-28  # A view is constant if its dispersion is a smaller share of its squared values.
 
 
 @dataclass(frozen=True)
@@ -370,7 +375,7 @@ class Coordinates:
 
 
 class ViewSums(NamedTuple):
-    """Sums over rows and, for the squares, over sets."""
+    """Sums over the rows for the updates of a model; ``squares`` is also summed over the sets."""
 
     objective: float
     total: np.ndarray  # (g,): m^beta for each nonempty set
@@ -380,13 +385,13 @@ class ViewSums(NamedTuple):
 
 @dataclass(frozen=True)
 class ViewModel:
-    """Prototypes in the coordinates, and weights of the views."""
+    """Prototypes in the coordinates of the model, and weights of the views."""
 
     step: MassStep
     coordinates: Coordinates
     centers: np.ndarray  # (c, p)
     weights: np.ndarray  # (V,)
-    dispersion: np.ndarray  # (V,) within-cluster shares, from which the weights were computed
+    dispersion: np.ndarray  # (V,) within-cluster shares of the views, which determine the weights
 
     @property
     def family(self) -> FocalSets:
@@ -394,7 +399,7 @@ class ViewModel:
 
     @property
     def roots(self) -> np.ndarray:
-        """(p,) factors of the attributes for which Euclidean distances are those of the method."""
+        """Factors (p,) of the attributes that turn Euclidean distances into the distances of the method."""
         return np.sqrt(self.weights)[self.coordinates.view]
 
     def _kernel_arguments(self) -> tuple:
@@ -420,7 +425,7 @@ class ViewModel:
         return out.astype(X.dtype, copy=False)
 
     def placed(self, X: np.ndarray) -> np.ndarray:
-        """Return points whose Euclidean distances are those of the method."""
+        """Return points whose Euclidean distances are equal to the distances of the method."""
         return self.coordinates.transform(X) * self.roots
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
@@ -429,7 +434,7 @@ class ViewModel:
         return ClusterEvidence.from_attributes("minus the weighted squared distance to the center", parts)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
-        """Return the objective and the sums for the updates, for rows in the coordinates of the model."""
+        """Return the objective and the sums for the updates; the rows of Z are in the coordinates of the model."""
         arguments, factor = self._kernel_arguments(), self.step.kernel_arguments()[0]
 
         def sum_block(start: int, stop: int) -> ViewSums:
@@ -442,7 +447,7 @@ class ViewModel:
         return ViewSums(*(reduce(add, parts) for parts in zip(*blocks, strict=True)))
 
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
-        """Return the optimal prototypes given the masses, then the optimal weights given both."""
+        """Return the optimal prototypes given the masses, and the optimal weights given masses and prototypes."""
         centers = self.best_centers(sums.total, sums.first)
         factor, barycenters = self.step.kernel_arguments()[0], self.step.averages @ centers
         squares = sums.squares + factor @ (sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first)
@@ -514,7 +519,10 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sample, zero for isolated rows, which would keep a prototype if there is no empty set."""
+        """Weights of the sampled rows, with zero for isolated rows.
+
+        Without the empty set, an isolated row would otherwise keep a prototype.
+        """
         weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
@@ -555,8 +563,8 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
 _SAMPLE_SIZE = 2_000  # rows from which initial medoids are drawn
 _SPECTRUM_SIZE = 500  # rows from which spectra and intrinsic dimensions are estimated
-MAX_BLOCK_CELLS = 4_000_000  # dissimilarities squared at once
-_RISE = 1e-12  # relative increase of the objective that counts as rounding
+MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities that are squared at once
+_RISE = 1e-12  # largest relative increase of the objective that is considered a rounding error
 
 
 @dataclass(frozen=True)
@@ -568,7 +576,7 @@ class MedoidViewModel:
     medoids: np.ndarray  # (V, c) index of the medoid of each cluster in each view
     between: np.ndarray  # (V, c, c) squared dissimilarities between the medoids, divided by the dispersions
     weights: np.ndarray  # (V,)
-    dispersion: np.ndarray  # (V,) within-cluster shares, from which the weights were computed
+    dispersion: np.ndarray  # (V,) within-cluster shares of the views, which determine the weights
 
     @property
     def family(self) -> FocalSets:
@@ -576,7 +584,7 @@ class MedoidViewModel:
 
     @property
     def squared_medoid_distances(self) -> np.ndarray:
-        """(c, c) squared dissimilarities between the clusters, over all views."""
+        """Squared dissimilarities (c, c) between the medoids of the clusters, over all views."""
         return np.einsum("v,vkl->kl", self.weights, self.between)
 
     def cluster_costs(self, X: ViewMatrices) -> np.ndarray:
@@ -660,7 +668,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     @cached_property
     def _initial_medoids(self) -> list[np.ndarray]:
-        """Indices in the sample; its order does not depend on the order of the rows."""
+        """Indices of the initial medoids in the sample, whose order does not depend on the order of the rows."""
         n_init, c = self.params.n_init, self.n_clusters
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         if self.params.init == "random":
@@ -704,7 +712,8 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def run_start(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
         """Iterate until the objective converges.
 
-        Costs of sets are cut off at zero, so new medoids may increase the objective; the run then ends before them.
+        Negative costs of sets are replaced by zero, so new medoids may increase the objective. In that case the run
+        ends with the previous medoids.
         """
         run = Run(start)
         following = start
@@ -728,7 +737,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         return objective + self.total * self.rule.penalty(model.weights), self._update(model, powers)
 
     def _update(self, model: MedoidViewModel, powers: np.ndarray) -> MedoidViewModel:
-        """Optimize one medoid after the other given the masses, then the weights."""
+        """Optimize one medoid after the other given the masses, then optimize the view weights."""
         factor, averages = model.step.kernel_arguments()[0], model.step.averages
         pull = powers @ (factor[:, None] * averages)
         shared = (averages.T * (factor * powers.sum(axis=0))) @ averages
@@ -746,8 +755,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     ) -> float:
         """Move the medoids of one view in place, and return the remaining dispersion.
 
-        ``totals`` holds the (c, n) costs of every row as the medoid of every cluster. ``shared`` holds the (c, c)
-        masses on sets of two clusters, whose cost decreases with the distance between their medoids.
+        ``totals`` contains the (c, n) costs of every row as the medoid of every cluster. ``shared`` contains, for each
+        pair of clusters, the weighted mass on sets that include both. The cost of these sets decreases with the
+        distance between the two medoids.
         """
         excluded = np.where(self.weights > 0, 0.0, np.inf)
         for k in range(len(medoids)):
@@ -755,7 +765,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
             gain = shared[k, others] @ (np.square(D[medoids[others]], dtype=float) / unit)
             scores = totals[k] - gain + excluded
             best = int(scores.argmin())
-            if scores[best] < scores[medoids[k]]:  # an empty cluster keeps its medoid
+            if scores[best] < scores[medoids[k]]:  # An empty cluster keeps its medoid.
                 medoids[k] = best
         apart = np.square(D[np.ix_(medoids, medoids)], dtype=float) / unit
         return float(totals[np.arange(len(medoids)), medoids].sum() - (shared * apart).sum() / 2)
@@ -803,7 +813,7 @@ def _mean_square(D: np.ndarray, share: np.ndarray) -> float:
 
 
 def _count_distinct(X: ViewMatrices, which: np.ndarray) -> int:
-    """Return the number of rows, among some, that differ in at least one view from all rows before them."""
+    """Count the distinct rows in ``which``; rows are distinct if they differ in at least one view."""
     equal = np.ones((len(which), len(which)), dtype=bool)
     for D in X.matrices:
         equal &= D[np.ix_(which, which)] <= 0
@@ -832,11 +842,11 @@ class WMVEC(EvidentialClusterer):
     proportions; standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters. The optimal weights
-    are w_q ~ prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature. These put all
-    weight on the view with the fewest degrees of freedom, even if it is noise, because clusters that follow such a view
-    explain most of it. Here prior_q ~ exp(s_q / evenness), where s_q is the share that would remain within the same
-    number of clusters of a Gaussian cloud with the covariance of the view. A view gains weight only if its clusters
-    explain more than that.
+    are w_q ~ prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature. Entropy weights
+    put all weight on the view with the fewest degrees of freedom, even if it is noise, because clusters that follow
+    such a view explain most of its dispersion. Here prior_q ~ exp(s_q / evenness), where s_q is the share that would
+    remain within the same number of clusters of a Gaussian cloud with the covariance of the view. A view gains weight
+    only if the clusters explain more of its dispersion than they would in a Gaussian cloud.
 
     **Dissimilarities.** With ``metric="precomputed"`` every cluster has a medoid (an object) in every view.
     Dissimilarities are squared first, so Euclidean distances give the same costs as attributes. The cost of a set of
@@ -910,7 +920,7 @@ class WMVEC(EvidentialClusterer):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Prototypes, with the columns of all views side by side.
     view_of_feature_ : ndarray of shape (n_features,)
-        View of each of these columns.
+        View of each column of ``cluster_centers_``.
     medoid_indices_ : ndarray of shape (n_views, n_clusters)
         With ``metric="precomputed"``, instead of the centers.
     focal_sets_ : FocalSets
@@ -1075,7 +1085,7 @@ class WMVEC(EvidentialClusterer):
         return weights.astype(float) / weights.sum(dtype=float)
 
     def _start(self, values: np.ndarray | ViewMatrices, n_clusters: int) -> str | ArrayLike | CredalPartition:
-        """Return ``init`` in the form that the method takes."""
+        """Return ``init`` in the format accepted by the method."""
         init = self.init
         if uses_belief_peaks(init):
             peaks = fit_source_peaks(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
@@ -1128,6 +1138,6 @@ class WMVEC(EvidentialClusterer):
 
 
 def _shorten(names: list[str]) -> str:
-    """Join the first names, and count the rest."""
+    """Join the first names, and append the number of the remaining names."""
     rest = f" and {len(names) - _MAX_SHOWN_VIEWS} more" if len(names) > _MAX_SHOWN_VIEWS else ""
     return ", ".join(names[:_MAX_SHOWN_VIEWS]) + rest

@@ -52,9 +52,9 @@ KERNEL_RULES: Mapping[str, rule.Rule] = {
 }
 
 UNLABELED = -1
-MIN_THREADED_ROWS = 500  # products of smaller matrices are faster with one BLAS thread
-MAX_GAMMA_ROWS = 1000  # rows from which the median distance is estimated
-MAX_BLOCK_CELLS = 2**22  # kernel values in memory at once
+MIN_THREADED_ROWS = 500  # Products of smaller matrices are faster with one BLAS thread.
+MAX_GAMMA_ROWS = 1000  # maximum number of rows for the estimate of the median distance
+MAX_BLOCK_CELLS = 2**22  # number of kernel values in memory at once
 
 
 class Classes(NamedTuple):
@@ -70,7 +70,7 @@ class Classes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """(N, 2) indices of the two objects of each pair, and +1 for a must-link, -1 for a cannot-link."""
+    """Indices (N, 2) of the two objects of each pair, and signs, +1 for a must-link and -1 for a cannot-link."""
 
     ends: np.ndarray
     signs: np.ndarray
@@ -149,7 +149,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         return tags
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a float array, float32 kept."""
+        """Return X as a float array; the type float32 is kept."""
         if reset:
             rule.check_parameters(self, self._rules)
         min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
@@ -233,7 +233,10 @@ class LinearMetricLearner(MetricLearner):
     """Base of the linear metric learners: z = L x, with L in ``components_``."""
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a float array; values far from zero are centered for learning, which uses differences only."""
+        """Return X as a float array.
+
+        For learning, which uses only differences between rows, values far from zero are centered.
+        """
         values = super()._validate_features(X, reset=reset)
         origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
@@ -275,7 +278,10 @@ class KernelMetricLearner(MetricLearner):
         return data
 
     def _set_support(self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray) -> None:
-        """Set the support objects (their indices only, if the kernel is precomputed) and the coefficients."""
+        """Set the support objects and their coefficients.
+
+        If the kernel is precomputed, only the indices of the objects are set.
+        """
         self.support_ = positions
         if self.kernel != "precomputed":
             self.support_vectors_ = data[positions]
@@ -345,13 +351,13 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
 
 
 def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
-    """Return two over the median squared distance (for the Laplacian kernel: the median L1 distance).
+    """Return two divided by the median squared distance (for the Laplacian kernel, by the median L1 distance).
 
-    For standardized features, this is about one over their number.
+    For standardized features, the result is about one divided by the number of features.
     """
     sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
     distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
-    typical = np.median(distances) or distances.mean()  # the median is 0 if many objects are equal
+    typical = np.median(distances) or distances.mean()  # The median is 0 if many objects are equal.
     return 2 / typical if typical > 0 else 1.0
 
 

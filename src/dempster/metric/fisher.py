@@ -1,6 +1,6 @@
 """Fisher discriminant analysis (FDA), its kernel version (KFDA) and its local version (LFDA).
 
-They find directions with a large scatter between classes relative to the scatter within classes.
+These methods find directions with a large scatter between classes relative to the scatter within classes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dempster._native import interruptible
 from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, fix_signs
 
 _MAX_RIDGE_SHARE = 0.99  # largest share of the ridge in the within-class variance along a direction
-_MIN_EIGENVALUE = 1e-10  # relative to the largest; smaller eigenvalues do not separate the classes
+_MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue; directions with smaller eigenvalues are dropped
 
 
 def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
@@ -41,10 +41,10 @@ def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
 
 
 def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find q eigenvalues and (q, p) directions that separate the classes, of unit variance within classes.
+    """Find q eigenvalues and (q, p) directions that separate the classes and have unit variance within classes.
 
-    They are the leading solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices within and
-    between classes. H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
+    The directions v are the leading solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices
+    within and between classes. H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
     """
     counts = classes.counts
     means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
@@ -144,20 +144,21 @@ class FDA(LinearMetricLearner):
 class LFDA(LinearMetricLearner):
     """Local Fisher discriminant analysis: linear features for classes that consist of several clusters.
 
-    The method is `FDA` in which a pair of objects of one class has the weight
-    A_ij = exp(-|x_i - x_j|^2 / (sigma_i sigma_j)), where sigma_i is the distance to the ``n_neighbors``-th neighbor in
-    the class. Only near objects of a class are kept near each other, so the clusters of a class stay separate, and
-    there may be more features than classes. For nonlinear features, use scikit-learn's ``KernelPCA`` before it.
+    The method is a variant of `FDA` in which a pair of objects of one class has the weight A_ij = exp(-|x_i - x_j|^2 /
+    (sigma_i sigma_j)), where sigma_i is the distance to the ``n_neighbors``-th neighbor in the class. Only near objects
+    of a class remain near each other, so the clusters of a class remain separate, and there may be more features than
+    classes. For nonlinear features, apply scikit-learn's ``KernelPCA`` first.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features, at most n_features. None: all features that separate the classes.
     n_neighbors : int, default=7
-        Neighbor that defines the local scale; in smaller classes, the farthest object.
+        Rank of the neighbor that defines the local scale; in smaller classes, the farthest object defines it.
     embedding : {"weighted", "plain", "orthonormalized"}, default="weighted"
-        "plain": features of unit local variance within classes. "weighted": these times the root of their eigenvalue,
-        which gives more weight to the features that separate best. "orthonormalized": orthonormal components.
+        "plain": features of unit local variance within classes. "weighted": the plain features times the square root of
+        their eigenvalues, which gives more weight to the features that separate best. "orthonormalized": orthonormal
+        components.
     regularization : float >= 0, default=1e-3
         Ridge on the local scatter within classes, in units of its mean eigenvalue.
 
@@ -165,7 +166,7 @@ class LFDA(LinearMetricLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
     eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the local scatter between classes to that within classes along each component.
+        Ratio of the local scatter between classes to the local scatter within classes along each component.
     objective_ : float
         Sum of these ratios.
     classes_ : ndarray
@@ -248,8 +249,8 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Compute exp(-|x_i - x_j|^2 / (sigma_i sigma_j)) with local scales sigma (Sugiyama, 2007)."""
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
-    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # the nearest object is the object itself
-    # The scale of more than k equal objects is zero: their affinity is one, and that to others is zero.
+    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # The nearest object is the object itself.
+    # If more than k objects are equal, their scale is zero. Their affinity is one to each other and zero to others.
     with np.errstate(over="ignore"):
         return np.exp(-squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny))
 
@@ -259,9 +260,10 @@ def local_scatters(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the local scatter within and between classes (Sugiyama, 2007).
 
-    A pair of one class has the weight A_ij / n_k within and A_ij (1/n - 1/n_k) between classes, a pair of different
-    classes has the weight 1/n between them. The latter sum is computed as the difference of the sums over all pairs and
-    over pairs of one class, so that no matrix is larger than a class.
+    Two objects i and j of class k have the weight A_ij / n_k in the scatter within classes and A_ij (1/n - 1/n_k) in
+    the scatter between classes. Two objects of different classes have the weight 1/n in the scatter between classes.
+    The sum over pairs of different classes is computed as the sum over all pairs minus the sum over pairs of one class,
+    so that no matrix is larger than a class.
     """
     n = len(labeled)
     centered = labeled - labeled.mean(axis=0)
@@ -295,11 +297,11 @@ class KFDA(KernelMetricLearner):
     n_components : int, optional
         Number of features. None: the maximum, n_classes - 1.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X contains kernel values, of all pairs of training objects in ``fit``, of the rows with all
-        training objects in ``transform``.
+        "precomputed": X contains kernel values. In ``fit`` these are the values for all pairs of training objects; in
+        ``transform`` they are the values for the new rows and all training objects.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two over the
-        median squared distance of the objects (Laplacian: the median L1 distance).
+        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two divided by
+        the median squared distance of the objects (for the Laplacian kernel, by the median L1 distance).
     regularization : float >= 0, default=1
         Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, use 0.1 or
         less for features that follow the classes more closely.
@@ -359,7 +361,7 @@ class KFDA(KernelMetricLearner):
         classes = self._classes(data, y, constraints)
         n_classes = len(classes.names)
         q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
-        # K is symmetric: its rows have the role of the features in FDA.
+        # K is symmetric, so its rows have the role of the features in FDA.
         gram = self._gram(data, classes.positions)
         eigenvalues, vectors = interruptible(fisher_directions, gram, classes, self.regularization, q)
         self._set_support(data, classes.positions, vectors)

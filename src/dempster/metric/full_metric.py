@@ -1,7 +1,7 @@
 """Full metrics (x - x')' A (x - x') learned from must-links and cannot-links: MMC and DMLEig.
 
 Let S be the scatter of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of the squared distances of
-the must-links is then tr(B), and the feasible matrices are the positive semidefinite ones of trace one.
+the must-links is then tr(B). The feasible matrices B are the positive semidefinite matrices with trace one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from dempster._validation import row_mean
 from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, fix_signs, limit_threads
 from dempster.optimize.descent import Run
 
-_MIN_SQUARE = 1e-12  # squared distances are at least this share of their mean in gradients
+_MIN_SQUARE = 1e-12  # smallest squared distance in gradients, as a share of the mean
 _FIRST_SMOOTHING = 0.1
-_ROUGH_TOL = 1e-2  # for all degrees of smoothing but the last
+_ROUGH_TOL = 1e-2  # tolerance for all degrees of smoothing except the last
 
-Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # B -> value, gradient
+Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # maps B to the objective and its gradient
 
 
 class Whitened(NamedTuple):
-    """Cannot-link differences in coordinates in which the must-links have unit scatter, and the inverse map.
+    """Cannot-link differences in coordinates in which the must-links have unit scatter, and the inverse transformation.
 
-    With more features than objects, the coordinates are along ``basis``, (r, d) orthonormal directions that span all
-    differences; the optimal metric is zero orthogonally to them. Otherwise it is None.
+    With more features than objects, ``basis`` contains (r, d) orthonormal directions that span all differences, and the
+    coordinates refer to these directions. The optimal metric is zero in all orthogonal directions. Otherwise ``basis``
+    is None.
     """
 
     cannot: np.ndarray
@@ -49,7 +50,7 @@ class Whitened(NamedTuple):
         return (A + A.T) / 2
 
     def root(self, B: np.ndarray, q: int) -> np.ndarray:
-        """Return the (q, d) map L of the leading features, L'L = A if q = d."""
+        """Return the (q, d) map L to the leading q features of the metric A; L'L = A if q = d."""
         if self.basis is None:
             return _metric_root(self.metric(B), q)
         r, d = self.basis.shape
@@ -62,7 +63,7 @@ class Whitened(NamedTuple):
 
 
 def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
-    """Whiten by the must-links, feature by feature if ``diagonal``.
+    """Whiten the cannot-link differences by the scatter of the must-links, or by its diagonal if ``diagonal`` is True.
 
     The ridge is in units of the mean eigenvalue of the scatter of the must-links.
     """
@@ -101,16 +102,17 @@ def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
 
 
 def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
-    """Return the (q, d) map L of the leading features, L'L = A if q = d."""
+    """Return the (q, d) map L to the leading q features of the metric A; L'L = A if q = d."""
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)
     return fix_signs(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
-    """Return the projection on the span of difference vectors, an initial value from which B never leaves that span.
+    """Return the projection onto the span of difference vectors, which is the initial value of B.
 
-    Weight outside the span does not change the objective but affects new objects, for example if a feature is constant.
+    From this initial value, B never leaves the span. Weight outside the span would not change the objective but would
+    affect new objects, for example if a feature is constant in the training data.
     """
     eigenvalues, vectors = np.linalg.eigh(differences.T @ differences)
     spanned = vectors[:, eigenvalues > 1e-12 * eigenvalues[-1]]
@@ -152,12 +154,12 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
 
 
 def normalize_factor(factor: np.ndarray) -> np.ndarray:
-    """Return the matrix (or vector) of trace one of a factor."""
+    """Return the matrix (or vector) with trace one that corresponds to a factor."""
     return (factor**2 if factor.ndim == 1 else factor @ factor.T) / np.vdot(factor, factor)
 
 
 class _FactorObjective:
-    """Objective as a function of the factor; caches the last point, which is evaluated twice."""
+    """Objective as a function of the factor, with a cache for the last point, which is evaluated twice."""
 
     def __init__(self, problem: Problem, start: np.ndarray):
         self.problem = problem
@@ -165,7 +167,7 @@ class _FactorObjective:
         self.result: tuple[float, np.ndarray, Callable[[], float]]
 
     def evaluate(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
-        """Return the value, the gradient in the factor, and a function that computes the bound on the increase."""
+        """Return the value, the gradient with respect to the factor, and a function for the bound on the increase."""
         if not np.array_equal(factor, self.last):
             B = normalize_factor(factor)
             value, gradient = self.problem(B)
@@ -220,8 +222,9 @@ class MMC(FullMetricLearner):
         sum_CL sqrt(u' A u)    subject to    sum_ML u' A u <= 1,
 
     where u is the difference of the two objects of a pair. The problem is convex. It is solved by L-BFGS on a factor of
-    A, in coordinates in which the must-links have unit scatter, up to a duality gap of ``tol``. An iteration is cubic
-    in the number of attributes, so the method is for few attributes. Standardize them first.
+    A, in coordinates in which the must-links have unit scatter, up to a duality gap of ``tol``. The cost of an
+    iteration is cubic in the number of attributes, so the method is suitable for few attributes. Standardize them
+    first.
 
     Parameters
     ----------
@@ -232,7 +235,8 @@ class MMC(FullMetricLearner):
         sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to scale.)
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes,
-        the metric collapses to directions in which they do not differ; use a larger ridge then.
+        the metric collapses to directions in which the must-linked objects do not differ; use a larger ridge in that
+        case.
     max_pairs : int, default=10000
         Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
     max_iter : int, default=1000
@@ -301,7 +305,7 @@ class MMC(FullMetricLearner):
 
 
 def _matrix_problem(U: np.ndarray) -> Problem:
-    """Return sum_n sqrt(u_n' B u_n) and its gradient in B."""
+    """Return sum_n sqrt(u_n' B u_n) and its gradient with respect to B."""
 
     def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
         value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
@@ -311,7 +315,7 @@ def _matrix_problem(U: np.ndarray) -> Problem:
 
 
 def _weights_problem(U: np.ndarray) -> Problem:
-    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient in b."""
+    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b."""
     squares = U**2
 
     def value_and_gradient(b: np.ndarray) -> tuple[float, np.ndarray]:
@@ -322,7 +326,7 @@ def _weights_problem(U: np.ndarray) -> Problem:
 
 
 def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of the distances, and the derivative in each squared distance."""
+    """Return the sum of the distances, and its derivative with respect to each squared distance."""
     squared = np.maximum(squared, 0)
     bounded = np.sqrt(np.maximum(squared, max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)))
     return float(np.sqrt(squared).sum()), 0.5 / bounded
@@ -336,20 +340,20 @@ class DMLEig(FullMetricLearner):
 
         min_CL u' A u    subject to    sum_ML u' A u <= 1,
 
-    where u is the difference of the two objects of a pair. The minimum is smoothed,
-    f = -mu ln sum_CL exp(-u'Au / mu), and mu is decreased by factors of ten down to ``smoothing``; each problem starts
-    from the previous solution. (The paper uses Frank-Wolfe steps; L-BFGS on a factor of A reaches the same duality gap
-    in far fewer.) The worst pair determines the result, so one wrong cannot-link spoils the metric: prefer `MMC` or
-    `PCCA` if there may be errors. Cannot-links of identical objects are ignored with a warning. Standardize the
-    attributes first.
+    where u is the difference of the two objects of a pair. The minimum is smoothed, f = -mu ln sum_CL exp(-u'Au / mu),
+    and mu is decreased by factors of ten down to ``smoothing``; each problem starts from the previous solution. (The
+    paper uses Frank-Wolfe steps. L-BFGS on a factor of A reaches the same duality gap in far fewer iterations.) The
+    cannot-link with the smallest distance determines the result, so one wrong cannot-link can make the metric useless.
+    Prefer `MMC` or `PCCA` if there may be errors. Cannot-links of identical objects are ignored with a warning.
+    Standardize the attributes first.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features: the leading ones of the metric. None: n_features.
     smoothing : float > 0, default=1e-3
-        Last mu, in units of the mean squared distance of the cannot-links at the start, where the must-links have the
-        same scatter in all directions.
+        Smallest value of mu, in units of the mean squared distance of the cannot-links under the initial metric, for
+        which the must-links have the same scatter in all directions.
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
@@ -416,7 +420,7 @@ class DMLEig(FullMetricLearner):
         self.random_state = random_state
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Maximize for each degree of smoothing, from the strongest to the last."""
+        """Maximize the objective for each degree of smoothing, in decreasing order."""
         different = U.any(axis=1)
         if not different.all():
             warnings.warn(
@@ -440,7 +444,7 @@ class DMLEig(FullMetricLearner):
 
 
 def _smoothed_minimum(U: np.ndarray, mu: float) -> Problem:
-    """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient in B (Ying and Li, 2012)."""
+    """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B (Ying and Li, 2012)."""
 
     def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
         exponents = -np.einsum("nd,nd->n", U @ B, U) / mu

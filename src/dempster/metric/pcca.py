@@ -27,8 +27,8 @@ from dempster.metric._base import (
 )
 from dempster.optimize.descent import Run
 
-_MIN_ITERATIONS = 10  # the first steps from a start near zero are short
-_ROUNDING = 1e-13  # distances below this share of the largest coordinate are rounding errors
+_MIN_ITERATIONS = 10  # The first steps from a start near zero are short.
+_ROUNDING = 1e-13  # Distances below this share of the largest coordinate are rounding errors.
 _TIE = 1e-3  # relative difference of objectives below which starts are tied and the first one is kept
 _MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue of the kernel matrix
 _MAX_NEGATIVE = 0.1  # a kernel matrix may have small negative eigenvalues by rounding; a distance matrix has large ones
@@ -50,7 +50,7 @@ class PairLoss:
         n_pairs = len(pairs.signs)
         used, ends = np.unique(pairs.ends, return_inverse=True)
         self.objects, self.signs, self.beta, self.penalty = objects[used], pairs.signs, beta, penalty
-        # u_n = sum_i incidence_ni x_i: this product is cheaper than N difference vectors.
+        # The product u_n = sum_i incidence_ni x_i is cheaper than N difference vectors.
         self.incidence = sparse.csr_array(
             (np.tile([1.0, -1.0], n_pairs), (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1))),
             shape=(n_pairs, len(used)),
@@ -83,7 +83,8 @@ def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init:
     """Return (q, r) initial maps, scaled so that the median of the squared distances of the pairs is one.
 
     With ``init="pca"`` the first map holds the principal directions; the others are random. The rows of a random map
-    are random combinations of the centered objects, because the gradient cannot remove a part outside their span.
+    are random combinations of the centered objects, because gradient steps cannot change components outside the span of
+    the objects.
     """
     centered = objects - row_mean(objects)
     maps = []
@@ -115,7 +116,10 @@ def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | N
 def best_descent(
     params: PCCA | KPCCA, loss: PairLoss, objects: np.ndarray, q: int, start: np.ndarray | None, rng: Any
 ) -> Run[np.ndarray]:
-    """Return the run with the smallest objective, from one start or from the starts of ``init``; the first if tied."""
+    """Return the run with the smallest objective, and the first of these runs in case of ties.
+
+    The runs begin at one given map, or at the initial maps selected by ``init``.
+    """
     if start is not None:
         return _descend(loss, start, params.max_iter, params.tol)
     starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
@@ -176,9 +180,10 @@ class PCCA(LinearMetricLearner):
 
         E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))),
 
-    where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1 for a cannot-link. The
-    distance of a must-link becomes less than one and that of a cannot-link larger than one. Among the linear methods
-    for pairs, try this one first; `KPCCA` is its nonlinear version. Standardize the attributes first.
+    where u_n is the difference of the two objects of pair n, and y_n is 1 for a must-link and -1 for a cannot-link.
+    Must-linked objects get distances below one, and cannot-linked objects get distances above one. Among the linear
+    methods that learn from pairs, try this method first; `KPCCA` is its nonlinear version. Standardize the attributes
+    first.
 
     Parameters
     ----------
@@ -389,7 +394,7 @@ def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix.
 
     The matrix converts a linear map M of the coordinates to coefficients A of the objects with A K = M R'. In these
-    coordinates the problem is that of linear PCCA.
+    coordinates the problem is the same as for linear PCCA.
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
     if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):

@@ -15,26 +15,28 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, convert_fields
 
-# Volume, shape and orientation: Equal for all components, Varying, or Identity (Celeux and Govaert, 1995).
+# The letters describe volume, shape and orientation, which are Equal for all components, Varying, or the Identity
+# (Celeux and Govaert, 1995).
 MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 DIAGONAL_MODELS = MODELS[:6]
 _ONE_DIMENSIONAL = {"E": "EII", "V": "VII"}
-_NO_PROBLEM, _SINGULAR = 0, 2  # codes of the kernel; 1: a component is empty
-# Write log(proportion * density) or, if normalized, responsibilities; return -1, or the first component whose
-# covariance matrix is not positive definite. X is transposed.
+_NO_PROBLEM, _SINGULAR = 0, 2  # codes of the kernel; code 1 means that a component is empty
+# Write log(proportion * density) or, if normalized is true, responsibilities. Return the first component whose
+# covariance matrix is not positive definite, or -1 if there is none. X is transposed.
 _densities = kernel("""mixture_densities(
     X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
     diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
-# EM from responsibilities Z, or from parameters; all are overwritten. It stops when the log-likelihood L changes by at
-# most tol (1 + |L - reference|). `regularization` times the variances of the data is added to those within components;
-# covariances below `share` times them are singular. The outcome is the number of iterations, the convergence, the code
-# of the problem and its component.
+# Run EM from responsibilities Z, or from parameters; Z and the parameters are overwritten. EM stops when the
+# log-likelihood L changes by at most tol (1 + |L - reference|). `regularization` times the variances of the data is
+# added to the variances within components. Covariances below `share` times the variances of the data are singular.
+# `outcome` contains the number of iterations, whether EM converged, the code of the problem, and its component.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
     model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
     history: float64[max_iter] out, outcome: int64[4] out)""")
-# A covariance is singular if the variance of a column, given those before it, is below this share of that of the data.
+# A covariance matrix is singular if the variance of a column, given the previous columns, is below this share of the
+# variance of the column in the data.
 SINGULAR_SHARE = 1e-10
 
 
@@ -70,12 +72,12 @@ class EMResult:
     """Result of EM; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
 
     parameters: GaussianParameters | None
-    log_likelihood: float  # weighted; -inf if a component collapsed
+    log_likelihood: float  # weighted log-likelihood; -inf if a component collapsed
     n_iter: int
     converged: bool
-    responsibilities: np.ndarray | None  # (n, g), of all rows, also those of weight zero
+    responsibilities: np.ndarray | None  # (n, g) array that includes the rows of weight zero
     problem: str | None  # message about the component that collapsed
-    history: np.ndarray  # (n_iter,), log-likelihood after every iteration
+    history: np.ndarray  # (n_iter,) log-likelihoods after every iteration
 
 
 def fit_em(
@@ -98,7 +100,7 @@ def fit_em(
     ----------
     data : ndarray of shape (n, d), float64
     weights : ndarray of shape (n,) or None
-        None: all one. A row of weight 2 counts as two; a row of weight 0 is ignored.
+        None: all weights are one. A row of weight 2 counts as two rows; a row of weight 0 is ignored.
     start : GaussianParameters or ndarray of shape (n, g)
         Parameters (of any model), or responsibilities.
     model : str
@@ -174,7 +176,7 @@ def fit_em(
 
 
 def binary_unit(variance: float) -> float:
-    """Return the power of two above the square root of a variance: dividing by it changes no digit.
+    """Return the power of two above the square root of a variance; division by it is exact.
 
     >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
     (4.0, 4096.0)
@@ -185,7 +187,8 @@ def binary_unit(variance: float) -> float:
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the log-likelihood of a density that is one in a box of the size of the data.
 
-    Multiplying an attribute by s subtracts log(s) from the log-density of every row, and the same from this value.
+    Multiplying an attribute by s subtracts log(s) per row both from the log-likelihood of a mixture and from this
+    value.
 
     >>> import numpy as np
     >>> x = np.array([[1.0], [3.0]])
@@ -200,7 +203,7 @@ def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> flo
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-    """Return the logarithms (n, g) of proportion times density of each component.
+    """Return the (n, g) logarithms of the proportion times the density of each component.
 
     >>> import numpy as np
     >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
@@ -211,7 +214,7 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
 
 
 def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
-    """Return responsibilities if normalized, else the logarithms of proportion times density."""
+    """Return responsibilities if ``normalized`` is True, else the logarithms of proportion times density."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)

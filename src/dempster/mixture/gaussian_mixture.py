@@ -49,10 +49,10 @@ from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import find_likeliest
 from dempster.optimize.k_means import k_means
 
-_TREE_LIMIT = 2000  # rows for which the merge tree, which is quadratic, is built, as in mclust
-_TREE_SAMPLE = 1000  # rows of the sample above this limit
-_PARTITIONS = 5  # runs of k-means, the best of which is compared with the tree of a sample
-_FIRST_ITERATIONS = 10  # after which starts are compared
+_TREE_LIMIT = 2000  # maximum number of rows for the merge tree, which has quadratic cost (as in mclust)
+_TREE_SAMPLE = 1000  # size of the sample if there are more rows
+_PARTITIONS = 5  # runs of k-means; the best run is compared with the tree of a sample
+_FIRST_ITERATIONS = 10  # number of iterations after which starts are compared
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 _AUTO_COMPONENTS = range(1, 10)
 _TIE = 1e-9  # relative difference of criteria that is considered a rounding error
@@ -82,22 +82,23 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is better** (the sign of
     mclust; scikit-learn's criterion has the opposite one).
 
-    If components overlap or are few, prefer a general model; if objects are few, a simple one.
+    Prefer a general model if the components overlap or are few, and a simple model if there are few objects.
 
     Parameters
     ----------
     n_components : int, iterable of int or "auto", default="auto"
-        Several: the number with the largest BIC. "auto": 1 to 9, at most the number of different objects.
+        Several numbers: the number with the largest BIC is selected. "auto": 1 to 9, at most the number of different
+        objects.
     model : str, iterable of str or "auto", default="auto"
         EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV; several: the one with the largest BIC.
         "auto": all 14 (with one attribute EII and VII, also called E and V, to which the others are equal).
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
-        Start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in
-        mclust; "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000
-        objects, the tree of a sample of 1,000 or k-means of all objects, whichever has the larger likelihood.
-        "k-means": ``n_init`` runs on standardised data, of which the best likelihood is kept. An array contains
-        labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters` (``parameters_`` of a
-        fitted mixture) are a warm start.
+        Start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in mclust;
+        "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000 objects, EM
+        starts from the tree of a sample of 1,000 objects or from k-means of all objects, whichever gives the larger
+        likelihood. "k-means": ``n_init`` runs on standardised data; the run with the largest likelihood is kept. An
+        array contains labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters`
+        (``parameters_`` of a fitted mixture) are a warm start.
     n_init : int, default=10
         Number of starts with k-means; the other starts are deterministic.
     tol : float, default=1e-5
@@ -111,7 +112,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         Units of L in ``tol``: standard deviations of the attributes ("scaled"), or the units of X, as in mclust
         ("mclust"), where EM stops earlier if L is large because of the units.
     random_state : int, RandomState, Generator or None
-        For k-means and for samples.
+        Seed for k-means and for samples.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
@@ -128,12 +129,12 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     labels_ : ndarray of shape (n_samples,)
         Most probable component.
     log_likelihood_, bic_ : float
-        Of the (weighted) training objects.
+        Log-likelihood and BIC of the (weighted) training objects.
     n_parameters_ : int
     bic_table_ : pandas.DataFrame
-        One row for each (n_components, model): ``bic``, ``log_likelihood``, ``n_parameters``, ``n_iter``,
-        ``converged`` and ``problem``: why a model could not be fitted (its criteria are then -inf), empty otherwise.
-        ``bic_table_["bic"].unstack()`` is the table of mclust.
+        One row for each (n_components, model): ``bic``, ``log_likelihood``, ``n_parameters``, ``n_iter``, ``converged``
+        and ``problem``. The column ``problem`` contains the reason if a model could not be fitted (its criteria are
+        then -inf) and is empty otherwise. ``bic_table_["bic"].unstack()`` is the table of mclust.
     history_ : ndarray
         Log-likelihood after every iteration; it never decreases (with ``reg_covar=0``).
     n_iter_ : int
@@ -142,9 +143,10 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     Notes
     -----
-    A component collapses when the variance of an attribute, given those before it, falls below 1e-10 of that of the
-    data, or when it has no objects left. Such a model is marked in ``bic_table_``; if all models collapse, `fit` raises
-    a ValueError with the reason. With a constant attribute, only the spherical models EII and VII can be fitted.
+    A component collapses when the variance of an attribute, given the previous attributes, falls below
+    1e-10 of the variance of the attribute in the data, or when the component has no objects left. Such a model is
+    marked in ``bic_table_``; if all models collapse, `fit` raises a ValueError with the reason. With a constant
+    attribute, only the spherical models EII and VII can be fitted.
 
     Estimates agree with those of mclust from the same start except for the model VVE, whose orientation mclust 6.0.0
     computes without the volumes, so that its likelihood is slightly below the maximum.
@@ -212,7 +214,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     # ---- fitting --------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture, and select number of components and model if there are several.
+        """Estimate the mixture, and select the number of components and the model if several are given.
 
         Parameters
         ----------
@@ -251,7 +253,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         self._select_model(results, total, len(used))
 
     def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
-        """Return all pairs of number of components and model, the simplest first, and the number of different rows.
+        """Return all pairs (number of components, model), the simplest first, and the number of different rows.
 
         ``n_start`` is the number of components of a start given by the user.
         """
@@ -314,7 +316,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             bic = 2 * run.log_likelihood - count * np.log(total)
             problem = run.problem or ""
             rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
-            # Of models with equal criteria, up to rounding, the simplest is selected.
+            # If several criteria are equal up to rounding, the simplest model is selected.
             if run.problem is None and (best is None or bic > best[0] + _TIE * abs(best[0])):
                 best = bic, (g, model)
         names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
@@ -406,7 +408,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """Count different rows; stop after the first thousand rows if ``enough`` are different."""
+    """Count the different rows; stop after the first thousand rows if they include ``enough`` different rows."""
     first = len(np.unique(X[:1000], axis=0))
     return first if first >= enough or len(X) <= 1000 else len(np.unique(X, axis=0))
 
@@ -428,7 +430,7 @@ def _failure_message(table: Any, n_used: int, d: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class EMStart:
-    """Parameters, or responsibilities of all rows or of a sample (``data``)."""
+    """Start of EM, given by parameters or by responsibilities; ``data`` is the sample used (None: all rows)."""
 
     state: np.ndarray | GaussianParameters
     data: np.ndarray | None = None
@@ -464,7 +466,11 @@ class EMStarts:
         return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
 
     def create(self, n_components: int) -> Sequence[EMStart]:
-        """Return one start, or ``n_init`` from k-means, or the tree of a sample and k-means of all rows."""
+        """Return the starts for a number of components.
+
+        These are one start, or ``n_init`` starts from k-means, or two starts from the tree of a sample and from k-means
+        of all rows.
+        """
         if not isinstance(self.init, str):
             return [EMStart(self.init)]
         if n_components == 1:
@@ -478,8 +484,8 @@ class EMStarts:
     def fit_best(self, starts: Sequence[EMStart], model: str, **settings: Any) -> EMResult:
         """Run EM from the best start.
 
-        Runs from k-means are compared at their end. A tree and k-means are compared after a few iterations; the second
-        best is used if a component of the best collapses.
+        Runs from k-means are compared after they end. The runs from a tree and from k-means are compared after a few
+        iterations; if a component of the better run collapses, the other run is used.
         """
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
@@ -493,7 +499,7 @@ class EMStarts:
         return next((run for run in ends if run.problem is None), runs[0])
 
     def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
-        """Return the merge tree and the sample that it is built from, None for all rows."""
+        """Return the merge tree, and the sample from which it was built (None: all rows)."""
         if self._tree is None:
             order, _, w = self._in_order()
             if len(order) <= _TREE_LIMIT:
@@ -507,7 +513,7 @@ class EMStarts:
         return self._tree
 
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows of positive weight in the order of a projection, and their standardised data and weights.
+        """Return the rows of positive weight, sorted along a projection, with their standardised data and weights.
 
         Random choices use this order, so that neither a permutation of the rows nor repeated rows instead of weights
         change the start.
@@ -523,7 +529,7 @@ class EMStarts:
         return self._ordered
 
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
-        """Return the best of some runs of k-means."""
+        """Return the start from the best of several runs of k-means."""
         order, scaled, w = self._in_order()
         runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
         _, best = min(runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1)))
@@ -543,7 +549,7 @@ def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the responsibilities (n, g) of a partition; zero for rows with label -1."""
+    """Return the (n, g) responsibilities for the labels of a partition; rows with label -1 get zeros."""
     return (labels[:, None] == np.arange(n_components)).astype(np.float64)
 
 

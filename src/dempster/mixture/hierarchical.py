@@ -21,7 +21,7 @@ _cut = kernel("""cut_merges(
 class MergeTree:
     """Merges of an agglomerative clustering of points; equal rows are one point."""
 
-    merges: np.ndarray  # (n_points - 1, 2), clusters merged at each step; a cluster has the index of its first point
+    merges: np.ndarray  # (n_points - 1, 2) clusters merged at each step; a cluster has the index of its first point
     point_of: np.ndarray  # (n_samples,), index of the point of each row, -1 for a row of weight zero
 
     def labels(self, n_clusters: int) -> np.ndarray:
@@ -36,9 +36,9 @@ class MergeTree:
 
 
 def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
-    """Merge repeatedly the two clusters whose union decreases a Gaussian classification likelihood least.
+    """Repeatedly merge the two clusters whose union decreases a Gaussian classification likelihood least.
 
-    Time and memory are quadratic in the number of different rows, so use it for at most a few thousand.
+    Time and memory are quadratic in the number of different rows, so use this function for at most a few thousand rows.
 
     Parameters
     ----------

@@ -60,18 +60,18 @@ def network_masses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha
     support = responses(rows, prototypes, gamma) * alpha
     logs_of_A = (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
     log_of_B = (1 - support).log().sum()
-    top = logs_of_A.max()  # Only ratios matter.
+    top = logs_of_A.max()  # Only the ratios of the products matter.
     A, B = (logs_of_A - top).exp(), (log_of_B - top).exp()
     return concatenate((A - B).relu(), B) / (A.sum() - (n_classes - 1) * B)
 
 
-_LOG_ZERO = -1e300  # finite, so that its product with zero is zero
+_LOG_ZERO = -1e300  # finite substitute for log(0), whose product with zero is zero
 
 
 def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, family: FocalSets) -> Value:
     """Return the (n, f) masses from (n, J) features, on all nonempty sets or on single classes and the frame.
 
-    In the second case the frame gets the mass of all other sets.
+    In the second case the frame gets the mass of all sets that are not single classes.
     """
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
@@ -87,8 +87,8 @@ def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, fa
 def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
     """Return the logarithms of the normalised masses.
 
-    The mass of A is prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k); a singleton also has the mass of its own
-    support. They are divided by one minus the conflict.
+    The mass of A is prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k); the mass of a singleton also includes the
+    support for the class itself. The masses are divided by one minus the conflict.
     """
     inside = family.membership.astype(float)
     against = _log_complement(opposition)

@@ -37,7 +37,7 @@ from dempster.optimize.projection import linear_image, projection_hessian
 
 
 def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None) -> Value:
-    """Return the (n, f) masses: a softmax, and the share of the outlier unit on the empty set.
+    """Return the (n, f) masses of a softmax layer with an optional outlier unit for the empty set.
 
     ``unit`` contains the two coefficients of the outlier unit and the (n, 1) decision values, if there is one.
     """
@@ -51,7 +51,7 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
 
-_RIDGE = 1e-12  # relative; the Hessian may be singular
+_RIDGE = 1e-12  # relative ridge, because the Hessian may be singular
 _ENTER = 1e-9  # relative size of a negative gradient for which a variable enters
 _FAR = 1e300
 
@@ -207,7 +207,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
 
 
 def _points(references: References, X: Value) -> np.ndarray:
-    """Return the rows of references in the precision of X, so that equal rows are equal."""
+    """Return the rows of the references in the precision of X, so that equal rows have a distance of zero."""
     assert references.source is not None
     return references.source.objects.astype(X.dtype)
 
@@ -231,7 +231,7 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
 
 
 def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value, MassLayer]:
-    """Return the scores of the sets, and the mass layer."""
+    """Return the scores of the focal sets, and the mass layer of the network."""
     if isinstance(network, FeedForward):
         *hidden, (last, last_biases) = network.matrices()
         for matrix, biases in hidden:

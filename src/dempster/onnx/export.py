@@ -29,8 +29,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     estimator : estimator, Pipeline or TableModel
         A fitted `ECM`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`, `EKNNClassifier`,
         `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`; a pipeline of
-        scikit-learn with scalers or principal components and one of these as the last step; or a `TableModel` of one,
-        whose standardisation is included.
+        scikit-learn with scalers or principal components and one of these estimators as the last step; or a
+        `TableModel` of one of these estimators, whose standardisation is included.
     path : path, optional
         File to write, with the extension ``.onnx``. It is written atomically.
     dtype : {"float32", "float64"}, default="float32"

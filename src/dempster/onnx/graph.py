@@ -19,8 +19,8 @@ __all__ = [
     *("center_rows", "squared_distances", "squares_of", "replace_known_masses"),
 ]
 
-OPSET = 18  # first version in which all reductions take their axes in the same way; supported since 2023
-_IR_VERSION = 8  # file version of this opset
+OPSET = 18  # first version in which all reductions have the same format of axes; supported since 2023
+_IR_VERSION = 8  # version of the file format for this opset
 _NEGLIGIBLE = 58 * math.log(2)  # exponents beyond which terms are zero, as in affinity.c
 _MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more features, distances are computed by matrix products.
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
@@ -29,7 +29,7 @@ _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.
 class Value:
     """Output of an operator of a graph."""
 
-    __array_ufunc__ = None  # NumPy arrays leave binary operators to this class.
+    __array_ufunc__ = None  # Makes NumPy arrays use the binary operators of this class.
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype):
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -82,7 +82,7 @@ class Value:
         return self._with("Equal", other, _TRUTH)
 
     def like(self, other: Any) -> Value:
-        """Convert a number or an array to a constant of the same type."""
+        """Convert a number or an array to a constant with the type of this value."""
         return other if isinstance(other, Value) else self.graph.constant(other, self.dtype)
 
     def _with(self, kind: str, other: Any, dtype: np.dtype | None = None) -> Value:
@@ -109,12 +109,12 @@ class Value:
         return 1 / ((-self).exp() + 1)
 
     def softmax(self) -> Value:
-        """Compute the softmax from its definition, because runtimes may use single precision for their own."""
+        """Compute the softmax from its definition, because the operator of a runtime may use single precision."""
         powers = (self - self.max()).exp()
         return powers / powers.sum()
 
     def cumsum(self, *, exclusive: bool = False) -> Value:
-        """Compute cumulative sums over the columns; with ``exclusive``, without the current column."""
+        """Compute cumulative sums over the columns; if ``exclusive`` is True, the current column is not included."""
         return self.graph.node("CumSum", self, self.graph.constant(1, _INDEX), exclusive=int(exclusive))
 
     def astype(self, dtype: Any) -> Value:
@@ -142,11 +142,11 @@ class Value:
         return self.graph.node(kind, self, self.graph.constant([axis], _INDEX), keepdims=1)
 
     def argmax(self) -> Value:
-        """Return the (n,) first column with the largest value of each row."""
+        """Return the index of the first column with the largest value of each row, with shape (n,)."""
         return self.graph.node("ArgMax", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def argmin(self) -> Value:
-        """Return the (n,) first column with the smallest value of each row."""
+        """Return the index of the first column with the smallest value of each row, with shape (n,)."""
         return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def smallest(self, k: int) -> tuple[Value, Value]:
@@ -279,7 +279,7 @@ def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
 def squared_distances(X: Value, points: np.ndarray) -> Value:
     """Return the (n, r) squared Euclidean distances to r points.
 
-    They are exactly zero for equal rows if ``points`` have the type of X and at most 32 columns.
+    The distances are exactly zero for equal rows if ``points`` has the type of X and at most 32 columns.
     """
     middle = points.mean(axis=0, dtype=float)
     return squares_of(center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype))
@@ -296,9 +296,9 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
 
 
 def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
-    """Replace the masses of rows that are equal to one of ``objects`` by its masses ``known``.
+    """Replace the masses of rows that are equal to one of ``objects`` by the masses ``known`` of that object.
 
-    ``squares`` contains the squared distances to the objects: only the nearest one can be equal.
+    ``squares`` contains the squared distances to the objects. Only the nearest object can be equal to a row.
     """
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
@@ -361,7 +361,7 @@ class Graph:
     def loop(self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int) -> tuple[Value, ...]:
         """Add a loop of at most ``most`` iterations; ``step`` returns whether to continue, and the next states.
 
-        The body also has the iteration number and the condition as inputs, which it does not use.
+        The body also has two inputs that it does not use, the iteration number and the condition.
         """
         from onnx import helper
 
@@ -392,7 +392,7 @@ class Graph:
     def model(self, outputs: dict[str, tuple[Value, int | None]], metadata: dict[str, str], description: str) -> Any:
         """Return the graph as an ``onnx.ModelProto``.
 
-        ``outputs`` contains each result by name, with its number of columns, or None if it has one value per row.
+        ``outputs`` maps the name of each result to the result and its number of columns, or None for one value per row.
         """
         from onnx import checker, helper, numpy_helper
 

@@ -87,7 +87,7 @@ def decision_values(detector: Any, inputs: Value) -> Value:
         raise InvalidInputError(
             f"outlier_detector must be a OneClassSVM with kernel='rbf', or None, got {type(detector).__name__}{kernel}"
         )
-    width = float(vars(detector)["_gamma"])  # the number also for gamma="scale"
+    width = float(vars(detector)["_gamma"])  # This attribute is a number also for gamma="scale".
     similarity = (squared_distances(inputs, detector.support_vectors_) * -width).exp()
     return similarity @ detector.dual_coef_.T + detector.intercept_
 
@@ -128,7 +128,7 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
 
 def _iterate_layers(module: Any) -> Iterator[Any]:
-    """Yield the layers of a network in order, None for a layer that is not supported here."""
+    """Yield the layers of a network in order, with None for each layer that is not supported here."""
     from torch import nn
 
     if type(module) is nn.Sequential:
@@ -174,7 +174,7 @@ def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
     first = next(module.parameters(), torch.zeros(1))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # The exporter that torch recommends needs further packages.
+        warnings.simplefilter("ignore")  # The warning recommends an exporter that needs more packages.
         path = Path(folder, "network.onnx")
         try:
             torch.onnx.export(

@@ -24,7 +24,7 @@ class Apply(Protocol):
 
 
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
-    """Divide 0..n into at most ``most`` blocks of at least ``rows`` rows, depending on n only."""
+    """Divide n rows into at most ``most`` blocks of at least ``rows`` rows; the blocks do not depend on threads."""
     size = rows if most is None else max(rows, -(-n // most))
     if 0 < n <= size:
         return [(0, n)]
@@ -59,7 +59,7 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
 
 
 class _Threads:
-    """`Apply` with threads that start when they are needed; a copy in another process has one thread."""
+    """`Apply` with threads that are started when needed; a copy in another process uses one thread."""
 
     def __init__(self, n: int = 1):
         self.n = n
@@ -83,7 +83,7 @@ def run_outside(
 ) -> Iterator[Result] | None:
     """Return an iterator of results from the workers of `joblib.parallel_config`, such as processes or a Dask cluster.
 
-    None if its workers are threads of this process.
+    Return None if the workers are threads of this process.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend

@@ -10,7 +10,7 @@ import numpy as np
 
 Model = TypeVar("Model")
 
-_LIKELIHOOD_TOLERANCE = 1e-9  # Absolute, because the units of the data shift all log-likelihoods equally.
+_LIKELIHOOD_TOLERANCE = 1e-9  # This is absolute, because the units of the data shift all values equally.
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Run(Generic[Model]):
 
 
 def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
-    """Return the indices of the largest log-likelihoods; values within rounding are tied."""
-    largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
+    """Return the indices of the largest log-likelihoods; values that differ by rounding errors are considered equal."""
+    largest = max(log_likelihoods)  # The value is infinite if each cluster consists of equal objects.
     return np.flatnonzero(np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects)
 
 
@@ -51,7 +51,7 @@ def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_i
 
 
 def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return X with H X = R, for a symmetric positive semidefinite H."""
+    """Return the solution X of H X = R for a symmetric positive semidefinite H."""
     try:
         solution = np.linalg.solve(H, R)
         if np.isfinite(solution).all():

@@ -9,8 +9,8 @@ import numpy as np
 from dempster._native import interruptible, kernel
 
 _MAX_ITER = 300
-_TOLERANCE = 1e-4  # share of the mean variance of the features
-_MAX_UNINTERRUPTIBLE_OPERATIONS = 30_000_000  # less than a tenth of a second
+_TOLERANCE = 1e-4  # tolerance as a share of the mean variance of the features
+_MAX_UNINTERRUPTIBLE_OPERATIONS = 30_000_000  # takes less than a tenth of a second
 
 _k_means = kernel("""k_means(
     X: float64[n, d], weights: float64[n], draws: float64[k, trials], max_iter: int, tol: float,

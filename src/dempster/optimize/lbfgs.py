@@ -1,7 +1,7 @@
 """L-BFGS for smooth functions of some hundred variables.
 
-It does the same as SciPy's with a tenth of the overhead, which dominates the cost of small problems. It does not call
-BLAS, whose threads slow down operations on short vectors.
+The algorithm is the same as in SciPy, with a tenth of the overhead, which dominates the cost of small problems. The
+implementation does not call BLAS, because the threads of BLAS slow down operations on short vectors.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ def minimize_lbfgs(
 
 
 class LBFGS:
-    """L-BFGS one iteration at a time, with a state that can be saved and restored exactly.
+    """L-BFGS solver that runs one iteration at a time and whose state can be saved and restored exactly.
 
-    ``point`` and ``value`` belong to the last iteration; ``history`` contains the value at the start and after each.
+    ``point`` and ``value`` belong to the last iteration; ``history`` contains the value at the start and after each
+    iteration.
     """
 
     def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):
@@ -89,7 +90,7 @@ class LBFGS:
         self._status = np.array(_EVALUATE)
 
     def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
-        """Run one iteration; return False if it was the last."""
+        """Run one iteration; return False if it was the last iteration."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)

@@ -1,8 +1,8 @@
 """Quantiles, over many fits of a model, of the probability that two objects are in the same cluster.
 
 Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are in the same cluster with probability
-sum_k p_ikb p_jkb. The probabilities of a pair are not stored; only their two quantiles are. ``pair_quantiles.c``
-explains how the order statistics are found.
+sum_k p_ikb p_jkb. For each pair, two quantiles of the probabilities are stored instead of the probabilities.
+``pair_quantiles.c`` explains how the order statistics are found.
 """
 
 from __future__ import annotations

@@ -23,19 +23,20 @@ _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-# Project objects with constraints between them: minimise over each of them in turn, in place. H is their common
-# Hessian, linear contains their linear terms without the links, rows their positions in M; the links are as in
-# `dempster.optimize.row_fit`. The sweeps end when no mass changes by more than tol, or after max_iter sweeps.
+# Compute the masses of objects with constraints between them, in place, by sweeps that minimise over one object after
+# the other. H is the common Hessian of the objects. linear contains their linear terms without the links, and rows
+# their positions in M. The links have the format of `dempster.optimize.row_fit`. The sweeps end when no mass changes by
+# more than tol, or after max_iter sweeps.
 settle_links = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
     indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
     max_iter: int, tol: float)""")
 
-_MAX_BLOCK_VALUES = 1 << 21  # conflicts in the memory of a thread
+_MAX_BLOCK_VALUES = 1 << 21  # number of conflicts in the memory of a thread
 
 
 def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return 2 C M'WM C in double precision."""
+    """Return the Hessian 2 C M'WM C in double precision."""
     image = masses.astype(float) @ conflict
     if weights is not None:
         image *= np.sqrt(weights)[:, None]
@@ -49,7 +50,11 @@ def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray |
 
 
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
-    """Return the terms for a function that computes the (b, p) target conflicts of a block of objects."""
+    """Return a function that computes the linear terms of the quadratic programs for a block of objects.
+
+    ``conflicts`` is a function that computes the (b, p) target conflicts of a block of b objects with p references, and
+    the index of the reference equal to each object. ``image`` is the result of `linear_image`.
+    """
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         delta, same = conflicts(start, stop)
@@ -59,9 +64,10 @@ def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
 
 
 def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
-    """Return the terms for target conflicts 1 - exp(-gamma d^2) with Euclidean distances d, which are not stored.
+    """Return a function that computes the linear terms for target conflicts 1 - exp(-gamma d^2).
 
-    ``rows`` is C-contiguous and has the type of ``references``; ``image`` is the result of `linear_image`.
+    d are Euclidean distances, which are not stored. ``rows`` is C-contiguous and has the type of ``references``.
+    ``image`` is the result of `linear_image`.
     """
     references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
 
@@ -84,7 +90,8 @@ def project(
 ) -> np.ndarray:
     """Compute the (n, f) masses of n objects in blocks.
 
-    ``masses`` and ``weights`` belong to the references. An object that is equal to a reference gets its masses.
+    ``masses`` and ``weights`` belong to the references. An object that is equal to a reference gets the masses of the
+    reference.
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)

@@ -1,8 +1,8 @@
 """Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
 
-The quadratic programs are solved by the same active set method, for a whole block at once: each row has a short list of
-the sets with positive mass, the small systems of all rows are factorised together, and finished rows leave the loop.
-The few rows that need longer lists are passed to the compiled solver.
+The quadratic programs are solved by the same active set method, for a whole block at once. Each row has a short list of
+the sets with positive mass. The small systems of all rows are factorised together, and finished rows are removed from
+the loop. The few rows that need longer lists are passed to the compiled solver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 _CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision
-_MAX_LIST = 8  # nonzero masses of a row
+_MAX_LIST = 8  # maximum number of nonzero masses of a row
 _RIDGE = 1e-12
 _ENTER = 1e-9  # relative size of a negative reduced gradient for which a set enters
 
@@ -33,8 +33,9 @@ def project_euclidean(
 ) -> Array:
     """Compute the (n, f) masses of rows from their target conflicts 1 - exp(-gamma d^2) with references.
 
-    ``references``, ``masses`` and ``weights`` belong to the p references. The blocks of an array are copied to the
-    device one after the other, and the masses are an array; the masses of a tensor stay on its device.
+    ``references``, ``masses`` and ``weights`` belong to the p references. If the rows are an array, its blocks are
+    copied to the device one after the other, and the result is an array. If they are a tensor, the result is a tensor
+    on the same device.
     """
     torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
@@ -74,7 +75,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
     out = torch.zeros_like(G)
     left = torch.arange(len(G), device=G.device)  # unfinished rows
     sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
-    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # start from the best vertex
+    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # The best vertex is the starting point.
     x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
     x[:, 0] = 1
     size = torch.ones(len(G), dtype=torch.long, device=G.device)

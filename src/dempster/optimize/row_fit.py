@@ -20,8 +20,8 @@ Three problems have this form:
   C of "different clusters" with one minus the upper bounds (``interval_fit.c``).
 - A combined relation has two or three forms (``row_fit.c``), with sums over nonzero masses.
 
-The loop of the first two is in ``row_descent.c``: it uses over-relaxation, and every few sweeps it extrapolates along
-their common direction while the objective decreases.
+The loop of the first two problems is in ``row_descent.c``. It uses over-relaxation. Every few sweeps it extrapolates
+along the direction of the last sweeps while the objective decreases.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] bel
 _LOOP = "order: int64[visits] below n, max_iter: int, tol: float, constant: float"
 _END = "history: float64[max_iter] out, ending: int64[2] out"
 
-# Descents of EVCLUS, called by `descend_rows`. delta is symmetric with a zero diagonal; simple is the result of
-# `is_simple_family`; a sweep visits the rows in order; the descent ends when the smoothed relative change of the
-# objective is below tol (the rule of the papers); constant is added to the objective, because the penalty of the links
+# Descents of EVCLUS, called by `descend_rows`. delta is symmetric with a zero diagonal. simple is the result of
+# `is_simple_family`. A sweep visits the rows in the given order. The descent ends when the smoothed relative change of
+# the objective is below tol, as in the papers. constant is added to the objective, because the penalty of the links
 # contains a constant. The adjacency of some pairs contains each pair in both rows (`symmetric_pairs`).
 descend_all_pairs = kernel(f"""descend_all_pairs(
     M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f], simple: bool, {_LOOP},
@@ -51,10 +51,10 @@ descend_some_pairs = kernel(f"descend_some_pairs(M: float64[n, f] out, {_PAIRS},
 # Return the sum of w (conflict - delta)^2 over the pairs of the adjacency, each counted once.
 pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 
-# Minimise over each row in order once, in place. The adjacency comes from `symmetric_pairs`, the links from `no_links`
-# or constraints. reweight divides each weight by the current distance of the pair, sqrt(sum_r residual^2 / 2): the
-# weighted squares are then an upper bound of the distances, exact at the current point, so that the sum of distances
-# does not increase.
+# Run one sweep that minimises over one row after the other, in place. The adjacency is a result of `symmetric_pairs`.
+# The links are a result of `no_links` or represent constraints. If reweight is true, each weight is divided by the
+# current distance of the pair, sqrt(sum_r residual^2 / 2). The weighted squares are then an upper bound of the
+# distances that is exact at the current point, so that the sum of distances does not increase.
 sweep_rows = kernel(f"""sweep_rows(
     M: float64[n, f] out, order: int64[visits] below n,
     indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
@@ -76,8 +76,8 @@ Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # indptr, indices
 def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarray, bool]:
     """Run a compiled descent without the GIL; return the objective after every sweep, and whether it converged.
 
-    The kernel takes the arguments of the problem, of which it overwrites the masses, followed by ``history``
-    (max_iter,) and ``ending`` (2,).
+    The arguments of the kernel are the arguments of the problem, followed by the arrays ``history`` (max_iter,) and
+    ``ending`` (2,). The kernel overwrites the masses.
     """
     history, ending = np.empty(max_iter), np.zeros(2, dtype=np.int64)
     interruptible(descent, *problem, history, ending)
@@ -99,7 +99,7 @@ def descend_intervals(
 
 
 def interval_hessian(masses: np.ndarray, forms: np.ndarray) -> np.ndarray:
-    """Return 2 sum_r A_r M'M A_r, the Hessian of an object that is compared with objects of these masses."""
+    """Return 2 sum_r A_r M'M A_r, the Hessian for an object that is compared with objects with masses M."""
     images = masses.astype(float) @ forms  # (q, n, f)
     return 2 * np.einsum("qnf,qng->fg", images, images)
 

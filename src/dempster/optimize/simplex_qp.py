@@ -22,10 +22,10 @@ from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
 
 # Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel of `solve_simplex_qp`. It allocates nothing and does not
-# check that H is positive semidefinite. On entry x is the starting point: negative entries count as zero and the rest
-# is rescaled; all zeros mean a start from the best vertex. max_iter limits the iterations (10 f is ample); at the limit
-# the point is feasible and not worse than the start. The result is the number of iterations: 1 if the start had the
-# right nonzeros, max_iter at the limit.
+# check that H is positive semidefinite. On entry x is the starting point. Its negative entries count as zero, and its
+# positive entries are rescaled. If x is zero, the search starts from the best vertex. max_iter limits the iterations
+# (10 f is ample). If the limit is reached, the point is feasible and not worse than the start. The result is the number
+# of iterations, which is 1 if the start had the right nonzeros and max_iter if the limit was reached.
 simplex_qp = kernel("""simplex_qp(
     H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
     work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
@@ -174,7 +174,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
 
 def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """Return a finite C-contiguous array of this type and shape (None: any length)."""
+    """Return a finite C-contiguous array with the given type and shape (None stands for any length)."""
     array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
@@ -185,7 +185,7 @@ def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.
 
 
 def _check_hessian(H: ArrayLike) -> np.ndarray:
-    """Return a symmetric positive semidefinite float64 matrix; asymmetry within rounding is averaged."""
+    """Return a symmetric positive semidefinite float64 matrix; rounding errors in the symmetry are averaged out."""
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
         raise InvalidParameterError("H", must=f"be a square matrix, got shape {hessian.shape}")

@@ -1,1 +1,1 @@
-"""Masses whose conflicts match the dissimilarities: EVCLUS, and the network that does the same."""
+"""EVCLUS and NN-EVCLUS, which compute masses whose conflicts match the dissimilarities."""

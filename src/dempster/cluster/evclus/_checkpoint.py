@@ -33,7 +33,7 @@ def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> st
 class Checkpoint:
     """States of the trainings of one fit, finished and current, saved to a file if there is a path.
 
-    ``mark`` is the fingerprint of the fit; a file with another one is rejected.
+    ``mark`` is the fingerprint of the fit. A file with a different fingerprint is rejected.
     """
 
     def __init__(self, path: str | Path | None, mark: str):
@@ -86,7 +86,7 @@ class Checkpoint:
 
 
 def _encode(state: Any) -> bytes:
-    """Return an npz file with the arrays in a state, and the rest as JSON text."""
+    """Return an npz file that contains the arrays of a state, and its other values as JSON text."""
     arrays: list[np.ndarray] = []
 
     def encode(value: Any) -> Any:

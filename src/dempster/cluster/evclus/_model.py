@@ -1,19 +1,20 @@
 """Models of EVCLUS, which give masses to other objects by comparing them with reference objects.
 
-`EvclusModel` gives an object the masses whose conflicts with those of the references match the dissimilarities best.
+`EvclusModel` computes the masses whose conflicts with the masses of the references match the dissimilarities best.
 `DoubtModel` computes, for fixed clusters, how plausible each of them is for an object.
 
-Two models are needed because no single scale serves both purposes. A small ``d0`` finds the clusters but leaves no
-doubt between them, since half of the mass on each of two clusters fits the conflicts better than mass on the pair; a
-large ``d0`` does the reverse. So the clusters are found first, with masses on single clusters. The plausibility of
-cluster k for object i is then proportional to
+Two models are needed because no single scale serves both purposes. A small ``d0`` finds the clusters but gives no mass
+to pairs of clusters, because half of the mass on each of two clusters fits the conflicts better than mass on the pair.
+A large ``d0`` has the opposite effect. So the clusters are found first, with masses on single clusters. The
+plausibility of cluster k for object i is then proportional to
 
     S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),   with conflict 0.95 at d_ij = a sqrt(s_i s_j),
 
-where n_k is the number of members and s the distance to the nearest sqrt(r) of the r references (as in self-tuning
-spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated alike. The sum alone
-would favor large clusters and the mean small ones; the square root was best on training and test halves of many data
-sets. An object is an outlier if it is much farther from its nearest references than usual (fences of a box plot).
+where n_k is the number of members of cluster k and s_i the distance from object i to the nearest sqrt(r) of the r
+references (as in self-tuning spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are
+treated alike. A sum without divisor would favor large clusters, and a mean would favor small clusters. The square root
+was best on the training and test halves of many data sets. An object is an outlier if it is much farther from its
+nearest references than usual (fences of a box plot).
 """
 
 from __future__ import annotations
@@ -65,32 +66,33 @@ class Affinity:
     """Affinity of objects to clusters of references.
 
     The affinity of object i to cluster k is the sum of exp(-rate d_ij^2 / (s_i s_j)) over the references j of the
-    cluster, with local scales s, divided by the square root of their total weight. It is zero for an empty cluster.
-    The scale of an object is the distance within which references of weight ``far`` lie, at least the smallest scale of
-    a reference.
+    cluster, with local scales s, divided by the square root of their total weight. It is zero for an empty cluster. The
+    scale of an object is the distance within which the references have the total weight ``far``. It is at least the
+    smallest scale of a reference.
     """
 
-    scales: np.ndarray  # of the r references, like the weights and the labels
+    scales: np.ndarray  # (r,) local scales of the references
     weights: np.ndarray
     labels: np.ndarray
     n_clusters: int
     rate: float
-    near: float  # total weights of nearest references
-    far: float
+    near: float  # total weight of the nearest references that identify outliers
+    far: float  # total weight of the nearest references that define a local scale
 
     def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n, c) affinities, and the distances within which references of weight ``near`` lie.
+        """Return the (n, c) affinities, and the distances within which references have the total weight ``near``.
 
-        ``itself`` is as in `reach`, except that an object which is alone in its cluster counts as its own member.
+        ``itself`` has the same meaning as in `reach`, except that an object which is alone in its cluster counts as a
+        member.
         """
         near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
         _affinity(D, *self._references(D.dtype), itself, *self._constants(), near, out)
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the same for points A and references B, without a matrix of Euclidean distances.
+        """Return the results of `by_distances` for points A and references B, without a matrix of Euclidean distances.
 
-        The third array contains the distances to the nearest reference, exactly zero for equal points.
+        A third array contains the distances to the nearest reference, which are exactly zero for equal points.
         """
         near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
@@ -108,11 +110,11 @@ class Affinity:
 def reach(
     D: np.ndarray, weights: np.ndarray, itself: np.ndarray | None, unit: float, near: float, far: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances within which references of total weight ``near``, and ``far >= near``, lie.
+    """Return the distances within which the references have the total weights ``near`` and ``far >= near``.
 
     ``D`` is an (n, r) array of dissimilarities to r references with ``weights``. ``itself`` contains, for each object,
-    the index of the reference that is the object itself, or -1. Its weight is reduced by ``unit``, the weight of one
-    object; a remaining weight counts as other objects at distance zero.
+    the index of the reference that is the object itself, or -1. The weight of this reference is reduced by ``unit``,
+    the weight of one object. Any remaining weight counts as other objects at distance zero.
     """
     close, distant = np.empty(len(D), D.dtype), np.empty(len(D), D.dtype)
     _reach(D, weights, itself, unit, near, far, close, distant)
@@ -121,10 +123,10 @@ def reach(
 
 _WIDTH = 1.5  # a: distance, in units of the scales of two objects, at which they should be in different clusters
 _NEAR = 5  # number of nearest references that decide whether an object is an outlier
-_FENCE = 2.0  # interquartile ranges above the third quartile
-_MIN_RANGE = 0.1  # of the logarithm of the distance
-_SOFTNESS = 1 / 8  # interquartile ranges over which the mass of an outlier increases from 0.27 to 0.73
-_MAX_DISSIMILARITIES = 1_000_000  # computed at the same time
+_FENCE = 2.0  # number of interquartile ranges from the third quartile to the fence
+_MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distances
+_SOFTNESS = 1 / 8  # interquartile ranges over which the mass on the empty set increases from 0.27 to 0.73
+_MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Surroundings:
     weights: np.ndarray
     scales: np.ndarray  # distances to the nearest sqrt(r) references
     usual: float  # third quartile of the distances to the nearest few references
-    fence: float  # logarithm of such a distance divided by ``usual`` at which the mass on the empty set is 1/2
+    fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
     softness: float  # width of the transition at the fence
 
     @classmethod
@@ -149,25 +151,25 @@ class Surroundings:
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
-        """Return the affinity to the clusters of the references."""
+        """Return the function that computes affinities to the clusters of the references."""
         return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_neighbor_weights(self.weights))
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
-        """Return the masses on the empty set from the distances to the nearest few references."""
+        """Return the masses on the empty set, given the distances to the nearest few references."""
         far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
         above = (np.log(far) - self.fence) / self.softness
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
 def _neighbor_weights(weights: np.ndarray) -> tuple[float, float]:
-    """Return the total weights of the nearest references for outliers, and for the scale of an object."""
+    """Return the total weights of the nearest references that identify outliers and that define a local scale."""
     r, unit = len(weights), float(weights.mean())
     others = max(r - 1, 1)
     return unit * min(_NEAR, others) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), others) * (1 - 1e-9)
 
 
 def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
-    """Replace zeros by a small distance; if all are zero, by the smallest positive entry of D."""
+    """Replace zeros by a small distance; if all distances are zero, use the smallest positive entry of D."""
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
         return np.full(len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0)
@@ -175,7 +177,7 @@ def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return the smallest value with at least this share of the weights below or at it."""
+    """Return the smallest value such that the values up to it have at least this share of the total weight."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(below, share * below[-1] * (1 - 1e-12))]])
@@ -184,7 +186,7 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
 def neighboring_clusters(
     D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
 ) -> FocalSets:
-    """Return the family of single clusters and pairs of neighbors, from the (n, n) dissimilarities of their members."""
+    """Return the family of single clusters and pairs of neighbors, given the (n, n) dissimilarities of the objects."""
     w = np.ones(len(D)) if weights is None else weights
     share = np.zeros((n_clusters, len(D)))
     share[labels, np.arange(len(D))] = w
@@ -195,7 +197,10 @@ def neighboring_clusters(
 
 
 def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
-    """Return the same family with the frame, from pairs of objects with known clusters and dissimilarities."""
+    """Return the family of single clusters, pairs of neighbors and the frame, from some pairs of objects.
+
+    ``first`` and ``second`` contain the clusters of the two objects of each pair, ``d`` their dissimilarity.
+    """
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
     np.add.at(counts, (first, second), 1)
@@ -207,8 +212,9 @@ def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_c
 def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
     """Return pairs of neighbors from the (c, c) mean squared dissimilarities between members of clusters.
 
-    The squared distance between two clusters is that mean minus half the means within each; for Euclidean distances it
-    is the squared distance between the centers. Entries are NaN for clusters without members, which have no neighbors.
+    The squared distance between two clusters is the mean between them minus half of the mean within each. For Euclidean
+    distances this is the squared distance between the centers. Clusters without members have NaN entries and no
+    neighbors.
     """
     nonempty = np.flatnonzero(np.isfinite(np.diagonal(mean)))
     among = mean[np.ix_(nonempty, nonempty)]
@@ -226,15 +232,15 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class EvclusModel:
-    """References with masses: an object gets the masses whose conflicts with theirs match the dissimilarities best."""
+    """References with masses; new objects get the masses whose conflicts match the dissimilarities best."""
 
     family: FocalSets
     references: References
     reference_masses: np.ndarray
     counts: np.ndarray | None  # weights of the references; None if all are equal
     d0: float
-    device: str  # for large inputs; devices other than "cpu" require torch
-    dtype: np.dtype  # of the masses for inputs without a floating-point type
+    device: str  # device for large inputs; devices other than "cpu" require torch
+    dtype: np.dtype  # type of the masses for inputs without a floating-point type
 
     def masses(self, values: Any, apply: Apply) -> Array:
         """Return the (n, f) masses for values read by `DissimilarityInput.new`; tensors stay on their device."""
@@ -245,7 +251,8 @@ class EvclusModel:
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the mean squared error of the conflicts if the object were in it.
 
-        With d_ij the target conflicts with the references j and pl_j the plausibility of the cluster for j, it is
+        With the target conflicts d_ij with the references j, and the plausibility pl_j of the cluster for reference j,
+        the evidence is
 
             -mean_j (d_ij - (1 - pl_j))^2.
 
@@ -268,7 +275,7 @@ class EvclusModel:
         return self if not counts.any() else replace(self, counts=counts)
 
     def _known_dissimilarities(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the references with a known dissimilarity to one object, and these dissimilarities."""
+        """Return the references whose dissimilarity to one object is known, and the dissimilarities."""
         if not sparse.issparse(values):
             return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
         place = self._reference_places()
@@ -284,7 +291,7 @@ class EvclusModel:
     def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
         """Return the masses by comparison with all references.
 
-        With ``coincide``, an object that is equal to a reference gets the masses of the reference.
+        If ``coincide`` is True, an object that is equal to a reference gets the masses of the reference.
         """
         dtype = self.precision(values)
         references = self.references.astype(dtype)
@@ -314,9 +321,9 @@ class EvclusModel:
         return values.device if is_tensor(values) else self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
-        """Return the masses for rows with some dissimilarities to the training objects; each row is one program.
+        """Return the masses for sparse rows of dissimilarities to training objects, by one quadratic program per row.
 
-        Row i is equal to the training object ``itself[i]`` if it stores a zero for it.
+        Row i is equal to the training object ``itself[i]`` if it contains a stored zero in that column.
         """
         place = self._reference_places()
         conflict = np.array(self.family.conflict)
@@ -339,10 +346,10 @@ class EvclusModel:
 
 @dataclass(frozen=True)
 class DoubtModel:
-    """References with clusters: an object gets masses by its affinity to the members of each cluster."""
+    """References with clusters; new objects get masses by their affinity to the members of each cluster."""
 
     family: FocalSets  # single clusters, pairs of neighbors and the empty set
-    fit: EvclusModel  # with masses on single clusters
+    fit: EvclusModel  # model with masses on single clusters
     labels: np.ndarray  # clusters of the references
     surroundings: Surroundings
     reference_masses: np.ndarray
@@ -381,7 +388,7 @@ class DoubtModel:
         """Return the (n, f) masses for values read by `DissimilarityInput.new`; tensors stay on their device.
 
         An object equal to a reference gets the masses of the reference. Sparse rows, with few dissimilarities, get the
-        masses whose conflicts with those of the references match best.
+        masses whose conflicts with the masses of the references match the dissimilarities best.
         """
         if sparse.issparse(values):
             return self._as_fit().masses(values, apply)
@@ -425,7 +432,7 @@ class DoubtModel:
         _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w))
         energies = decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
-            w[own] = max(w[own[0]] - unit, 0)  # An object is no evidence for itself, unless it is alone in its cluster.
+            w[own] = max(w[own[0]] - unit, 0)  # An object is not evidence for its own cluster, unless it is alone.
         logs = np.full((len(w), self.family.n_clusters), -np.inf)
         sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
         with np.errstate(divide="ignore"):
@@ -456,11 +463,11 @@ class DoubtModel:
     def _twins(
         self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a block that are equal to a reference, and the references.
+        """Return the rows of a block that are equal to a reference, and the indices of these references.
 
-        Objects are equal if their features are equal or, in a matrix, if their dissimilarity is zero up to rounding;
-        then the reference with the most suitable masses is selected. ``exact``: equal objects have a distance of
-        exactly zero.
+        Objects are equal if their features are equal. In a matrix of dissimilarities, they are equal if their
+        dissimilarity is zero up to rounding; if several references are equal to a row, the reference whose masses fit
+        best is selected. ``exact`` is True if the distance between equal objects is exactly zero.
         """
         if references.source is None:
             assert D is not None
@@ -473,7 +480,10 @@ class DoubtModel:
         return close[twin >= 0], twin[twin >= 0]
 
     def _rounding_limit(self, references: References, block: Any) -> np.ndarray | float:
-        """Return the largest dissimilarities that may be rounding errors; matrix products lose half of the digits."""
+        """Return the largest dissimilarities that may be rounding errors.
+
+        Distances computed by matrix products lose half of their digits.
+        """
         assert references.source is not None
         if not references.are_points(block):
             return 1e-6 * self.d0
@@ -490,7 +500,7 @@ _MAX_FEATURES_FOR_DIFFERENCES = 32  # With more features, matrix products are fa
 def linear_terms(
     values: Any, references: References, d0: float, masses: np.ndarray, conflict: np.ndarray, counts: np.ndarray | None
 ) -> Terms:
-    """Return a function for the linear terms of the quadratic programs of a block of objects."""
+    """Return a function that computes the linear terms of the quadratic programs for a block of objects."""
     image = linear_image(masses, conflict, counts)
     if not _needs_products(values, references):
         assert references.source is not None
@@ -509,12 +519,12 @@ def linear_terms(
 
 
 def _needs_products(values: Any, references: References) -> bool:
-    """Return whether matrix products are used: always, except for Euclidean distances with few features."""
+    """Return whether matrix products are needed; Euclidean distances with few features do not need them."""
     return not references.are_points(values) or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
 
 
 def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
-    """Return a function for the target conflicts of a block with the references, by one matrix product."""
+    """Return a function that computes the target conflicts of a block with the references by one matrix product."""
     assert references.source is not None
     points = references.source.objects
     center = row_mean(points, dtype=None)  # Centering avoids cancellation.
@@ -544,8 +554,8 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
 def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
     """Return, for each row, a reference at dissimilarity zero (up to rounding), or -1.
 
-    If there are several, the one whose masses fit the row best is returned: without metric axioms, objects at
-    dissimilarity zero can differ.
+    If there are several such references, the one whose masses fit the row best is returned, because objects at
+    dissimilarity zero can differ if the dissimilarity is not a metric.
     """
     zero = D / d0 <= rounding(D.dtype)
     twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
@@ -557,7 +567,10 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray) -> None:
-    """Replace the masses of some rows by normalised masses in some columns; rows whose new masses are zero stay."""
+    """Replace the masses of some rows by the masses ``kept``, normalised, in some columns.
+
+    Rows whose new masses are all zero do not change.
+    """
     total = kept.sum(axis=1)
     changed = rows[total > 0]
     masses[changed] = 0
@@ -570,7 +583,7 @@ _MAX_SHEPARD_PAIRS = 20_000
 
 
 class ShepardData(NamedTuple):
-    """Data of a Shepard diagram: dissimilarity, target conflict (delta) and conflict of k pairs of objects."""
+    """Data of a Shepard diagram, which are the dissimilarity, target conflict (delta) and conflict of k pairs."""
 
     dissimilarity: np.ndarray
     delta: np.ndarray

@@ -64,8 +64,8 @@ def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array
     """Return the mean over all pairs of (conflict - delta)^2 (eq. 9) and its gradient.
 
     ``delta`` is an (n, n) symmetric matrix with a zero diagonal, ``squares`` the sum of its squared entries. The square
-    is expanded, so that one product of delta with the masses gives both the value and the gradient, and no other (n, n)
-    matrix is needed.
+    is expanded, so that one product of ``delta`` with the masses gives both the value and the gradient without another
+    (n, n) matrix.
     """
     n_pairs = len(masses) * (len(masses) - 1)
     image, product = masses @ conflict, (masses.T @ delta).T  # Delta is symmetric, and wide products are faster.
@@ -115,7 +115,7 @@ def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
 
 
 def _bilinear_forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return m_i' F m_j for pairs, F symmetric, and a function for the gradient of their weighted sum."""
+    """Return m_i' F m_j for pairs (i, j) and symmetric F, and a function for the gradient of their weighted sum."""
     image = masses @ form
 
     def gradient(weights: Array) -> Array:
@@ -141,27 +141,27 @@ Backward = Callable[[Array], tuple[Array, Array | None]]
 
 @dataclass(frozen=True)
 class MassLayer:
-    """Output layer m* = (1 - g) m + g e_empty: a softmax, and an optional outlier unit with mass g on the empty set.
+    """Output layer m* = (1 - g) m + g e_empty, with a softmax m and an optional outlier unit for the mass g.
 
-    The input h of the outlier unit, the decision value of a detector, is positive inside the region of the data. With
-    eta = softplus(b0 + b1 h), the convention "program" is g = eta / (1 + eta) with initial coefficients (0, -1), as in
-    the published program and appendices; "paper" is 1 - g = eta / (1 + eta) with initial coefficients (0, 1), as in
-    equations 12 and 13.
+    e_empty is the mass function of the empty set. The input h of the outlier unit is the decision value of a detector,
+    which is positive inside the region of the data. Let eta = softplus(b0 + b1 h). The convention "program" is g = eta
+    / (1 + eta) with initial coefficients (0, -1), as in the published program and appendices. The convention "paper" is
+    1 - g = eta / (1 + eta) with initial coefficients (0, 1), as in equations 12 and 13.
     """
 
-    empty: int | None  # index of the empty set, None if the family does not contain it
+    empty: int | None  # index of the empty set; None if the family does not contain it
     detector: bool = False  # whether there is an outlier unit
     convention: str = "program"
 
     @property
     def first_coefficients(self) -> list[float]:
-        """Initial coefficients b0 and b1; empty without a detector."""
+        """Initial coefficients b0 and b1 of the outlier unit; an empty array without a detector."""
         if not self.detector:
             return []
         return [0.0, -1.0 if self.convention == "program" else 1.0]
 
     def forward(self, scores: Array, h: Array | None, coefficients: Array | None) -> tuple[Array, Backward]:
-        """Return the (n, f) masses, and a function for the gradients of the scores and the coefficients."""
+        """Return the (n, f) masses, and a function for the gradients with respect to scores and coefficients."""
         m = _softmax(scores)
         if not self.detector:
             return m, lambda gradient: (_softmax_gradient(m, gradient), None)
@@ -229,7 +229,7 @@ class HostArrays:
     def session(self, seed: int) -> AbstractContextManager[object]:
         """Return the context of a training, in which BLAS uses one thread.
 
-        The matrix products are too small for several threads, and their number must not change the result.
+        The matrix products are too small for several threads, and the number of threads must not change the result.
         """
         return one_blas_thread()
 
@@ -264,7 +264,7 @@ class FeedForward:
 
     @property
     def shares(self) -> np.ndarray:
-        """One divided by the number of weights in the layer, for each weight; zero for the outlier unit."""
+        """For each weight, one divided by the number of weights in its layer; zero for the outlier unit."""
         parts = [np.full((a + 1) * b, 1 / ((a + 1) * b)) for a, b in pairwise(self.sizes)]
         return np.concatenate([*parts, np.zeros(len(self.layer.first_coefficients))]).astype(self._weights.dtype)
 
@@ -275,7 +275,7 @@ class FeedForward:
     def forward_backward(
         self, x: np.ndarray, h: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return the masses, and a function that maps their gradient to the gradient of the weights."""
+        """Return the masses, and a function that maps the gradient of the masses to the gradient of the weights."""
         signals = self._signals(x)
         coefficients = self._weights[-2:] if self.layer.detector else None
         masses, backward = self.layer.forward(signals[-1], h, coefficients)
@@ -315,7 +315,7 @@ class FeedForward:
         return self.layer.forward(signal @ last + biases, None, None)[0]
 
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
-        """Return a network whose scores are the scores of this one times a matrix, with another mass layer."""
+        """Return a network whose scores are the scores of this network times a matrix, with another mass layer."""
         wider = copy.copy(self)
         wider.sizes, wider.layer = (*self.sizes[:-1], matrix.shape[1]), layer
         *hidden, last = self.matrices()
@@ -325,10 +325,10 @@ class FeedForward:
         return wider
 
     def train(self) -> None:
-        """Do nothing: unlike a torch module, this network has no training mode."""
+        """Do nothing, because this network has no training mode, unlike a torch module."""
 
     def eval(self) -> None:
-        """Do nothing: unlike a torch module, this network has no training mode."""
+        """Do nothing, because this network has no training mode, unlike a torch module."""
 
     def get_state(self) -> dict[str, np.ndarray]:
         return {"weights": self._weights.copy()}
@@ -386,19 +386,19 @@ class NetworkTargets:
     """Dissimilarities, labels and constraints that the masses of n rows must match."""
 
     source: DissimilaritySource
-    labels: np.ndarray  # clusters of the labelled rows, -1 for the others
+    labels: np.ndarray  # clusters of the labelled rows, -1 for unlabelled rows
     constraints: Constraints | None
-    warning: str = ""  # about the labels
+    warning: str = ""  # warning about the labels
 
     def __len__(self) -> int:
         return len(self.source)
 
     def all_dissimilarities(self) -> np.ndarray:
-        """Return the (n, n) matrix."""
+        """Return the (n, n) matrix of dissimilarities."""
         return self.source.block(np.arange(len(self)), np.arange(len(self)))
 
     def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
-        """Return random pairs on which a training is evaluated; a tenth of all pairs if there are few rows."""
+        """Return random pairs for the evaluation of a training; with few rows, a tenth of all pairs."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
             some = rng.choice(len(i), max(1, min(_VALIDATION_PAIRS, len(i) // 10)), replace=False)
@@ -408,7 +408,7 @@ class NetworkTargets:
         return WeightedPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float), np.ones(len(i)))
 
     def draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return all pairs, or random ones if there are many rows, and their dissimilarities."""
+        """Return all pairs, or random pairs if there are many rows, and their dissimilarities."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
             return i, j, self.all_dissimilarities()[i, j]
@@ -418,7 +418,7 @@ class NetworkTargets:
     def draw_training_pairs(
         self, n_partners: int | None, held_out: WeightedPairs | None, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return all pairs, or random partners of each row, without the pairs held out."""
+        """Return all pairs, or pairs of each row with random partners, without the pairs that are held out."""
         n = len(self)
         pairs, times = random_pairs(n, n - 1 if n_partners is None else n_partners, rng)
         pairs = pairs if n_partners is None else np.repeat(pairs, times.astype(int), axis=0)
@@ -436,7 +436,7 @@ def build_targets(
     constraints: Constraints | None,
     dissimilarities: ArrayLike,
 ) -> NetworkTargets:
-    """Validate labels and dissimilarities; without dissimilarities, the metric defines them."""
+    """Validate labels and dissimilarities; if no dissimilarities are given, compute them with the metric."""
     labels, warning = _validate_labels(y, len(X), n_clusters)
     constraints = constraints if constraints is not None and len(constraints) else None
     if dissimilarities is not None:
@@ -459,7 +459,7 @@ def build_targets(
 
 
 def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
-    """Return the clusters of labelled rows, -1 for the others, and a warning or an empty string."""
+    """Return the clusters of the labelled rows, with -1 for unlabelled rows, and a warning or an empty string."""
     if y is None:
         return np.full(n, -1), ""
     with validating_labels(y, "y"):
@@ -489,7 +489,7 @@ Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
 Network: TypeAlias = Any  # FeedForward or TorchNetwork
 
 _MAX_STEPS_PER_EPOCH = 50
-_MAX_EXTRA_ROWS = 256  # labelled rows, and constraints, added to a mini-batch
+_MAX_EXTRA_ROWS = 256  # maximum number of labelled rows, and of constraints, added to a mini-batch
 
 
 @dataclass(frozen=True)
@@ -550,7 +550,7 @@ class NetworkObjective:
     def full_batch_loss(
         self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
     ) -> Callable[[], ValueAndGradient]:
-        """Return a function for the loss over all pairs, or over ``pairs``, and the gradient of the weights."""
+        """Return a function that computes the loss over ``pairs`` (None: all pairs) and the gradient of the weights."""
         x, h = self.inputs.take()
         supervision = self._supervision(self.must_link, self.cannot_link, self.labelled)
         if pairs is None:
@@ -574,7 +574,7 @@ class NetworkObjective:
     def mini_batch_losses(
         self, network: Network, batch_size: int, rng: np.random.Generator
     ) -> Iterator[ValueAndGradient]:
-        """Yield the loss and gradient for each batch: all pairs in the batch, and some constraints and labels."""
+        """Yield the loss and gradient of each batch, over all pairs in the batch and some constraints and labels."""
         for rows in draw_batches(len(self.targets), batch_size, rng):
             extra, supervision = self._sample_supervision(len(rows), rng)
             x, h = self.inputs.take(np.concatenate([rows, extra]))
@@ -586,7 +586,7 @@ class NetworkObjective:
             yield self._batch_loss(network, x, h, delta, supervision)
 
     def streamed_losses(self, network: Network, batches: Iterable[StreamedBatch]) -> Iterator[ValueAndGradient]:
-        """Yield the loss and gradient for batches of rows that are not in memory and have no constraints or labels."""
+        """Yield the loss and gradient of each batch of rows that are not in memory, without constraints and labels."""
         for rows, inputs, decision in batches:
             x, h = NetworkInputs(inputs, decision, self.arrays).take()
             yield self._batch_loss(network, x, h, self._conflicts_among(rows), self.no_supervision)
@@ -594,7 +594,10 @@ class NetworkObjective:
     def _batch_loss(
         self, network: Network, x: Array, h: Array | None, delta: Array, supervision: Supervision
     ) -> ValueAndGradient:
-        """Return the loss of a batch; its first rows have the target conflicts ``delta``, the others supervision."""
+        """Return the loss of a batch.
+
+        The first rows of the batch have the target conflicts ``delta``; the other rows have constraints or labels.
+        """
         n = len(delta)
         masses, backward = network.forward_backward(x, h)
         value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, _sum_of_squares(delta))
@@ -604,7 +607,7 @@ class NetworkObjective:
         return self._add_weight_penalty(network, value, backward(gradient))
 
     def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
-        """Return a function for the error of the network on some pairs."""
+        """Return a function that computes the error of the network on some pairs."""
         rows, position = np.unique(np.concatenate([pairs.i, pairs.j]), return_inverse=True)
         i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
         delta = self.arrays.array(to_conflict(pairs.dissimilarity, self.d0))
@@ -644,8 +647,8 @@ class NetworkObjective:
     def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, Supervision]:
         """Draw some constraints and labels.
 
-        Returns their rows, which are appended to a batch of ``offset`` rows, and the constraints and labels with
-        indices into the extended batch.
+        Return the rows with these constraints and labels, which are appended to a batch of ``offset`` rows, and the
+        constraints and labels with indices into the extended batch.
         """
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
@@ -676,7 +679,7 @@ class NetworkObjective:
 
 
 def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the row indices of each batch of an epoch: all rows once, or a sample of very many rows."""
+    """Yield the row indices of each batch of an epoch, which contains each row once, or a sample of very many rows."""
     size = min(batch_size, n)
     steps = max(1, min(_MAX_STEPS_PER_EPOCH, n // size))
     is_sample = steps * size < n // 2
@@ -695,9 +698,9 @@ def _sum_of_squares(delta: Array) -> Any:
 # ---- training --------------------------------------------------------------------------------------------------------
 
 LBFGS_STEPS_PER_ROUND = 10
-_MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # of L-BFGS: steps, and numbers in all of them
+_MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # steps stored by L-BFGS, and stored numbers
 _GRADIENT_TOLERANCE = 1e-12
-_GAIN_DECAY = 0.9  # of the running mean of the gain in each round
+_GAIN_DECAY = 0.9  # decay of the running mean of the gain in each round
 _ADAM_BETA1, _ADAM_BETA2, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # values of the authors
 _SAVED = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
 
@@ -711,8 +714,8 @@ class TrainingProgress:
         self.network, self.arrays = network, arrays
         self.history: list[float] = []  # loss after every round
         self.validation: list[float] = []  # error on the validation pairs after every round, if there are any
-        self.best_value, self.best_round = float("inf"), 0  # by the validation error, if there is one, else by the loss
-        self.best = network.get_state()  # after the best round
+        self.best_value, self.best_round = float("inf"), 0  # validation error if there is one, else loss
+        self.best = network.get_state()  # network after the best round
         self.optimizer: dict[str, Any] = {}  # state from which the solver can continue
         self.finished = False
         self.converged = False
@@ -720,7 +723,7 @@ class TrainingProgress:
     def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
         """Record a round and its validation error, and decide whether the training is finished.
 
-        The training converged if it is stable or the error did not improve in the last ``patience`` rounds.
+        The training has converged if the loss is stable or the error did not improve in the last ``patience`` rounds.
         """
         self.history.append(float(result.loss))
         value = float(result.loss if error is None else error)
@@ -736,11 +739,14 @@ class TrainingProgress:
 
     @property
     def kept_rounds(self) -> int:
-        """Number of rounds up to the one that is kept: the best one with validation pairs, else the last one."""
+        """Number of the round whose weights are kept.
+
+        This is the best round if there are validation pairs, and the last round otherwise.
+        """
         return self.best_round if self.validation else len(self.history)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state as NumPy arrays, numbers, and lists and dictionaries of them."""
+        """Return the state as arrays and numbers in lists and dictionaries."""
         return {**{name: getattr(self, name) for name in _SAVED}, "network": self.network.get_state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -750,7 +756,7 @@ class TrainingProgress:
 
 
 class Round(NamedTuple):
-    """Result of one round of a solver: the loss, the end criteria, and a state from which the solver can continue."""
+    """Result of one round of a solver, with the loss, the end criteria, and a state for its continuation."""
 
     loss: float
     is_stable: bool
@@ -766,7 +772,7 @@ def train(
     patience: int | None,
     save: Callable[[TrainingProgress], None],
 ) -> None:
-    """Run the rounds of a solver until the training is finished, and save the progress after each."""
+    """Run the rounds of a solver until the training is finished, and save the progress after each round."""
     for result in rounds:
         progress.end_round(result, validation_error() if validation_error else None, patience)
         save(progress)
@@ -847,7 +853,7 @@ def mini_batch_rounds(
 ) -> Iterator[Round]:
     """Minimise the loss by Adam, with a learning rate that decreases to zero along a cosine.
 
-    ``batches(epoch)`` yields the losses and gradients of an epoch. After the last epoch the training counts as
+    ``batches(epoch)`` yields the losses and gradients of an epoch. After the last epoch the training is considered
     converged.
     """
     network = progress.network

@@ -40,14 +40,14 @@ from dempster.optimize.row_fit import (
     symmetric_pairs,
 )
 
-MAX_ALL_PAIRS_ROWS = 1000  # up to which all pairs are used by default
+MAX_ALL_PAIRS_ROWS = 1000  # maximum number of objects for which all pairs are used by default
 
 # ---- constraints ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Links:
-    """Constraints between the objects of a problem: symmetric adjacency with +1 (must-link) and -1 (cannot-link)."""
+    """Constraints between objects, as a symmetric adjacency with +1 (must-link) and -1 (cannot-link)."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -58,7 +58,7 @@ class Links:
 
     @classmethod
     def from_constraints(cls, constraints: Constraints | None, n: int) -> Links:
-        """Return the links among n objects."""
+        """Return the links that represent constraints among n objects."""
         if constraints is None:
             return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
         return cls(*linked_pairs(constraints, n))
@@ -79,7 +79,10 @@ class Links:
 
 
 def link_form(family: FocalSets) -> np.ndarray:
-    """Return Z with m_i' Z m_j = pl(different) + 1 - pl(same): 0 if certainly together, 2 if certainly apart."""
+    """Return the matrix Z with m_i' Z m_j = pl(different) + 1 - pl(same).
+
+    The value is 0 if the objects are certainly in the same cluster, and 2 if they are certainly in different clusters.
+    """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
     same = np.diag((family.cardinality == 1).astype(float))
@@ -88,13 +91,13 @@ def link_form(family: FocalSets) -> np.ndarray:
 
 # ---- problems -------------------------------------------------------------------------------------------------------
 
-_ROWS_PER_BLOCK = 1024  # of the conflicts of all pairs
+_ROWS_PER_BLOCK = 1024  # block size for the conflicts of all pairs
 
 
 class ConflictProblem(ABC):
     """Pairs of objects with weights w and target conflicts delta, for any family of focal sets."""
 
-    kernel: Kernel  # for the descent
+    kernel: Kernel  # compiled descent
     arrays: tuple[np.ndarray, ...]  # arguments of the kernel
     total: float  # sum over the pairs of w delta^2
 
@@ -129,7 +132,7 @@ class ConflictProblem(ABC):
 class AllPairs(ConflictProblem):
     """All pairs of n objects, with an (n, n) matrix of target conflicts.
 
-    The weight of a pair is the product of the weights of its objects (None: all weights are 1).
+    The weight of a pair is the product of the weights of its two objects. If ``weights`` is None, all weights are 1.
     """
 
     kernel = descend_all_pairs
@@ -152,7 +155,7 @@ class AllPairs(ConflictProblem):
 
 
 class SomePairs(ConflictProblem):
-    """Some pairs, a (p, 2) array, with weights."""
+    """Some of the pairs, in a (p, 2) array, with their weights."""
 
     kernel = descend_some_pairs
 
@@ -173,18 +176,18 @@ class SomePairs(ConflictProblem):
 class DistinctObjects:
     """Objects to fit among n objects, with equal objects merged."""
 
-    order: np.ndarray  # all objects, independent of the order of the rows in X; equal objects are adjacent
+    order: np.ndarray  # all objects, in an order independent of the rows of X; equal objects are adjacent
     rows: np.ndarray  # objects with positive weight, in this order
     row_weights: np.ndarray | None  # weights of all objects; None if all are one
     positions: np.ndarray  # first object of each group of equal objects in ``rows``, in this order
-    weights: np.ndarray | None  # total weights of the groups at these positions, at most 1; None if all are equal
+    weights: np.ndarray | None  # total weights of these groups, at most 1; None if all are equal
     first: np.ndarray  # for each object, the first equal object; objects with weight zero are not merged
 
 
 def distinct_objects(
     sample: Sample[DissimilaritySource | SparseSource], *, merge: bool, device: str = "cpu"
 ) -> DistinctObjects:
-    """Order the objects and, with ``merge``, find rows with equal features (a matrix of dissimilarities has none)."""
+    """Sort the objects and, if ``merge`` is True, find rows with equal features (none for dissimilarities)."""
     n = len(sample.values)
     weights = sample.weights
     # Scaling by a power of two is exact and keeps sums of large weights finite.
@@ -209,7 +212,7 @@ def distinct_objects(
 def _sort_objects(
     objects: DissimilaritySource | SparseSource, weights: np.ndarray, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of the objects, and whether each is equal to the previous one.
+    """Return an order of the objects, and whether each object is equal to the previous object.
 
     Objects are sorted along a line through the features, by the sums of the dissimilarities in a matrix, or by their
     keys. Objects of a sparse matrix keep their order.
@@ -248,7 +251,7 @@ _MIN_VARIANCE = 0.02  # share of the mean variance added to each cluster, so tha
 
 @dataclass(frozen=True)
 class ScaleTrial:
-    """Candidate scale: quantile of the dissimilarities, d0, and log-likelihood per object of the resulting clusters.
+    """Candidate d0, with its quantile of the dissimilarities and the log-likelihood per object of its clusters.
 
     The quantile is NaN if the user set d0. The log-likelihood is NaN before the trial.
     """
@@ -260,7 +263,7 @@ class ScaleTrial:
 
 @dataclass(frozen=True)
 class Scale:
-    """Candidate scales; the one whose clusters have the largest likelihood (`likelihood_of_clusters`) is selected."""
+    """Candidate scales; the scale whose clusters have the largest likelihood (`likelihood_of_clusters`) is selected."""
 
     trials: tuple[ScaleTrial, ...]
 
@@ -271,7 +274,7 @@ class Scale:
 
     @property
     def position(self) -> int:
-        """Index of the trial with the largest likelihood; the median one in case of ties."""
+        """Index of the trial with the largest likelihood; the median trial in case of ties."""
         if len(self.trials) == 1:
             return 0
         ties = find_likeliest([trial.log_likelihood for trial in self.trials])
@@ -279,7 +282,7 @@ class Scale:
 
     @property
     def best(self) -> ScaleTrial:
-        """Trial with the largest likelihood; the median one in case of ties."""
+        """Trial with the largest likelihood; the median trial in case of ties."""
         return self.trials[self.position]
 
     def with_likelihoods(self, log_likelihoods: Sequence[float]) -> Scale:
@@ -288,7 +291,7 @@ class Scale:
         return Scale(tuple(replace(trial, log_likelihood=value) for trial, value in pairs))
 
     def reasons(self) -> str:
-        """Describe the selected scale, and the differences in log-likelihood of the others."""
+        """Describe the selected scale, and the differences between its log-likelihood and those of the other scales."""
         best, others = self.best, []
         for trial in self.trials:
             # The difference of two infinite likelihoods is NaN.
@@ -320,12 +323,12 @@ def likelihood_of_clusters(
 ) -> float:
     """Return the log-likelihood per object, up to a constant, of a spherical Gaussian in each cluster.
 
-    It is the classification likelihood of Celeux and Govaert,
+    The classification likelihood of Celeux and Govaert is
 
         sum_k (n_k / n) (log(n_k / n) - (p / 2) log(w_k + 0.02 w)),
 
-    where n_k is the size of cluster k, w_k half the mean squared dissimilarity within it, w the mean of the w_k, and p
-    the number of dimensions. ``dissimilarities`` is an (n, n) array or `WeightedPairs`.
+    where n_k is the size of cluster k, w_k half of the mean squared dissimilarity within cluster k, w the mean of all
+    w_k, and p the number of dimensions. ``dissimilarities`` is an (n, n) array or `WeightedPairs`.
     """
     w = np.ones(len(labels)) if weights is None else weights
     clusters, at = np.unique(labels, return_inverse=True)

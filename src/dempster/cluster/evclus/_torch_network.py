@@ -67,7 +67,7 @@ class DeviceArrays:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
     def conflicts_among(self, points: np.ndarray, gamma: float) -> Tensor:
-        """Return the same as `dempster.dissimilarity.transform.conflicts_among`, computed on the device."""
+        """Compute the result of `dempster.dissimilarity.transform.conflicts_among` on the device."""
         values = torch.as_tensor(points).to(self.device)
         scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5  # Centering avoids cancellation in the products.
         half = 0.5 * scaled.square().sum(dim=1)
@@ -107,7 +107,7 @@ class TorchNetwork(nn.Module):
         return outputs if self.matrix is None else torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
 
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
-        """Return a network whose scores are the scores of this one times a matrix, which is trained as well."""
+        """Return a network whose scores are the scores of this network times a matrix, which is trained as well."""
         unbiased = np.vstack([matrix, np.zeros(matrix.shape[1])])
         wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(next(self.parameters()).device)
         if wider.coefficients is not None:
@@ -117,7 +117,7 @@ class TorchNetwork(nn.Module):
 
     @property
     def weights(self) -> Tensor:
-        """All parameters in one vector."""
+        """All parameters of the network in one vector."""
         return nn.utils.parameters_to_vector(self.parameters()).detach()
 
     @weights.setter
@@ -130,7 +130,7 @@ class TorchNetwork(nn.Module):
 
     @property
     def shares(self) -> Tensor:
-        """One divided by the number of weights in the layer, for each weight; zero for the outlier unit."""
+        """For each weight, one divided by the number of weights in its layer; zero for the outlier unit."""
         shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
         for layer in self.body.modules():
             own = list(layer.parameters(recurse=False))
@@ -139,7 +139,7 @@ class TorchNetwork(nn.Module):
         return nn.utils.parameters_to_vector(shares.values())
 
     def forward_backward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the masses, and a function that maps their gradient to the gradient of the weights."""
+        """Return the masses, and a function that maps the gradient of the masses to the gradient of the weights."""
         scores = self.scores(x)
         with torch.no_grad():
             masses, backward = self.layer.forward(scores, h, self.coefficients)

@@ -78,12 +78,12 @@ from dempster.optimize.descent import Run, find_likeliest
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-MAX_REFERENCES = 5000  # constrained objects among the landmarks; references of k-EVCLUS
+MAX_REFERENCES = 5000  # maximum number of constrained landmarks, and of references of k-EVCLUS
 _MIN_LANDMARKS = 600
 _LANDMARKS_PER_CLUSTER = 30
 _ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
-_DIMENSION_OF_SPARSE = 5.0  # A sparse matrix does not allow an estimate.
+_DIMENSION_OF_SPARSE = 5.0  # The dimension cannot be estimated from a sparse matrix.
 _ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
 LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relative to the published formula
 
@@ -94,9 +94,10 @@ LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relat
 class FittedPairs:
     """Objects and pairs that are fitted, with the candidate scales of their dissimilarities.
 
-    ``sampling`` is "all" (all pairs of distinct objects with positive weight), "random" (some partners of each of them,
-    random or stored in a sparse matrix) or "landmarks" (all pairs of a few landmarks). ``dissimilarities`` contains the
-    dissimilarities between the fitted objects, with missing values imputed: an array, or `WeightedPairs`.
+    ``sampling`` is "all" (all pairs of distinct objects with positive weight), "random" (pairs of each such object with
+    partners that are drawn at random or stored in a sparse matrix) or "landmarks" (all pairs of a few landmarks).
+    ``dissimilarities`` contains the dissimilarities between the fitted objects, with missing values imputed, as an
+    array or as `WeightedPairs`.
     """
 
     def __init__(
@@ -169,9 +170,10 @@ class FittedPairs:
         return intrinsic_dimension(self.source.block(sample, sample).astype(float))
 
     def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw some of these places in proportion to the weights, and return their weights (None: all equal).
+        """Draw some of the places in proportion to their weights; return them and their new weights (None: all equal).
 
-        A place that is drawn several times gets a larger weight.
+        A place is a position among the objects with positive weight. A place that is drawn several times gets a larger
+        weight.
         """
         if self.weights is None:
             return places[choose_landmarks(len(places), size, self.rng)], None
@@ -182,9 +184,10 @@ class FittedPairs:
         return places[which], times.astype(float)
 
     def assessment_pairs(self, objects: np.ndarray | None = None) -> WeightedPairs:
-        """Return all pairs, or a random sample of many, to assess a fit; of a sparse matrix the stored pairs.
+        """Return the pairs for the assessment of a fit: all pairs, or a random sample if there are many.
 
-        With ``objects``, only pairs of these, each with the total weight of its equal objects.
+        For a sparse matrix, the stored pairs are returned. If ``objects`` is given, only pairs of these objects are
+        returned, and each object has the total weight of all objects that are equal to it.
         """
         rows, weights = self.distinct.rows, self.distinct.row_weights
         if objects is not None:
@@ -203,7 +206,7 @@ class FittedPairs:
         return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
 
     def _draw_landmarks(self, n_clusters: int, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the constrained objects and random others, and their weights."""
+        """Return the landmarks, which are the constrained objects and random other objects, and their weights."""
         p = self.params.n_landmarks
         if isinstance(p, str):
             p = max(_MIN_LANDMARKS, _LANDMARKS_PER_CLUSTER * n_clusters)
@@ -271,7 +274,7 @@ class FittedPairs:
     def _candidate_scales(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
         """Return the candidate scales, from the dissimilarities of the fitted pairs.
 
-        With landmarks and Euclidean distances, which are cheap, they are computed from more pairs.
+        With landmarks and Euclidean distances, which are cheap, the scales are computed from more pairs.
         """
         d0, quantile = self.params.d0, self.params.d0_quantile
         if not isinstance(d0, str):
@@ -282,7 +285,7 @@ class FittedPairs:
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if quantile is not None:
             return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
-        # A quantile of zero, with many equal objects, is no scale; the largest one is positive.
+        # With many equal objects a quantile can be zero, which is not a valid scale. The largest quantile is positive.
         trials = []
         for quantile in SCALES:
             d0 = scale_at(d, quantile, weights, zero=quantile < SCALES[-1])
@@ -293,15 +296,15 @@ class FittedPairs:
 
 # ---- the algorithm --------------------------------------------------------------------------------------------------
 
-_REFINEMENT_OBJECTS = 2000  # to which landmarks are fitted a second time
+_REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
 _LANDMARK_TOLERANCE = 1e-5  # finer than the precision of landmarks for other objects
-_START_TOLERANCE, _START_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # for the comparison of starts; the papers use 1e-5
+_START_TOLERANCE, _START_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # while starts are compared; 1e-5 in the papers
 _STARTS_PER_SCALE, _TRIAL_STARTS_PER_SCALE = 0.4, 0.2  # multiples of n_init at each candidate scale
 _TRIAL_SHARE, _MIN_TRIAL_LANDMARKS = 1 / 2, 300  # landmarks on which candidate scales are compared
-_TRIAL_SWEEPS = 8  # after which labels hardly change
+_TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
 _SETTLING = 50, 1e-6  # maximum number of sweeps over linked objects that are not fitted, and their tolerance
-_MAX_SETS = 256  # With so many sets, 40 objects take a minute.
+_MAX_SETS = 256  # With this number of sets, 40 objects take a minute.
 
 
 @dataclass(frozen=True)
@@ -350,12 +353,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         is_coarse = self.pairs.sampling == "landmarks"
         self.tol = max(params.tol, _LANDMARK_TOLERANCE) if is_coarse else params.tol
         self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS if is_coarse else _START_TOLERANCE)
-        self._trial_masses: np.ndarray | None = None  # from the clusters of the best trial on some landmarks
+        self._trial_masses: np.ndarray | None = None  # from the best trial on some landmarks
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the start given by ``init``, or drawn starts at the selected scale or at all candidate scales."""
+        """Return the start given by ``init``, or draw starts at the selected scale or at all candidate scales."""
         if self.scale.is_open and self.has_landmarks:
             self._select_scale(family)
         user_masses, n_init, is_open = self._user_masses(family), self.params.n_init, self.scale.is_open
@@ -456,7 +459,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self._converge(Run(start[0])) if self.has_user_start else self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
-        """Select the smallest objective at each scale, and of these runs the one with the largest likelihood.
+        """Select the run with the smallest objective at each scale, and of these the run with the largest likelihood.
 
         Objectives at different scales cannot be compared.
         """
@@ -508,9 +511,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     # ---- after the descent ----------------------------------------------------------------------------------------
 
     def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Refine landmarks; give equal masses to objects of a matrix at dissimilarity zero, and update the objective.
+        """Refine landmarks, or give equal masses to objects of a matrix at dissimilarity zero and update the objective.
 
-        With constraints, which may separate such objects, the run does not change.
+        With constraints the run does not change, because they may separate objects at dissimilarity zero.
         """
         if len(self.links):
             return run
@@ -530,7 +533,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return Run(replace(model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
     def _refine_landmarks(self, fit: ObjectMasses) -> np.ndarray:
-        """Fit the landmarks again, to a larger sample that was projected on them.
+        """Fit the landmarks again, to a larger sample whose masses were computed by comparison with the landmarks.
 
         This always runs on the CPU, so that landmarks and families are the same on every device.
         """
@@ -544,7 +547,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
     def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Add doubt at the end; a sparse matrix, without most dissimilarities, is fitted again with the pairs."""
+        """Request doubt after the fit; for a sparse matrix, continue the fit with pairs of neighboring clusters."""
         if self.pairs.stored is None:
             return Run(replace(run.model, adds_doubt=True), run.history, run.converged)
         pairs, _, d = self.pairs.stored
@@ -571,7 +574,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return FitResult(run, *(self._add_doubt(model, masses) if fit.adds_doubt else (model, masses)))
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """Compare the conflicts with the dissimilarities; with doubt, those of the references before it was added."""
+        """Compare the conflicts with the dissimilarities.
+
+        If doubt was added, the masses of the references before the addition are used.
+        """
         if isinstance(model, DoubtModel):
             fit, positions = model.fit, self.pairs.references
             pairs = self.pairs.assessment_pairs(positions).renumber(positions)
@@ -597,9 +603,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
 
     def _add_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
-        """Return the model of doubt and the masses of all objects.
+        """Return the model that adds doubt between neighboring clusters, and the masses of all objects.
 
-        ``constrained`` contains the masses of a fit with constraints, which linked objects keep.
+        ``constrained`` contains the masses of a fit with constraints. Linked objects keep these masses.
         """
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
@@ -632,7 +638,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return masses
 
     def _values(self, which: np.ndarray | slice) -> Any:
-        """Return some objects in the form that models accept; a slice of a tensor stays on its device."""
+        """Return some objects in the format accepted by models; a slice of a tensor remains on its device."""
         if isinstance(self.objects, SparseSource):
             pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=bool(self.params.symmetrize))
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -644,7 +650,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return values[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
-        """Apply the constraints of objects that were not fitted: weight zero, or more than ``MAX_REFERENCES``."""
+        """Apply the constraints of objects that were not fitted.
+
+        Constrained objects are not fitted if their weight is zero or if there are more than ``MAX_REFERENCES`` of them.
+        """
         order, links = self.distinct.order, self.links
         outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
@@ -685,19 +694,20 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth sweep all masses
     are extrapolated along the last sweeps while the objective decreases.
 
-    With ``focal_sets="auto"`` this finds the clusters. The plausibility of each cluster for an object is then computed
-    at a local scale from the distances to the members of the clusters. An object that is almost as near to a second,
-    neighboring cluster gets mass on the pair; an object far from all others gets mass on the empty set.
+    With ``focal_sets="auto"`` this minimisation finds the clusters. The plausibility of each cluster for an object is
+    then computed at a local scale from the distances to the members of the clusters. An object that is almost as near
+    to a second, neighboring cluster gets mass on the pair; an object far from all others gets mass on the empty set.
 
     ``sampling`` selects the pairs: all of them (EVCLUS), ``n_partners`` random partners of each object (k-EVCLUS), or
     all pairs of a few landmarks, with which all other objects are compared. The cost is then linear in the number of
     objects.
 
     Objects with equal features are merged into one object with the sum of their weights, and random choices do not
-    depend on the order of the rows. So a permutation of the rows permutes the result, and repeating a row is
-    equivalent to a weight. In a matrix of dissimilarities, an object at dissimilarity zero from others finally gets the
-    masses among theirs that fit it best. New objects that are equal to training objects get the same masses, so
-    `predict_mass` agrees with the fit. With constraints, which may separate equal objects, objects are not merged.
+    depend on the order of the rows. So a permutation of the rows permutes the result, and repeating a row is equivalent
+    to a weight. In a matrix of dissimilarities, if several objects have dissimilarity zero to each other, an object
+    finally gets the best fitting masses among the masses of these objects. New objects that are equal to training
+    objects get the same masses, so `predict_mass` agrees with the fit. With constraints, which may separate equal
+    objects, objects are not merged.
 
     Parameters
     ----------
@@ -932,9 +942,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return EvclusMethod(self, sample, request)
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """Return the families; "auto" includes the frame.
+        """Return the families of focal sets; for "auto" they include the frame.
 
-        Without the frame, objects between clusters would pull them together at a large scale.
+        Without the frame, objects between two clusters would make the clusters merge at a large scale.
         """
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)

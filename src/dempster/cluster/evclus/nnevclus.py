@@ -146,7 +146,7 @@ def _is_module(network: Any) -> bool:
 
 # ---- inputs of the network ------------------------------------------------------------------------------------------
 
-_MAX_DETECTOR_ROWS = 10_000  # rows that a detector is fitted to, and rows in one call of decision_function
+_MAX_DETECTOR_ROWS = 10_000  # for the fit of a detector, and for one call of decision_function
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Preparation:
     def decision_values(self, inputs: np.ndarray) -> np.ndarray | None:
         """Return scaled decision values for standardised rows, positive inside the region of the data.
 
-        None without a detector.
+        Return None if there is no detector.
         """
         if self.detector is None:
             return None
@@ -181,10 +181,10 @@ class Preparation:
         rng: np.random.Generator,
         moments: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> Preparation:
-        """Fit to training rows.
+        """Fit the standardisation and the detector to training rows.
 
-        ``detector`` is None, "one-class-svm" or an object with ``decision_function``. If X is a sample, ``moments``
-        contains the mean and the standard deviation of all rows.
+        ``detector`` is None, "one-class-svm" or an object that has a method ``decision_function``. If X is a sample,
+        ``moments`` contains the mean and the standard deviation of all rows.
         """
         if moments is None:
             # The order of summation is fixed for few rows, because full-batch training amplifies rounding differences.
@@ -203,7 +203,10 @@ class Preparation:
 
 
 def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
-    """Fit an outlier detector, unless it is a fitted estimator or not an estimator of scikit-learn."""
+    """Fit an outlier detector.
+
+    A fitted estimator, or an object that is not an estimator of scikit-learn, is returned unchanged.
+    """
     if isinstance(detector, str):
         from sklearn.svm import OneClassSVM
 
@@ -228,7 +231,7 @@ _ADAM_STEPS, _ADAM_RATE = 1000, 5e-3
 
 
 def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
-    """Train the network on target masses by L-BFGS, with a sample of the rows if there are many.
+    """Train the network on target masses by L-BFGS, with a sample of the rows if there are many rows.
 
     The rows are used in a fixed order, because the iterations amplify rounding differences.
     """
@@ -249,7 +252,8 @@ def fit_masses_in_batches(
 ) -> None:
     """Train the network on target masses by Adam.
 
-    A network of the user may be large, and may contain random layers or layers that depend on the batch.
+    This is used for networks of the user, which may be large and may contain random layers or layers that depend on the
+    batch.
     """
     n, arrays = len(masses), inputs.arrays
     adam = Adam(network, arrays)
@@ -303,9 +307,9 @@ class StreamedBatches:
 
 
 _MIN_REFERENCES_PER_CLUSTER = 30
-_MAX_DISSIMILARITIES = 1_000_000  # computed at the same time
-_FENCE = 2.0  # interquartile ranges below the first quartile of the decision values
-_MIN_RANGE = 0.1  # of the decision values, whose standard deviation is 1
+_MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
+_FENCE = 2.0  # interquartile ranges from the first quartile of the decision values to the fence
+_MIN_RANGE = 0.1  # smallest interquartile range of the decision values, whose standard deviation is 1
 _STEEPNESS = 17.0  # half an interquartile range below the fence, the share of the empty set is 0.9
 
 
@@ -320,8 +324,8 @@ def compute_doubt_targets(
 ) -> tuple[FocalSets, np.ndarray, np.ndarray]:
     """Compute masses with doubt between neighboring clusters, as EVCLUS does, from the labels of a training.
 
-    Returns the family of single clusters and pairs of neighbors, at most ``max_rows`` row indices, and their masses.
-    With ``outliers``, rows far from all others get mass on the empty set.
+    Return the family of single clusters and pairs of neighbors, the indices of at most ``max_rows`` rows, and the
+    masses of these rows. If ``outliers`` is True, rows far from all other rows get mass on the empty set.
     """
     n = len(source)
     references = choose_landmarks(n, max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters), rng)
@@ -346,10 +350,10 @@ def compute_doubt_targets(
 
 
 def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
-    """Return the matrix that maps the scores of the first family to the scores of another one.
+    """Return the matrix that maps the scores of one family of focal sets to the scores of another family.
 
-    The score of a pair is the mean of the scores of its two clusters, so the pair has the largest score where these
-    are almost equal.
+    The score of a pair is the mean of the scores of its two clusters, so that a row with almost equal scores for both
+    clusters can get mass on the pair.
     """
     matrix = np.zeros((len(first), len(family)))
     for column, members in enumerate(family.membership):
@@ -361,7 +365,8 @@ def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
 def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndarray:
     """Return the two coefficients of the outlier unit; an empty array without a detector.
 
-    They give half of the mass to the empty set at the lower fence of a box plot of the decision values.
+    With these coefficients, the empty set gets half of the mass at the lower fence of a box plot of the decision
+    values.
     """
     if decision is None:
         return np.empty(0)
@@ -407,14 +412,14 @@ class InitialMasses:
 
     family: FocalSets
     d0: float
-    masses: np.ndarray | None  # for the pretraining; None: the training starts from random weights
+    masses: np.ndarray | None  # masses for the pretraining; None for a training from random weights
     origin: str  # description of the initialization, for the fingerprint of a checkpoint
     is_user_init: bool = False  # whether ``init`` is a partition
 
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """Network with the family of its outputs, and its training."""
+    """Trained network with the family of its outputs and the progress of its training."""
 
     family: FocalSets
     network: Network
@@ -538,7 +543,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return min(runs, key=lambda run: run.model.progress.best_value)
 
     def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
-        """Train a network with outputs for pairs of neighboring clusters, and without the frame, on doubt.
+        """Train a network with outputs for pairs of neighboring clusters, without the frame, on masses with doubt.
 
         Rows with labels or constraints keep the masses of the first training.
         """
@@ -592,7 +597,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
         """Renumber the clusters of the initial masses to match the labels.
 
-        A family that is not symmetric in the clusters keeps its numbers.
+        If the family is not symmetric in the clusters, the clusters are not renumbered.
         """
         labels = self.targets.labels
         labelled = np.flatnonzero(labels >= 0)
@@ -622,7 +627,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 train(progress, rounds, validation_error, patience=patience, save=save)
 
     def _start_solver(self, progress: TrainingProgress, seed: int) -> tuple[Iterator[Round], int]:
-        """Return the rounds of the solver, and their maximum number."""
+        """Return an iterator over the rounds of the solver, and the maximum number of rounds."""
         training, objective, network = self.training, self.objective, progress.network
         max_iter = self.params.max_iter
         if self.is_full_batch:
@@ -897,8 +902,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             from all rows, and the masses are computed lazily. A torch tensor (``docs/scale.md``) is copied to memory
             for the training; the results are tensors on its device.
         y : array-like of shape (n_samples,), optional
-            Clusters 0..n_clusters-1 of the labelled rows, -1 for the others. A target that contains no -1 and other
-            values than these is ignored with a warning, because pipelines pass the target to every step.
+            Clusters 0..n_clusters-1 of the labelled rows, -1 for the others. A target without -1 that contains values
+            outside 0..n_clusters-1 is ignored with a warning, because pipelines pass the target to every step.
         constraints : Constraints, optional
             Pairs of rows known to be in the same cluster, or in different clusters.
         dissimilarities : array-like of shape (n_samples, n_samples), optional
