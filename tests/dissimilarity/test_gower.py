@@ -158,7 +158,7 @@ def test_objects_without_a_common_column():
         gower_block(data, data)
     with pytest.raises(ValueError, match="rows 1 and 2"):  # the rows of the table, not of the block
         gower_block(data[1:2], data[[0, 2]])
-    with pytest.raises(ValueError, match="rows 2 and 1 have no column"):
+    with pytest.raises(ValueError, match="rows 2 and 1"):
         gower_pairs(data, [0, 2, 1], data, [1, 1, 2])
     with pytest.raises(ValueError, match="rows 1 and 2"):
         gower_matrix(table)
@@ -227,7 +227,7 @@ def test_columns_are_found_by_name():
         encoder.transform(table.rename(columns={"town": "city"}))
     with pytest.raises(ValueError, match="table must"):
         encoder.transform(table.drop(columns="town"))
-    with pytest.raises(ValueError, match="column 'height' must hold numbers as in fit, got the type String"):
+    with pytest.raises(ValueError, match="column 'height' must"):
         encoder.transform(table.assign(height="tall"))
 
 

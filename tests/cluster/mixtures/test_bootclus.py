@@ -254,7 +254,7 @@ def test_number_of_clusters(sample):
         ({"n_partners": "some"}, "n_partners must be .* got 'some'"),
         ({"mixture": "XXX"}, "mixture must be .* got 'XXX'"),
         ({"n_clusters": 0}, "n_clusters must be"),
-        ({"focal_sets": FocalSets.pairs(4)}, "focal_sets .* 4 clusters.* n_clusters=3"),
+        ({"focal_sets": FocalSets.pairs(4)}, "focal_sets must"),
         ({"focal_sets": FocalSets.from_sets(3, [(0,), (1,), (0, 1, 2)])}, "focal_sets must .* every single cluster"),
     ],
 )
