@@ -71,7 +71,7 @@ def test_weights():
     ("options", "error", "words"),
     [
         ({"candidates": 3}, TypeError, "candidates must be"),
-        ({"candidates": [1, 2]}, ValueError, "candidates .* got 1"),
+        ({"candidates": [1, 2]}, ValueError, "candidates must"),
         ({"candidates": [50]}, ValueError, "candidates must contain"),
         ({"metric": 3}, ValueError, "metric must be .* got 3"),
         ({"random_state": "one"}, ValueError, "random_state must be"),

@@ -147,7 +147,7 @@ def test_the_fastest_library_that_runs_here(monkeypatch, tmp_path, there, faster
 
 
 def test_a_library_for_another_processor_is_refused(monkeypatch, tmp_path):
-    with pytest.raises(ImportError, match="compiled for another processor than this one: .*`make kernels`"):
+    with pytest.raises(ImportError, match="another processor.*`make kernels`"):
         _chosen(monkeypatch, tmp_path, ["kernels-avx2.so"], False)
 
 

@@ -440,7 +440,7 @@ def test_errors(tmp_path):
         to_onnx(ecm, dtype="float16")
     with pytest.raises(ValueError, match="the extension must be .onnx, got .dempster"):
         to_onnx(ecm, tmp_path / "model.dempster")
-    with pytest.raises(ValueError, match="take .dempster"):
+    with pytest.raises(ValueError, match=r"use \.dempster"):
         save(ecm, tmp_path / "model.onnx")
     with pytest.raises(ValueError, match="EVCLUS can be exported with metric='euclidean', got 'cosine'"):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
