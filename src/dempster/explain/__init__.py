@@ -1,4 +1,4 @@
-"""Explanations of objects, profiles of clusters, descriptions by rules, and quality measures of partitions."""
+"""Explain objects, profile clusters, describe partitions by rules, and measure the quality of partitions."""
 
 from dempster.explain.cautious_tree import CautiousTree
 from dempster.explain.object_explanation import ObjectExplanation

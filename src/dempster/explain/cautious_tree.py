@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_BINS = 512  # thresholds of a column; with fewer distinct values every split is tried
-MAX_SUMS = 4_000_000  # numbers in the sums of a node
+MAX_BINS = 512  # maximum number of bins of a column; columns with more distinct values are binned by quantiles
+MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a node
 ROWS_PER_BLOCK = 100_000
-MIN_RELATIVE_GAIN = 1e-10  # per unit of weight; a smaller gain is rounding error
-MIN_RELATIVE_IMPROVEMENT = 1e-9  # relative to the cost of the root; a smaller one is rounding error
-N_SPARE_LEAVES = 8  # leaves grown for pruning, beyond four times max_leaves
+MIN_RELATIVE_GAIN = 1e-10  # minimum gain of a split per unit of weight; smaller gains are rounding errors
+MIN_RELATIVE_IMPROVEMENT = 1e-9  # minimum decrease of the cost, relative to the cost of the root
+N_SPARE_LEAVES = 8  # number of leaves grown before pruning in addition to 4 * max_leaves
 NEGLIGIBLE_VARIANCE = 1e-3  # share of the variance of the masses that is ignored while growing
-TIE_TOLERANCE = 1e-9  # answers whose mistakes per object differ by less are equally good
+TIE_TOLERANCE = 1e-9  # answers are tied if their mistakes per object differ by less than this value
 MAX_PAIRED_CLUSTERS = 100  # with more clusters, pairs are not candidate answers
-MIN_CAUTION = 1e-3  # keeps the mistakes of a set different from those of its subsets and supersets
+MIN_CAUTION = 1e-3  # with a caution of 0 or 1 a set could have the same mistake as its subset
 
 
 # ---- columns and splits ---------------------------------------------------------------------------------------------
@@ -47,8 +47,8 @@ MIN_CAUTION = 1e-3  # keeps the mistakes of a set different from those of its su
 class SplitColumn:
     """A numeric column, or the indicator of one category of another column.
 
-    Thresholds on integers beyond 2^53, which floating-point numbers cannot represent, are relative to ``origin``, the
-    smallest of them.
+    Floating-point numbers cannot represent all integers beyond 2^53. Thresholds on a column with such integers are
+    relative to ``origin``, the smallest integer of the column.
     """
 
     name: str
@@ -76,7 +76,10 @@ def exact_text(number: float) -> str:
 
 
 def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColumn]:
-    """Return the numeric columns, and categories that at least ``min_objects`` objects have and do not have."""
+    """Return the columns that can be split: numeric columns, and indicators of categories.
+
+    A category is used if at least ``min_objects`` objects belong to it and at least ``min_objects`` objects do not.
+    """
     columns = []
     for source, column in enumerate(table):
         name = str(column.name)
@@ -89,14 +92,14 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
         codes = column.codes(categories, missing=-1, unseen=-1)
         counts = np.bincount(codes[codes >= 0], minlength=len(categories))
         frequent = [c for c, n in zip(categories, counts, strict=True) if min_objects <= n <= len(codes) - min_objects]
-        if len(categories) == 2:  # one of two categories is enough
+        if len(categories) == 2:  # The indicators of two categories give the same splits.
             frequent = frequent[-1:]
         columns += [SplitColumn(name, source, True, category) for category in frequent]
     return columns
 
 
 def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray:
-    """Return the (n, q) numbers to compare with thresholds, NaN if missing."""
+    """Return the (n, q) values of the split columns; missing values are NaN."""
     values = np.empty((len(table[0]), len(columns)))
     for j, column in enumerate(columns):
         source = table[column.source]
@@ -111,7 +114,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
 
 
 def round_between(low: float, high: float) -> float:
-    """Return the number with the fewest digits in the middle half between two numbers."""
+    """Return the number with the fewest digits in the middle half of the interval between two numbers."""
     middle, width = low / 2 + high / 2, high / 2 - low / 2
     if not (width > 0 and np.isfinite(width)):
         return low
@@ -132,19 +135,19 @@ def round_between(low: float, high: float) -> float:
 class TreeNode:
     """A node of a `CautiousTree`."""
 
-    number: int  # position, depth first from the root
+    number: int  # position in depth-first order from the root
     depth: int
     children: tuple[int, ...]  # left child, for objects that satisfy the condition, and right child
     column: SplitColumn | None
     threshold: float  # largest value that satisfies the condition, relative to the origin of the column
-    missing_left: bool  # whether missing values go left
-    saw_missing: bool  # whether there were missing values in fit
+    missing_left: bool  # whether missing values belong to the left child
+    saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
-    share: float  # of all objects, by their weights
-    mass: np.ndarray  # (f,) mean masses of its objects
-    answer: tuple[int, ...]  # set of clusters that it predicts if it is a leaf
-    set_shares: np.ndarray  # (f,) share of its objects with the largest mass on each set
-    fidelity: float  # mean overlap of its answer with the sets of its objects
+    share: float  # weighted share of all training objects in this node
+    mass: np.ndarray  # (f,) mean masses of the objects in this node
+    answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
+    set_shares: np.ndarray  # (f,) share of the objects in this node whose largest mass is on each set
+    fidelity: float  # mean overlap of the answer with the sets of the objects
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
@@ -168,7 +171,7 @@ class TreeNode:
 
 
 def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
-    """Format conditions and answers, indented by their depth."""
+    """Format the conditions and answers of the nodes as text, indented by depth."""
     lines = []
     conditions: dict[int, str] = {}
     for node in nodes:  # a parent comes before its children
@@ -183,7 +186,7 @@ def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
 
 
 def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
-    """Format the conditions of a node; conditions on the same column are merged."""
+    """Format the conditions on the path to a node; merge conditions on the same column."""
     path = []
     while number:
         parent = next(node for node in nodes if number in node.children)
@@ -217,7 +220,7 @@ def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
 
 @dataclass
 class Node:
-    """A node while the tree grows; ``column`` is -1 for a leaf."""
+    """A node of a tree that is being grown; ``column`` is -1 for a leaf."""
 
     rows: np.ndarray
     depth: int = 0
@@ -230,7 +233,7 @@ class Node:
 
 
 class Bins:
-    """Columns of numbers, binned by their thresholds; the last bin of a column is for missing values."""
+    """Numeric columns binned by thresholds; the last bin of a column holds the missing values."""
 
     def __init__(self, values: np.ndarray, n_targets: int):
         n, q = values.shape
@@ -258,7 +261,7 @@ class Bins:
 
 
 def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
-    """Return midpoints between the distinct values of a column, or between quantiles if there are too many."""
+    """Return midpoints between the distinct values of a column, or between its quantiles if it has too many values."""
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return np.empty(0)
@@ -274,7 +277,7 @@ def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
 def grow(
     values: np.ndarray, targets: np.ndarray, weights: np.ndarray, *, max_leaves: int, min_objects: int, max_depth: int
 ) -> Node:
-    """Grow a tree best first from (n, q) values (NaN if missing) and (n, k) targets."""
+    """Grow a tree by best-first search from (n, q) values (NaN if missing) and (n, k) targets."""
     summed = np.column_stack([np.ones(len(values)), weights, targets * weights[:, None]])
     bins = Bins(values, summed.shape[1])
     root = Node(np.arange(len(values)))
@@ -287,7 +290,7 @@ def grow(
         if node.depth < max_depth and len(node.rows) >= 2 * min_objects and values.shape[1]:
             _find_split(node, bins, sums, min_objects)
             if node.gain > min_gain:
-                number += 1  # the first of equally good splits is used
+                number += 1  # On ties, the node that was added first is split first.
                 heapq.heappush(queue, (-node.gain, number, node, sums))
 
     add_to_queue(root, bins.sums(root.rows, summed))
@@ -304,7 +307,7 @@ def grow(
 
 
 def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.ndarray:
-    """Return whether each object goes to the left of a split."""
+    """Return whether each object belongs to the left child of a split."""
     return np.where(np.isnan(column), missing_left, column <= threshold)
 
 
@@ -319,7 +322,7 @@ def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
 
 
 def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> None:
-    """Set the split with the largest gain; ties go to the first column and the lowest threshold."""
+    """Set the split with the largest gain; on ties, use the first column and the lowest threshold."""
     total = sums[: bins.starts[1]].sum(axis=0)
     whole = _concentration(total[None])[0]
     for j, thresholds in enumerate(bins.thresholds):
@@ -327,12 +330,12 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
             continue
         block = sums[bins.starts[j] : bins.starts[j + 1]]
         present, missing = np.cumsum(block[:-2], axis=0), block[-1]
-        has_missing = missing[0] > 0.5  # the first sum is the number of objects
+        has_missing = missing[0] > 0.5  # Entry 0 of the sums is the number of objects.
         for missing_left in (True, False) if has_missing else (False,):
             left = present + missing if missing_left else present
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
-            n_below = present[:, 0]  # some values must lie on each side of the threshold
+            n_below = present[:, 0]  # Each side of the threshold must contain at least one value.
             gain[(left[:, 0] < min_objects - 0.5) | (right[:, 0] < min_objects - 0.5)] = -np.inf
             gain[(n_below < 0.5) | (n_below > total[0] - missing[0] - 0.5)] = -np.inf
             best = int(gain.argmax())
@@ -343,7 +346,10 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """Return the (s,) values |S|^2 / W of rows of sums (count, W, S)."""
+    """Return |S|^2 / W for each of s rows of sums.
+
+    A row contains the number of objects, the sum W of their weights, and the sum S of their weighted targets.
+    """
     weights, targets = sums[:, 1], sums[:, 2:]
     squares = np.einsum("sk,sk->s", targets, targets)
     return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)
@@ -353,10 +359,10 @@ def _concentration(sums: np.ndarray) -> np.ndarray:
 
 
 def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndarray:
-    r"""Return the (a, b) mistakes of answers A if the true sets are B, both given as rows of clusters.
+    r"""Return the (a, b) mistakes of a answers A for b true sets B, given as rows of Boolean arrays.
 
     The mistake is caution |B \ A| / |B| + (1 - caution) |A \ B| / |A|. It is 0 if A = B and 1 if the sets are disjoint;
-    the empty set equals only itself. Compare the utilities of partial answers of Lopes de Souza et al. (2025).
+    the mistake between the empty set and a nonempty set is 1. Lopes de Souza et al. (2025) define similar utilities.
     """
     common = answers.astype(float) @ truths.T.astype(float)
     sizes, others = answers.sum(axis=1)[:, None], truths.sum(axis=1)[None, :]
@@ -367,7 +373,7 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
 
 
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """Return the (n,) overlaps of two tables of sets: the mean of |A n B| / |A| and |A n B| / |B|."""
+    """Return the (n,) overlaps (|A n B| / |A| + |A n B| / |B|) / 2 of the sets A and B in each row of two arrays."""
     common = (answers & truths).sum(axis=1)
     sizes, others = answers.sum(axis=1), truths.sum(axis=1)
     both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
@@ -375,9 +381,9 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
 
 
 def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict[int, np.ndarray]:
-    """Return for each node, by its id, the smallest cost of its subtree pruned to at most 1, 2, ... leaves.
+    """Return a dictionary from the id of each node to the smallest costs of its subtree with at most 1, 2, ... leaves.
 
-    ``cost`` is the cost of each node as a leaf. The result is exact (dynamic programming).
+    ``cost`` maps the id of each node to its cost as a leaf. Dynamic programming finds the exact minimum.
     """
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
@@ -391,7 +397,7 @@ def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict
 
 
 def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the smallest sum of costs of two subtrees with 2, 3, ... leaves together."""
+    """Return the smallest sum of the costs of two subtrees with a total of 2, 3, ... leaves."""
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
     for k, cost in enumerate(few.tolist()):
@@ -401,7 +407,7 @@ def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
-    """Prune a tree to the smallest of the best subtrees with at most ``leaves`` leaves."""
+    """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves; on ties, to the smallest one."""
     stack = [(root, leaves)]
     while stack:
         node, leaves = stack.pop()
@@ -435,15 +441,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     Parameters
     ----------
     max_leaves : int or "auto", default="auto"
-        Maximum number of leaves. There are fewer if more would not decrease the mistakes. "auto": the number of sets
-        with enough objects for a leaf.
+        Maximum number of leaves. The tree has fewer leaves if more leaves would not decrease the mistakes. "auto": the
+        number of sets with enough objects for a leaf.
     caution : float in [0, 1], default=0.5
         Preference for sets: 0 predicts one cluster unless the objects are ambiguous, 1 predicts every possible
-        cluster. (The formula uses 0.001 and 0.999 instead, to distinguish a pair from its clusters.)
+        cluster. (The formula uses 0.001 instead of 0, and 0.999 instead of 1, to distinguish a pair from its clusters.)
     max_depth : int or None, default=None
         Maximum number of conditions in a rule.
     min_samples_leaf : int, or float in (0, 0.5], default=0.01
-        Minimum number of objects in a leaf, or their share of all objects.
+        Minimum number of objects in a leaf (int), or minimum share of all objects in a leaf (float).
 
     Attributes
     ----------
@@ -455,11 +461,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         "same_set": share of the objects with equal sets. "compatible": share whose sets have a common cluster or are
         both empty. "same_label": share with the same cluster of largest plausibility. "distance": mean Jousselme
         distance of the masses.
-    mistakes_by_leaves_ : array of shape (max_leaves,), or (n_samples,) if that is shorter
+    mistakes_by_leaves_ : array of shape (min(max_leaves, n_samples),)
         Smallest mean mistake with at most 1, 2, ... leaves.
     nodes_ : tuple of nodes
-        Nodes, depth first from the root, with ``number``, ``depth``, ``children``, ``condition(left)``, ``n_objects``,
-        ``share``, ``mass``, ``answer`` (the predicted set of a leaf), ``set_shares`` and ``fidelity``.
+        Nodes in depth-first order from the root, with ``number``, ``depth``, ``children``, ``condition(left)``,
+        ``n_objects``, ``share``, ``mass``, ``answer`` (the predicted set of a leaf), ``set_shares`` and ``fidelity``.
     focal_sets_ : FocalSets
     frame_ : tuple
         Names of the clusters.
@@ -469,10 +475,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     Notes
     -----
-    Columns may be numbers, Booleans or categories, with missing values. At each split missing values go to the side
-    with the larger gain, or to the larger side if there were none in `fit`. A category that was not in `fit` satisfies
-    no condition on a category. If a column has more than about 500 distinct values, only quantiles are tried as
-    thresholds. A threshold is the number with the fewest digits between the values on its two sides.
+    Columns may contain numbers, Booleans or categories, and missing values. Each split assigns missing values to the
+    side with the larger gain, or to the larger side if no value was missing in `fit`. A category that
+    was not in `fit` satisfies no condition on a category. If a column has more than about 500 distinct values, only
+    quantiles are tried as thresholds. Thresholds are rounded to few digits without changing the split.
 
     References
     ----------
@@ -522,8 +528,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Attributes of the objects, used for clustering or not. Several tables, a list or a dictionary, are joined;
-            their columns are called "view: column".
+            Attributes of the objects. They need not be the attributes that were clustered. A list or dictionary of
+            tables is joined to one table with columns "view: column".
         y : CredalPartition, estimator that has one, MassFunctions, or labels
             The partition to describe. Objects are matched with the rows of X by name if both have names.
         sample_weight : array-like of shape (n_samples,), optional
@@ -572,9 +578,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self._set_scores(credal, values, weights)
 
     def _prune(self, root: Node, weighted: np.ndarray, max_leaves: int) -> dict[int, tuple[int, ...]]:
-        """Prune the tree and return the set with the smallest mistakes of each node, by its id."""
+        """Prune the tree; return a dictionary from the id of each node to the set with the fewest mistakes."""
         family = self.focal_sets_
-        candidates = family.sorted()  # ties go to smaller sets
+        candidates = family.sorted()  # On ties, the smaller set is selected.
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
             candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)).sorted()
         caution = float(np.clip(self.caution, MIN_CAUTION, 1 - MIN_CAUTION))
@@ -639,12 +645,12 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     # ---- objects --------------------------------------------------------------------------------------------------
 
     def apply(self, X: TableLike) -> np.ndarray:
-        """Return the (n,) numbers, in `nodes_`, of the leaf of each object."""
+        """Return the (n,) positions in `nodes_` of the leaf of each object."""
         check_is_fitted(self, "nodes_")
         return self._find_leaves(self._values(join_attributes(X)))
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Return the credal partition of the objects: the mean masses of their leaves."""
+        """Return the predicted credal partition; the masses of an object are the mean masses of its leaf."""
         X = join_attributes(X)
         leaf = self.apply(X)
         return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_)
@@ -660,7 +666,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return self._labels()[leaf]
 
     def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
-        """Return the fidelity, as in `fidelity_`, for other objects and their partition ``y``."""
+        """Return the fidelity (see `fidelity_`) of the tree to the partition ``y`` of the objects X."""
         X = join_attributes(X)
         answer = self.predict_set(X)
         credal = resolve_input(y, "y").align_partition(X, len(answer))
@@ -681,7 +687,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def _find_leaves(self, values: np.ndarray) -> np.ndarray:
         leaf = np.zeros(len(values), dtype=np.intp)
-        for node in self.nodes_:  # parents come first
+        for node in self.nodes_:  # Parents come before their children.
             if node.column is None:
                 continue
             rows = np.flatnonzero(leaf == node.number)
@@ -719,7 +725,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return max(node.depth for node in self.leaves_)
 
     def export_text(self) -> str:
-        """Return the tree as indented text: conditions, and the sets that the leaves predict."""
+        """Return the conditions and the predicted sets of the leaves as indented text."""
         leaves, scores = self.leaves_, self.scores_
         head = (
             f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}, fidelity {self.fidelity_:.2f} (same set "
@@ -761,8 +767,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:
     """Return (n, r) points whose Euclidean distances are the Jousselme distances of the masses.
 
-    d(m, m')^2 = (m - m') D (m - m')' / 2 with D the Jaccard indices of the sets. Directions with negligible variance
-    are dropped.
+    The squared distance is d(m, m')^2 = (m - m') D (m - m')' / 2, where D contains the Jaccard indices of the focal
+    sets. Directions with negligible variance are dropped.
     """
     size, axes = np.linalg.eigh(np.asarray(family.jaccard) / 2)
     points = masses @ (axes * np.sqrt(np.maximum(size, 0)))

@@ -1,9 +1,10 @@
-"""Find the smallest change that would make an object certain, by predictions of the model.
+"""Find the smallest change that would make an object a certain member of a cluster.
 
-For numbers, the model predicts masses at evenly spaced points on straight lines from the object: one attribute at a
-time over its range, and all attributes towards certain objects. The first crossing into a certain region is refined on
-finer grids. For tables with categories, each value of one attribute is tried, and then the values of a certain object
-replace those of the object one after the other.
+If all attributes are numbers, the model predicts masses at evenly spaced points on straight lines that start at the
+object. Along a line either one attribute varies over its range, or all attributes move towards a certain object. The
+first point at which the object is certain is then refined on finer grids. If some attributes are categorical, the
+search first tries several values of each attribute. Then it replaces the values of the object by the values of a
+certain object, one after the other.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from dempster.explain.object_explanation import Change
 
 _N_LINE_POINTS = 32
 _N_REFINED_POINTS, _N_REFINEMENTS = 16, 3
-_MAX_SINGLE_ATTRIBUTES = 40  # attributes that are changed alone: those with the strongest contributions
-_MAX_ROUNDING_FACTOR = 1.25  # a change rounded to fewer digits may be larger by this factor
-_MAX_LEVELS = 40  # values of an attribute that are tried if some attributes are categorical
+_MAX_SINGLE_ATTRIBUTES = 40  # maximum number of attributes to change alone, by strength of contribution
+_MAX_ROUNDING_FACTOR = 1.25  # maximum increase of a change by rounding it to fewer digits
+_MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
 
 CertainClusters = Callable[[Cells], np.ndarray]
 """Function that returns the cluster to which each object with these cells certainly belongs, -1 for none."""
@@ -30,7 +31,7 @@ CertainClusters = Callable[[Cells], np.ndarray]
 
 @dataclass(frozen=True)
 class Target:
-    """A certain object of a cluster, given by the position and name of the cluster, and its own name and cells."""
+    """A certain object of a cluster, towards which the explained object may move."""
 
     cluster: int
     cluster_name: Hashable
@@ -41,9 +42,9 @@ class Target:
 def find_smallest_changes(
     table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
-    """Return for each cluster the smallest change of one attribute and the smallest change of all, smallest first.
+    """Return the smallest change of one attribute and of all attributes for each cluster, sorted by size.
 
-    ``cells`` are those of the object, and ``strengths`` (p,) rank the attributes.
+    ``cells`` are the attribute values of the object. The (p,) ``strengths`` are the contributions of the attributes.
     """
     search = _search_lines if table.is_numeric else _search_levels
     best: dict[tuple[Hashable, bool], Change] = {}
@@ -75,7 +76,7 @@ def _search_lines(
     changes = []
     for line, cluster, share in crossings:
         end, target = start + share * np.nan_to_num(ends[line] - start, nan=0.0), labels[line]
-        moved = np.flatnonzero(np.abs(end - start) > 0)  # missing values do not move
+        moved = np.flatnonzero(np.abs(end - start) > 0)  # Missing values do not change.
         if len(moved) == 0:
             continue
         size = float(np.linalg.norm(((end - start) / units)[moved]))
@@ -92,9 +93,10 @@ def _search_lines(
 def _find_crossings(
     certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: list[Target | None], clusters: list[int]
 ) -> list[tuple[int, int, float]]:
-    """Return where on each line a point first certainly belongs to a cluster: line, cluster, share of the line.
+    """Find the first point of each line that certainly belongs to a cluster.
 
-    On a line towards a certain object only the cluster of this object counts.
+    Return the line, the cluster and the position of each point as a share of the length of the line. On a line towards
+    a certain object, consider only the cluster of that object.
     """
     shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
     certain = certain_at(np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels)))
@@ -120,7 +122,7 @@ def _find_crossings(
 def _line_ends(
     table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
 ) -> tuple[np.ndarray, list[Target | None]]:
-    """Return the ends of the lines, and the target of each line, None if only one attribute moves along it."""
+    """Return the end point and the target of each line; the target is None if only one attribute varies."""
     ends: list[np.ndarray] = []
     labels: list[Target | None] = []
     for d in single:
@@ -137,7 +139,7 @@ def _line_ends(
 def _round_change(
     change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: CertainClusters
 ) -> Change:
-    """Round the new value of a single attribute away from the old one to few digits, if the object stays certain."""
+    """Round the new value of an attribute away from the old value to few digits if the object remains certain."""
     move = change.after[0] - start[d]
     column = table.columns[d]
     low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
@@ -190,7 +192,7 @@ def _search_levels(
 
 
 def _levels(table: ObjectTable, d: int) -> list[Any]:
-    """Return values of an attribute to try: the most frequent categories, or quantiles of numbers."""
+    """Return the values of an attribute to try, which are its most frequent categories or its quantiles."""
     present = table.present(d)
     if len(present) == 0:
         return []

@@ -1,7 +1,7 @@
-"""Compare groups of objects with the remaining objects, attribute by attribute: means, effect sizes, tests.
+"""Compare groups of objects with the remaining objects by means, effect sizes and tests of each attribute.
 
-Statistics are products of the (g, n) weights of the groups with functions of a column. The tests are the Mann-Whitney,
-Kruskal-Wallis and chi-square tests, and Fisher's exact test.
+Most statistics are matrix products of the (g, n) group weights and functions of a column. The tests are the
+Mann-Whitney, Kruskal-Wallis and chi-square tests, and Fisher's exact test.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
-MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # objects of the smaller and of both groups in an exact Mann-Whitney test
-MIN_EXPECTED_COUNT = 5  # of the chi-square test; Fisher's exact test is used below
+MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # group sizes in exact Mann-Whitney tests
+MIN_EXPECTED_COUNT = 5  # with smaller expected counts, Fisher's exact test replaces the chi-square test
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -28,7 +28,7 @@ class Attribute:
     kind: str  # "number", "date", "boolean" or "category"
     values: np.ndarray  # (n,) numbers, days since 1970 or positions in categories; NaN if missing
     categories: list[str] = field(default_factory=list)
-    clustered: bool | None = None  # whether it was used for clustering, None if unknown
+    clustered: bool | None = None  # whether the column was used for clustering, None if unknown
 
     @property
     def is_number(self) -> bool:
@@ -43,7 +43,7 @@ class Attribute:
         return int((~self.present).sum())
 
     def format(self, value: float) -> str:
-        """Format a value or a mean of values; means of categories are shares."""
+        """Format a value or a mean of values; the mean of a categorical attribute is a share."""
         if np.isnan(value):
             return "-"
         if self.kind == "date":
@@ -51,7 +51,7 @@ class Attribute:
         return format_number(value) if self.kind == "number" else f"{value:.0%}"
 
     def to_date(self, value: float) -> np.datetime64:
-        """Return the date of a number of days since 1970."""
+        """Convert a number of days since 1970-01-01 to a date."""
         if np.isnan(value):
             return np.datetime64("NaT")
         return np.datetime64(0, "us") + np.timedelta64(round(value * 86_400e6), "us")
@@ -59,7 +59,7 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A number, or the indicator of a category, whose mean is a share."""
+    """A numeric attribute, or the indicator of one category of an attribute."""
 
     attribute: Attribute
     category: int = -1
@@ -73,7 +73,7 @@ class Feature:
 
     @property
     def values(self) -> np.ndarray:
-        """(n,) numbers, or 1 if the cell has the category and 0 otherwise; NaN if missing."""
+        """(n,) numbers, or indicators (0 or 1) of the category; missing values are NaN."""
         attribute = self.attribute
         if attribute.is_number:
             return attribute.values
@@ -81,7 +81,7 @@ class Feature:
 
 
 def list_features(attributes: list[Attribute]) -> list[Feature]:
-    """Return one feature for each number and Boolean, and one for each category of the other attributes."""
+    """Return one feature for each numeric or Boolean attribute, and one for each category of other attributes."""
     features = []
     for attribute in attributes:
         if attribute.is_number:
@@ -122,7 +122,7 @@ def _encode(column: Column, categories: np.ndarray) -> np.ndarray:
 
 
 class Ranked:
-    """A sorted column of numbers without missing values: their rows, values, ranks, and the counts of equal values."""
+    """The present values of a column in sorted order, with their rows, their ranks and the numbers of ties."""
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
@@ -137,14 +137,17 @@ class Ranked:
         return len(self.rows)
 
     def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """Return (g, l) weighted quantiles (Hazen's) of each group, a row of (g, n) sparse weights."""
+        """Return the (g, l) weighted quantiles (Hazen's definition) of g groups at l levels.
+
+        ``weights`` is a sparse (g, n) array with a row of object weights for each group.
+        """
         out = np.full((weights.shape[0], len(levels)), np.nan)
         place = np.full(self.n_objects, -1)
         place[self.rows] = np.arange(len(self.rows))
         for g in range(weights.shape[0]):
             members = slice(weights.indptr[g], weights.indptr[g + 1])
             places, weight = place[weights.indices[members]], weights.data[members]
-            if len(places) * 4 > self.n_objects:  # scattering is faster than sorting
+            if len(places) * 4 > self.n_objects:  # For large groups, scattering is faster than sorting.
                 spread = np.zeros(len(self.rows) + 1)
                 spread[places] = weight
                 places = np.flatnonzero(spread[:-1] > 0)
@@ -159,11 +162,12 @@ class Ranked:
 
 
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
-    """Compare each group, a row of the sparse (g, n) weights, with the remaining objects.
+    """Compare each group with the remaining objects.
 
-    Return the present and missing weight, the mean and standard deviation of the group and of the rest, quartiles (for
-    numbers), the standardized difference, and Cliff's delta. For categories the mean is a share, and delta the
-    difference of the shares.
+    ``weights`` is a sparse (g, n) array with a row of object weights for each group. The result contains
+    the sums of the weights of present and missing values, the mean and standard deviation of the group and of the rest,
+    quartiles (for numbers), the standardized difference, and Cliff's delta. For a category, the mean is a share, and
+    delta is the difference of the shares.
     """
     values, is_number = feature.values, feature.attribute.is_number
     present = ~np.isnan(values)
@@ -196,7 +200,7 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
         mean = sums[:, 1] / weight
         spread = np.maximum(sums[:, 2] / weight - mean**2, 0)
-        spread[spread < 1e-14] = 0  # rounding error
+        spread[spread < 1e-14] = 0  # Smaller values are rounding errors.
         return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
 
 
@@ -213,8 +217,9 @@ def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) ->
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
     """Return P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
 
-    With r_i the midranks and w_i the weights of a group, sum_i w_i (r_i - 1/2) counts the pairs in which an object of
-    the group is larger than another object. The pairs within the group contribute (sum_i w_i)^2 / 2 by symmetry.
+    Let r_i be the midranks and w_i the weights of a group. Then sum_i w_i (r_i - 1/2) counts the pairs in which an
+    object of the group is larger than another object. By symmetry, the pairs within the group contribute
+    (sum_i w_i)^2 / 2.
     """
     ranks = np.zeros(ranked.n_objects)
     ranks[ranked.rows] = ranked.ranks - 0.5
@@ -227,10 +232,11 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the (g,) p-values of each group against all others, for disjoint groups given by a code for each object.
+    """Return the (g,) p-values of the Mann-Whitney tests of each group against all other objects.
 
-    The results are those of `scipy.stats.mannwhitneyu` with ranks computed once: exact for few objects without ties,
-    otherwise the normal approximation with corrections for ties and continuity.
+    ``codes`` holds the number of the group of each object. The results are equal to `scipy.stats.mannwhitneyu`, but
+    ranks are computed once for all groups. p-values are exact for few objects without ties. Otherwise the normal
+    approximation is used, with corrections for ties and continuity.
     """
     from scipy.stats import mannwhitneyu, norm
 
@@ -255,7 +261,7 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 
 
 def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the (g,) p-values of the share of ones in each group against that in all others.
+    """Return the (g,) p-values of tests that compare the share of ones in each group and in all other groups.
 
     The test is the chi-square test, or Fisher's exact test if an expected count is less than five.
     """
@@ -280,8 +286,8 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
 def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
     """Test whether an attribute differs between the groups; return the name, p-value and effect size in [0, 1].
 
-    Numbers have the Kruskal-Wallis test and the effect size sqrt(H / (n - 1)), categories the chi-square test and
-    Cramer's V.
+    For numbers, use the Kruskal-Wallis test and the effect size sqrt(H / (n - 1)). For categories, use the chi-square
+    test and Cramer's V.
     """
     from scipy.stats import chi2_contingency
     from scipy.stats.contingency import crosstab
@@ -299,7 +305,10 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
-    """Return the p-value and sqrt(H / (n - 1)); H / (n - 1) is the share of the variance of ranks between groups."""
+    """Return the p-value and the effect size sqrt(H / (n - 1)).
+
+    H / (n - 1) is the share of the variance of the ranks that is explained by the groups.
+    """
     from scipy.stats import chi2
 
     n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
@@ -313,7 +322,7 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
 
 
 def adjust_p_values(p: np.ndarray, correction: str) -> np.ndarray:
-    """Adjust p-values for multiple tests (false discovery rate); NaN stays NaN."""
+    """Adjust p-values for multiple tests (false discovery rate); NaN values remain NaN."""
     from scipy.stats import false_discovery_control
 
     out = np.array(p, dtype=float)

@@ -1,7 +1,7 @@
-"""Resolve the input of an explanation: an estimator, a partition or labels, and the table of its objects.
+"""Resolve the input of an explanation, which is an estimator, a partition or labels, and a table of objects.
 
-`dempster.explain` and the applications accept the same kinds of input. Tables and partitions are put in the same order,
-by the names of the objects if both have names.
+`dempster.explain` and the applications accept the same kinds of input. If a table and a partition both have
+object names, the rows are matched by name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ExplainedInput:
     estimator: Any  # fitted estimator or pipeline, None for a partition or labels
     model: Any  # the last step of a pipeline, otherwise the estimator
     partition: CredalPartition
-    is_pairwise: bool  # whether the table that belongs to it holds dissimilarities
+    is_pairwise: bool  # whether the table of objects holds dissimilarities
     is_blockwise: bool  # whether the model was fitted to blocks, so that its table is not in memory
 
     @property
@@ -65,7 +65,7 @@ class ExplainedInput:
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
         """Return a table with its rows in the order of the objects of the partition.
 
-        ``of_fit`` means that the model was fitted to this table, which then may hold dissimilarities or an image.
+        If ``of_fit`` is True, the model was fitted to this table, which may hold dissimilarities or an image.
         """
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
@@ -95,7 +95,7 @@ class ExplainedInput:
             raise InvalidParameterError(name, must=f"{needed}; {advice}")
 
     def reject_dissimilarities(self, X: TableLike) -> None:
-        """Raise an error if X holds the dissimilarities of the fit although attributes are needed."""
+        """Raise an error if X holds the dissimilarities to which the model was fitted instead of attributes."""
         n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
         if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
             method = type(self.estimator).__name__
@@ -157,7 +157,7 @@ def _read_labels(values: Any, name: str) -> Any:
 
 
 def row_names(*tables: TableLike) -> Index:
-    """Return the row names of the first table (or list of views) that has row names, None if none has."""
+    """Return the row names of the first table (or list of views) that has row names; None if no table has names."""
     for table in tables:
         views = None if table is None else Views.from_input(table)
         index = row_index(table) if views is None else views.index
@@ -183,7 +183,7 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
-    """Return the position of one of n objects, -1 if ``i`` is a row of attributes of a new object.
+    """Return the position of one of n objects; -1 if ``i`` holds the attributes of a new object.
 
     ``i`` is a name if the objects have names, a position, or the coordinates of a pixel of an image (a tuple).
     """
@@ -258,11 +258,11 @@ Cells = list[np.ndarray]
 
 
 class ObjectTable:
-    """The attributes of n objects by column, and tables of the same type with other cells.
+    """The attributes of n objects, stored by column.
 
     X is a pandas or polars DataFrame, or an array-like of shape (n, p) or, for images and tensors, (n, ...). ``names``
     replaces the column names. ``categorical`` treats numbers as categories. ``numeric`` parses text as numbers where
-    possible, like a model that reads only numbers.
+    possible, because some models read all columns as numbers.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class ObjectTable:
         return out
 
     def present(self, d: int, rows: Any = slice(None)) -> Any:
-        """Return the cells of an attribute without missing ones: an array of numbers, or a list."""
+        """Return the cells of an attribute that are not missing, as an array of numbers or a list."""
         cells = self.columns[d][rows]
         return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not is_missing(cell)]
 
@@ -330,7 +330,7 @@ class ObjectTable:
     def parse_row(self, row: Any) -> Cells:
         """Return the cells of a new object.
 
-        ``row`` is a sequence, a mapping or series by the names of the attributes, or a table with one row.
+        ``row`` is a sequence, a mapping or series with attribute names as keys, or a table with one row.
         """
         p = len(self.columns)
         if hasattr(row, "columns"):
@@ -389,7 +389,7 @@ class ObjectTable:
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
-    """Return array-like data as an array; numbers beside text stay numbers."""
+    """Convert array-like data to an array; numbers in a list with text remain numbers."""
     with validating_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_NAMED = 3  # attributes, or objects, that a sentence names for each cluster
-MIN_RELATIVE_STRENGTH = 0.25  # objects with less evidence, relative to the strongest, are not named
+MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
+MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence of a named object, relative to the strongest object
 MIN_SHARE = 0.08  # attributes with a smaller share of the evidence are not named
 
 
@@ -33,7 +33,7 @@ class Exemplar(NamedTuple):
 
 
 class ComparedObject(NamedTuple):
-    """An object that the method compares with, and its weight in the evidence for each candidate."""
+    """An object that is compared with the explained object, and its weight in the evidence for each candidate."""
 
     name: Hashable
     position: int
@@ -59,30 +59,32 @@ class ObjectExplanation:
 
     Attributes
     ----------
-    name : name of the object, its position, or None for a new one
+    name : hashable or None
+        Name of the object, or its position; None for a new object.
     masses : CredalPartition
-        Masses of this object alone.
+        Masses of this object.
     clusters : tuple
         Names of the candidate clusters, the most plausible first.
     attributes : tuple of str
-        Names of the rows of the contributions: attributes or, if there are none, the objects compared with.
+        Names of the rows of the contributions: attributes, or compared objects if there are no attributes.
     by : {"attributes", "objects"}
     parts : (p, q) array
         Contribution of each attribute to the evidence for each candidate.
     evidence : (q,) array
-        Evidence for each candidate: the sum of the parts and of a term that does not depend on the attributes (`base`).
+        Evidence for each candidate. It is the sum of the parts and of a term that does not depend on the attributes.
     quantity : str
         Description of the evidence.
     values : tuple or None
         Attributes of the object.
     typical : tuple of tuples or None
-        Mean, or most frequent category, of each attribute in each candidate.
+        Mean or most frequent category of each attribute in each candidate cluster.
     exemplars : tuple of Exemplar
-        The nearest certain objects of each candidate.
+        Certain objects of each candidate that are nearest to the explained object.
     compared : tuple of ComparedObject
-        Objects that the method compares with, the largest weights first; empty if the method has centers.
+        Objects that the method compares with the explained object, sorted by decreasing weight; empty if the method
+        uses centers.
     changes : tuple of Change
-        Changes that would make the object certain, the smallest first.
+        Changes that would make the object certain, sorted by size.
     movable : bool
         Whether changes were searched for.
 
@@ -120,20 +122,20 @@ class ObjectExplanation:
 
     @cached_property
     def contributions(self) -> np.ndarray:
-        """(p, q) contribution of each attribute to the evidence for each candidate, minus the mean of the candidates.
+        """(p, q) contributions of attributes to the evidence for each candidate, minus the mean over the candidates.
 
-        Columns add up to `explained`. With a single candidate these are the `parts`.
+        Columns add up to `explained`. With a single candidate, the contributions are equal to `parts`.
         """
         return self._center(self.parts) + 0.0  # turns -0 into 0
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """(q,) evidence from the attributes for each candidate, minus the mean of the candidates."""
+        """(q,) evidence from the attributes for each candidate, minus the mean over the candidates."""
         return self._center(self.evidence) - self.base
 
     @cached_property
     def base(self) -> np.ndarray:
-        """(q,) evidence that does not depend on the attributes, minus the mean of the candidates.
+        """(q,) evidence that does not depend on the attributes, minus the mean over the candidates.
 
         Examples are the weight of a Gaussian, the number of neighbors, and the plausibility at the midpoint.
         """
@@ -146,14 +148,15 @@ class ObjectExplanation:
 
     @property
     def best_set(self) -> tuple[Hashable, ...]:
-        """Names of the clusters in the set with the largest mass: one if the object is certain, none for an outlier."""
+        """Names of the clusters in the set with the largest mass; empty for an outlier."""
         members = self.masses.focal_sets.membership[self.masses.best_set[0]]
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
     def between(self, first: Hashable | None = None, second: Hashable | None = None) -> np.ndarray:
         """Return the (p,) contributions of the attributes to the evidence for one candidate against another.
 
-        Negative values favor ``first``, positive ones ``second``; by default the two most plausible candidates.
+        Negative values favor ``first`` and positive values favor ``second``. By default they are the two most plausible
+        candidates.
         """
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
         a = self._candidate(names[0] if first is None else first, "first")
@@ -175,8 +178,8 @@ class ObjectExplanation:
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each attribute.
 
-        Columns are its value, its typical value in each candidate ("usual in"), and its contribution to the evidence
-        for each candidate ("towards").
+        The columns contain the value of the attribute, its typical value in each candidate ("usual in"), and its
+        contribution to the evidence for each candidate ("towards").
         """
         import pandas as pd
 
@@ -304,7 +307,7 @@ def _change_sentences(e: ObjectExplanation) -> list[str]:
             next((c for c in e.changes if c.cluster == cluster and (c.towards is None) == is_single), None)
             for is_single in (True, False)
         )
-        # A change of one attribute is easier to understand, unless a change of all is much smaller.
+        # Prefer a change of one attribute, which is easier to understand, unless a change of all is much smaller.
         change = joint if single is None or (joint is not None and joint.size < single.size / 2) else single
         if change is None:
             sentences.append(f"No change was found that makes it a certain object of {format_cluster(cluster)}.")

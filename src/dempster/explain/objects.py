@@ -1,4 +1,4 @@
-"""Explain one object: resolve it, compute the evidence for each cluster, and find changes that make it certain."""
+"""Explain one object by the evidence for each cluster and by the changes that would make the object certain."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from dempster.explain.object_explanation import ComparedObject, Exemplar, Object
 from dempster.partition import CredalPartition
 
 MAX_COMPARED_OBJECTS = 10
-N_PROBES = 8  # objects used to recognize the data of the fit
-MASS_TOLERANCE = 1e-3  # masses that differ by less are equal, in single precision too
+N_PROBES = 8  # number of objects whose masses are compared to recognize the training data
+MASS_TOLERANCE = 1e-3  # tolerance for equal masses, which allows for single precision
 N_PATH_STEPS = 64
-MAX_PATH_CELLS = 4_000_000  # cells of the objects whose masses are predicted at once
+MAX_PATH_CELLS = 4_000_000  # maximum number of attribute values in one prediction
 
 
 def explain_object(
@@ -50,17 +50,17 @@ def explain_object(
 ) -> ObjectExplanation:
     """Explain the mass function of one object.
 
-    The explanation gives the evidence for each candidate cluster, the contribution of each attribute to it, the nearest
-    certain objects, and the smallest changes that would make the object certain. The evidence depends on the method.
-    It is a sum of contributions of the attributes:
+    The explanation consists of the evidence for each candidate cluster, the contribution of each attribute to this
+    evidence, the nearest certain objects, and the smallest changes that would make the object certain. The evidence is
+    a sum of contributions of the attributes. Its definition depends on the method:
 
     ===================================  =============================================================================
     ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, attribute by attribute; with an
-                                         adaptive metric, terms of two attributes go to both in equal parts
+                                         adaptive metric, products of two attributes count half for each
     CatECM                               minus the number of attributes that differ from the center
     WMVEC                                minus the squared distance to the center, attribute by attribute,
                                          weighted by its view; for matrices, to the medoids of each view
-    MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided by attribute
+    MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided among the attributes
     EGMM, BootClus                       logarithm of weight times density, averaged over bootstrap fits for BootClus
     EVCLUS                               logarithm of the weighted mean similarity to the members of the cluster; if
                                          masses depend on conflicts alone, minus the misfit that the conflicts would
@@ -77,20 +77,20 @@ def explain_object(
         Any estimator with ``predict_mass``, ``credal_partition_`` or ``labels_``. Explanations of a partition or of
         labels use only the members of the clusters.
     X : array-like or table
-        The objects that were clustered, as passed to `fit`, or other objects with the same attributes. The
-        dissimilarities for ``metric="precomputed"``. Several tables or matrices, for `WMVEC` or a partition, are a list
-        or a dictionary; their attributes are called "view: column".
+        The objects that were clustered, as passed to `fit`, or other objects with the same attributes. With
+        ``metric="precomputed"``, X holds the dissimilarities. For `WMVEC` or a partition, X may be a list or dictionary
+        of several tables or matrices, with attributes called "view: column".
     i : int, name, or array-like of shape (n_features,)
-        Position of the object in X; its name, if X has an index; or a new object: a row, a series or mapping by
-        the names of the attributes, a table with one row, or one of these for each of several views. For an image, also
-        the coordinates of a pixel (a tuple). Missing attributes (NaN) do not contribute.
+        Position of the object in X, its name if X has an index, or a new object. A new object is a row, a series or
+        mapping with attribute names as keys, or a table with one row; for several views, a list or dictionary of rows.
+        For an image, ``i`` may be a tuple with the coordinates of a pixel. Missing attributes (NaN) do not contribute.
     clusters : sequence of names of clusters, optional
-        The candidates. By default the clusters between which the object is ambiguous, otherwise the two most plausible
-        clusters.
+        The candidates. By default the clusters between which the object is ambiguous, or the two most plausible
+        clusters if the object is not ambiguous.
     attributes : table of n objects, optional
-        For dissimilarities: attributes of the objects. The evidence from each object compared with is divided among
-        them in proportion to the squared standardized differences. Without attributes, contributions are those of the
-        objects compared with.
+        Attributes of the objects if X holds dissimilarities. The evidence from each compared object is divided among
+        the attributes in proportion to the squared standardized differences. Without attributes, the explanation
+        contains the contributions of the compared objects.
     feature_names : sequence of str, optional
         Names of the attributes; by default the column names.
     metric : {"precomputed"} or None
@@ -98,8 +98,8 @@ def explain_object(
     n_exemplars : int, default=1
         Number of certain objects to return for each candidate.
     changes : bool, default=True
-        Whether to search for the smallest change that would make the object certain, with ``predict_mass``: a change of
-        one attribute within its range, or a move of all attributes towards a certain object.
+        Whether to search for the smallest change that would make the object certain according to ``predict_mass``. A
+        change is a new value of one attribute within its range, or a move of all attributes towards a certain object.
 
     Returns
     -------
@@ -185,14 +185,17 @@ def _select_candidates(
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
     in_best_set = obj.masses.focal_sets.membership[obj.masses.best_set[0]]
     number = max(2, int(in_best_set[order].sum()))
-    ranked = sorted(order, key=lambda k: not in_best_set[k])  # a stable sort: clusters of the set first
+    ranked = sorted(order, key=lambda k: not in_best_set[k])  # The stable sort puts the clusters of the set first.
     return [int(k) for k in ranked[:number]]
 
 
 def _decompose(
     obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]
 ) -> tuple[ClusterEvidence, list[str], str]:
-    """Return the evidence for the candidates by attributes, otherwise by the objects compared with, and their names."""
+    """Divide the evidence for the candidates among attributes or, without attributes, among compared objects.
+
+    Return the evidence, the names of the attributes or objects, and "attributes" or "objects".
+    """
     if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
         evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
     if evidence.parts is not None and obj.has_attributes:
@@ -207,7 +210,7 @@ def _decompose(
 
 
 def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exemplar]:
-    """Return the nearest certain objects of a cluster."""
+    """Return the certain objects of a cluster that are nearest to the explained object."""
     name = obj.partition.frame[cluster]
     certain = obj.partition.lower(name)
     certain = certain[certain != obj.own_position]
@@ -220,7 +223,11 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
 
 
 def _select_targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
-    """Return the nearest certain object of each other candidate, and the one with the largest belief in it."""
+    """Return objects towards which the explained object may move to become certain.
+
+    For each candidate to which the object does not certainly belong, these are the nearest certain object and the
+    member with the largest belief in the candidate.
+    """
     frame = obj.partition.frame
     targets = []
     for k in candidates:
@@ -251,16 +258,16 @@ def _list_compared(
 
 
 class ExplainedObject:
-    """One object, its masses, and the objects of X, with which it is compared.
+    """The object to explain, its masses, and the objects of X, to which it is compared.
 
     The attributes ``table`` and ``cells`` are not set if there are only dissimilarities.
     """
 
-    partition: CredalPartition  # of the objects of X
-    masses: CredalPartition  # of the object
-    position: int = -1  # in X, -1 for a new object
-    itself: int = -1  # position of the object, or of an equal one, in the fit; -1 if there is none
-    among_fit: bool = True  # whether the objects of X are those of the fit
+    partition: CredalPartition  # partition of the objects of X
+    masses: CredalPartition  # masses of the explained object
+    position: int = -1  # position of the object in X, -1 for a new object
+    itself: int = -1  # position of the same or an equal object in the training data, -1 if there is none
+    among_fit: bool = True  # whether X holds the training objects
     table: ObjectTable
     cells: Cells
     row: np.ndarray | None = None  # (n,) dissimilarities to the objects of X; NaN if unknown
@@ -275,14 +282,14 @@ class ExplainedObject:
 
     @property
     def own_position(self) -> int:
-        """Position of the object, or of an equal one, in X; -1 if there is none."""
+        """Position of the same or an equal object in X; -1 if X contains no such object."""
         return self.position if self.position >= 0 or not self.among_fit else self.itself
 
     def object_name(self, position: int) -> Hashable:
         return position if self.names is None else self.names[position]
 
     def compared_name(self, evidence: ClusterEvidence, which: int) -> Hashable:
-        """Return the name of an object that the model compares with, with its view if there are several."""
+        """Return the name of a compared object, and its view if the model has several views."""
         position = int(evidence.positions[which])
         if self.among_fit:
             name = self.object_name(position)
@@ -295,7 +302,7 @@ class ExplainedObject:
     # ---- evidence -------------------------------------------------------------------------------------------------
 
     def evidence(self) -> ClusterEvidence | None:
-        """Return the evidence for each cluster, None if it must be computed along a path."""
+        """Return the evidence for each cluster; None if `evidence_along_path` must be used."""
         if self.reader is not None:
             evidence = self.reader.evidence(self.itself)
             if evidence is not None:
@@ -334,11 +341,11 @@ class ExplainedObject:
         return CredalPartition(self.model.predict_mass(rows))
 
     def certain_clusters(self, cells: Cells) -> np.ndarray:
-        """Return the (m,) cluster to which objects with these attributes certainly belong, -1 for none.
+        """Return the (m,) clusters to which objects with these attributes certainly belong; -1 for uncertain objects.
 
-        Some models compare a new object with the objects of the fit. A new object that is almost equal to an object of
-        the fit is compared with it, but that object is not compared with itself. So the result must be the same with
-        and without the original object in the fit.
+        Some models compare a new object with all training objects. A changed copy of a training object is then compared
+        with its original, although a training object is never compared with itself. Therefore a copy counts as certain
+        only if the prediction is the same with and without the original among the training objects.
         """
         clusters = _certain_clusters(self.predict(cells))
         moved = None if self.reader is None else self.reader.predict_moved(self._build_table(cells), self.itself)
@@ -350,7 +357,10 @@ class ExplainedObject:
     # ---- comparing ------------------------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
-        """Return the (r,) distances to some objects of X, by the metric of the model or standardized."""
+        """Return the (r,) distances to the objects at ``positions`` in X.
+
+        The distance is the metric of the model or the standardized Euclidean distance.
+        """
         if self.row is not None:
             return self.row[positions]
         point = np.array([cell[0] for cell in self.cells]) if self.table.is_numeric else None
@@ -365,7 +375,7 @@ class ExplainedObject:
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
-        """Return the (r, p) shares of the attributes in the squared standardized differences to some objects of X."""
+        """Return the (r, p) share of each attribute in the squared standardized distances to r objects of X."""
         squares = squared_differences(self.table, self.cells, positions)
         present = ~np.isnan(squares)
         total = np.where(present, squares, 0).sum(axis=1, keepdims=True)
@@ -374,7 +384,7 @@ class ExplainedObject:
 
 
 def _column_means(numbers: np.ndarray) -> np.ndarray:
-    """Return the (p,) means without missing values, 0 for columns without any value."""
+    """Return the (p,) means of the values that are not missing; 0 for a column without values."""
     present = ~np.isnan(numbers)
     return np.where(present, numbers, 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
 
@@ -387,7 +397,7 @@ def _certain_clusters(partition: CredalPartition) -> np.ndarray:
 def _resolve_object(
     estimator: Any, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None, metric: str | None
 ) -> ExplainedObject:
-    """Return object i of X, or a new one."""
+    """Return object ``i`` of X, or a new object with the attributes ``i``."""
     if hasattr(estimator, "steps"):
         advice = "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
@@ -403,10 +413,10 @@ def _resolve_object(
 
 
 def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[TableLike, Any]:
-    """Return X and i, where X may be several tables.
+    """Convert X and i if X consists of several tables.
 
-    A multi-view model receives the tables as they are, and a new object as one row of all attributes. For other models
-    the tables are joined.
+    For a multi-view model, X remains a list or dictionary of tables, and a new object becomes one row of all
+    attributes. For a partition, the tables are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
         return (to_array(X) if isinstance(X, list | tuple) else X), i
@@ -464,7 +474,7 @@ def _resolve_among_attributes(
 
 
 def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
-    """Return the position in the fit of the only object with the same name and masses, -1 if there is none."""
+    """Return the position of the training object with the same unique name and the same masses; -1 if there is none."""
     fitted = obj.fitted
     if names is None or obj.position < 0 or fitted is None or fitted.index is None:
         return -1
@@ -475,14 +485,14 @@ def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
 
 
 def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
-    """Return the masses at a position in the partition, or predicted masses if it is -1."""
+    """Return the masses at a position in the partition; predict the masses if the position is -1."""
     if position >= 0:
         return obj.partition[[position]]
     if obj.reader is not None:
         return obj.reader.masses()
     if obj.can_predict:
         return CredalPartition(obj.model.predict_mass(obj.table.to_table(obj.cells)))
-    # A partition alone cannot predict masses, so all mass goes to the cluster with the largest evidence.
+    # A partition cannot predict masses, so all mass is assigned to the cluster with the largest evidence.
     partition, evidence = obj.partition, obj.evidence()
     if evidence is None or not np.isfinite(evidence.total).any():
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
@@ -495,7 +505,7 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
 
 
 def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Return whether X holds the objects of the fit: their number, and the masses of some, must be equal."""
+    """Return whether X holds the training objects, by their number and the masses of a few objects."""
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -563,7 +573,7 @@ def _resolve_among_dissimilarities(
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
-    """Return the (n,) dissimilarities to all objects, NaN if unknown."""
+    """Return the (n,) dissimilarities of the object to all objects; unknown dissimilarities are NaN."""
     out = np.full(n, np.nan)
     if hasattr(row, "tocsr"):
         stored = row.tocsr()
@@ -583,7 +593,8 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
 def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
     """Return the positions of the objects that represent a cluster.
 
-    These are its certain objects except ``itself``, otherwise the objects of which it is the most plausible cluster.
+    Return its certain objects except ``itself``. If there are none, return the objects for which the cluster is the
+    most plausible one.
     """
     certain = partition.lower(partition.frame[cluster])
     possible = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
@@ -595,9 +606,10 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
 
 
 def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
-    """Return the (r, p) squared differences to some objects, in standard deviations for numbers, 0 or 1 for categories.
+    """Return the (r, p) squared differences between the cells and r objects.
 
-    Differences of missing cells, and of constant attributes, are NaN.
+    Differences of numbers are in standard deviations. Differences of categories are 0 or 1. For missing cells and
+    constant attributes the difference is NaN.
     """
     out = np.full((len(positions), len(cells)), np.nan)
     for d, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
@@ -613,7 +625,7 @@ def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray)
 def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int) -> ClusterEvidence:
     """Return minus the squared standardized distance to the mean of the members of each cluster.
 
-    For a categorical attribute it is minus the share of the members with another category.
+    A categorical attribute contributes minus the share of the members with another category.
     """
     parts = np.zeros((len(cells), partition.n_clusters))
     total = np.full(partition.n_clusters, -np.inf)
@@ -635,7 +647,7 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
 
 
 def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, itself: int) -> ClusterEvidence:
-    """Return minus the mean dissimilarity to the members of each cluster, from the (n,) dissimilarities to all."""
+    """Return minus the mean dissimilarity to the members of each cluster; ``row`` holds all (n,) dissimilarities."""
     n, c = len(row), partition.n_clusters
     weights, total = np.zeros((n, c)), np.full(c, -np.inf)
     for k in range(c):
@@ -669,8 +681,9 @@ def evidence_along_path(
 ) -> ClusterEvidence:
     """Divide the change of the plausibilities from the midpoint to the object among the attributes.
 
-    These are integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks") with
-    finite differences instead of derivatives, so that they exist for any model and add up exactly. ``plausibilities``
+    The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks").
+    Finite differences replace the derivatives, so that the method is applicable to any model and the contributions add
+    up exactly. ``plausibilities``
     returns the (m, c) plausibilities of (m, p) objects; ``middle`` and ``point`` are (p,) arrays.
     """
     p = len(point)
@@ -684,7 +697,7 @@ def evidence_along_path(
         stop = min(start + size, N_PATH_STEPS)
         first = np.repeat(corners[start:stop, None], len(moving), axis=1)
         last = np.repeat(corners[start + 1 : stop + 1, None], len(moving), axis=1)
-        for j, d in enumerate(moving):  # attribute d moves first, or last
+        for j, d in enumerate(moving):  # Attribute d moves before (first) or after (last) all others.
             first[:, j, d], last[:, j, d] = corners[start + 1 : stop + 1, d], corners[start:stop, d]
         shape = (stop - start, len(moving), -1)
         gains = plausibilities(first.reshape(-1, p)).reshape(shape) - values[start:stop, None]
@@ -694,7 +707,7 @@ def evidence_along_path(
 
 
 def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return (s, p, c) parts that add up to the (s, c) totals; the residual is divided in proportion to the parts."""
+    """Correct the (s, p, c) parts so that they add up to the (s, c) totals, in proportion to their sizes."""
     if parts.shape[1] == 0:
         return parts
     size = np.abs(parts)

@@ -1,4 +1,4 @@
-"""Describe clusters by their sizes, typical objects, and the attributes that differ from the remaining objects."""
+"""Describe clusters by their sizes, typical objects, and the attributes that distinguish them from other objects."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class Group:
     """Objects that are assigned to the same set of clusters."""
 
     name: str
-    clusters: tuple[int, ...]  # one for a cluster, several for ambiguous objects, none for outliers
+    clusters: tuple[int, ...]  # one cluster, several for ambiguous objects, or none for outliers
     rows: np.ndarray  # positions of the objects
-    n_possible: int | None = None  # objects that may belong to a cluster; None for other groups
-    typical: list[Any] = field(default_factory=list)  # names or positions
+    n_possible: int | None = None  # number of objects that may belong to the cluster; None for other groups
+    typical: list[Any] = field(default_factory=list)  # names or positions of typical objects
 
     @property
     def is_cluster(self) -> bool:
@@ -75,7 +75,7 @@ class Group:
 
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return the clusters in their order (empty ones too), ambiguous groups, the largest first, and outliers."""
+    """Return the groups: all clusters (also if empty), ambiguous groups by decreasing size, and outliers."""
     from dempster.belief.focal_sets import unique_sets
 
     answers = partition.assignment(rule, keep_outliers=False)
@@ -91,7 +91,7 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     for clusters in ordered:
         name = format_group(clusters, partition.frame)
         counts[name] = counts.get(name, 0) + 1
-        if counts[name] > 1:  # large sets are named by their size, which is not unique
+        if counts[name] > 1:  # The name of a large set is its size, which is not unique.
             name = f"{name} ({counts[name]})"
         rows_of_group = members.get(clusters, np.empty(0, dtype=np.intp))
         groups.append(Group(name, clusters, rows_of_group, int(possible[clusters[0]]) if len(clusters) == 1 else None))
@@ -101,8 +101,9 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
     """Return the (g, n) sparse weights of the objects in each group.
 
-    For a cluster, "certain" gives its certain objects the weight 1, "possible" all objects that may belong to it, and
-    "pignistic" all objects their pignistic probability. Other groups always have their objects with the weight 1.
+    In a cluster, the weight is 1 for its certain objects ("certain"), 1 for all objects that may belong to it
+    ("possible"), or the pignistic probability of each object ("pignistic"). In other groups, the weight of each object
+    is 1.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -123,7 +124,10 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
 
 
 def add_typical(partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any) -> None:
-    """Set the typical objects: those with the largest mass on the set of the group, ties by distance to its mean."""
+    """Set the typical objects of each group.
+
+    Typical objects have the largest mass on the set of the group. Ties are resolved by the distance to its mean.
+    """
     for group in groups:
         if not len(group):
             continue
@@ -136,7 +140,7 @@ def add_typical(partition: CredalPartition, groups: list[Group], distance: np.nd
 
 
 def rank_attributes(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
-    """Return a row for each attribute, the one that separates the groups best first."""
+    """Return a table with a row for each attribute, sorted by how well the attribute separates the groups."""
     import pandas as pd
 
     rows = [_compare_pair(attribute, first, second) for attribute in attributes]
@@ -184,7 +188,7 @@ def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
-    """Return Youden's J (the Kolmogorov-Smirnov distance), its threshold, and whether ``a`` is lower."""
+    """Return Youden's J (the Kolmogorov-Smirnov distance), its threshold, and whether ``a`` is below the threshold."""
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
@@ -205,13 +209,13 @@ class Profile:
         Clusters, ambiguous groups and outliers, with ``name``, ``clusters``, ``rows`` (positions of the objects),
         ``n_possible`` and ``typical``.
     features : list of features
-        Numbers and single categories, with ``label`` and ``attribute``.
+        Numeric attributes and indicators of categories, with ``label`` and ``attribute``.
     statistics : dict of str to (groups, features) array
         "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard deviation of
         the remaining objects), "difference" (standardized), "delta", "present", "missing", "p", "p_adjusted".
     attributes : pandas.DataFrame
-        A row for each column of X: its kind, whether it was clustered, missing values, and a test of the differences
-        between all groups (test, effect, p, p_adjusted).
+        Table with a row for each column of X: its kind, whether it was used for clustering, its number of missing
+        values, and a test of the differences between all groups (test, effect, p, p_adjusted).
     partition : CredalPartition
 
     Examples
@@ -252,7 +256,7 @@ class Profile:
         return table
 
     def to_frame(self, statistic: str = "mean") -> pd.DataFrame:
-        """Return a table with a row for each group: its objects, and a statistic of every feature.
+        """Return a table with a row for each group: its number of objects, and a statistic of every feature.
 
         Parameters
         ----------
@@ -276,7 +280,7 @@ class Profile:
         return pd.concat([frame, pd.DataFrame(values, index=frame.index)], axis=1)
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
-        """Return the attributes that separate two groups, the best first.
+        """Return the attributes that separate two groups, sorted by decreasing separation.
 
         Parameters
         ----------
@@ -287,8 +291,9 @@ class Profile:
         -------
         pandas.DataFrame
             "separation" is the largest difference of the shares of the two groups below a threshold (or in a set of
-            categories), between 0 and 1 (perfect separation). "rule" and "threshold" describe it. "delta" is Cliff's
-            delta, positive if the first group is larger. p-values are from the Mann-Whitney or chi-square test.
+            categories), between 0 and 1 (perfect separation). "rule" and "threshold" describe the best split. "delta"
+            is Cliff's delta, which is positive if the first group has larger values. p-values are from the Mann-Whitney
+            or chi-square test.
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
@@ -324,7 +329,7 @@ class Profile:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return an HTML table with a row for each group; shades show differences from the remaining objects."""
+        """Return an HTML table with a row for each group; shades show the difference from all other objects."""
         names = ["group", "objects", "possible", "typical", *(feature.label for feature in self.features)]
         marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in self.features]
         head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
@@ -385,19 +390,21 @@ def profile(
     partition : CredalPartition, fitted estimator (or pipeline) that has one, MassFunctions, or labels
         Objects are matched with the rows of X by name if both have names.
     X : array-like or table of n rows
-        Attributes, used for clustering or not: numbers, dates, Booleans or categories, possibly with missing values.
-        Several tables, a list or a dictionary, are joined; their columns are called "view: column".
+        Attributes, which need not be those used for clustering: numbers, dates, Booleans or categories, possibly with
+        missing values. A list or dictionary of tables is joined to one table with columns "view: column".
     rule : {"max_mass", "interval_dominance"}, default="max_mass"
         Decision rule that assigns each object to a set, as in `CredalPartition.assignment`.
     weights : {"certain", "possible", "pignistic"}, default="certain"
-        Objects that describe a cluster: its certain objects; all that may belong to it; or all objects, weighted by
-        their pignistic probability. Ambiguous groups and outliers are described by their objects.
+        Objects that describe a cluster: its certain objects, all objects that may belong to it, or all objects weighted
+        by their pignistic probability. Ambiguous groups and outliers are described by all their objects.
     clustered : bool or sequence of names of columns, optional
-        Columns that were used for clustering. By default those of the estimator; unknown for a partition alone.
+        Columns that were used for clustering. By default the columns to which the estimator was fitted. They are
+        unknown if ``partition`` is not an estimator.
     n_typical : int, default=3
-        Number of typical objects of each group: those with the largest mass on it, ties by distance to its mean.
+        Number of typical objects of each group. They have the largest mass on its set of clusters; ties are resolved by
+        the distance to the mean of the group.
     max_categories : int, default=12
-        Columns with more categories have the rarest ones merged.
+        Maximum number of categories of a column; the rarest categories beyond it are merged.
     correction : {"bh", "by"}, default="bh"
         Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence
         (`scipy.stats.false_discovery_control`).
@@ -409,9 +416,9 @@ def profile(
     Notes
     -----
     A group is compared with the rest, that is, all other objects. Effect sizes are the standardized difference of the
-    means (Cohen's d) and Cliff's delta in [-1, 1], the probability that an object of the group has a larger value than
-    one of the rest, minus the probability that it has a smaller value. For a category, delta is the difference of its
-    shares. Effect sizes depend on ``weights``; tests use each object once, in the group it is assigned to.
+    means (Cohen's d) and Cliff's delta in [-1, 1]. Delta is the probability that an object of the group has a larger
+    value than an object of the rest, minus the probability that it has a smaller value. For a category, delta is the
+    difference of its shares. Effect sizes depend on ``weights``. Tests use each object once, in its assigned group.
 
     **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these attributes, so a test on
     the same objects is double dipping: p-values are small even if there are no clusters. Use them only to rank
@@ -458,7 +465,11 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """Return (g, q) statistics, squared standardized distances to the mean of the group, and tests of all groups."""
+    """Return the statistics, the distances of the objects, and the tests.
+
+    The statistics are (g, q) arrays by name. The (n,) distances are the squared standardized distances of the objects
+    to the mean of their group. The tests compare all groups in each attribute.
+    """
     columns, distance = [], np.zeros(len(codes))
     tests: dict[Attribute, tuple[str, float, float]] = {}
     for feature in features:
@@ -500,7 +511,7 @@ def _attribute_table(
 
 
 def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
-    """Return whether each column was used for clustering, None if unknown."""
+    """Return for each column whether it was used for clustering; None if unknown."""
     names = [attribute.name for attribute in attributes]
     if isinstance(clustered, bool | np.bool_):
         return [bool(clustered)] * len(names)
@@ -543,7 +554,7 @@ def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
 
 
 def _format_feature(profile: Profile, g: int, q: int) -> str:
-    """Return ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
+    """Format a feature of a group like ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
     at = {name: float(profile.statistics[name][g, q]) for name in names}
@@ -552,7 +563,7 @@ def _format_feature(profile: Profile, g: int, q: int) -> str:
     if not feature.attribute.is_number:
         return f"{text} {p}"
     if abs(at["delta"]) < MIN_NARROWING and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
-        return f"{text}; narrower range"  # the p-value tests the location only
+        return f"{text}; narrower range"  # The p-value is omitted, because the test compares only the location.
     return f"{text}; {'higher' if at['delta'] > 0 else 'lower'} in {(1 + abs(at['delta'])) / 2:.0%} of pairs {p}"
 
 

@@ -1,4 +1,4 @@
-"""Quality measures of a partition in one table, compared with two baselines."""
+"""Compute the quality measures of a partition and compare them with two baselines."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Quality:
     partition : mapping of str to float
         Measures of the partition.
     labels_alone : mapping of str to float
-        Measures of its labels, without doubt and outliers.
+        Measures of the hard partition by labels, which has no doubt and no outliers.
     shuffled : mapping of str to float
         Measures of the same mass functions after a random permutation of the objects; the mean of five permutations.
     """
@@ -111,17 +111,18 @@ def quality(
     """Compute all quality measures of a partition that the data allow, and compare them with two baselines.
 
     The baselines are *labels alone*, the partition without its doubt, and *shuffled*, the same mass functions randomly
-    assigned to the objects. Labels alone show whether the doubt is useful. Shuffled masses have the same cluster sizes,
-    doubt and number of outliers, and show the values that chance reaches.
+    assigned to the objects. The comparison with labels alone shows whether the doubt is useful. Shuffled masses have
+    the same cluster sizes, doubt and number of outliers. They show the values that are expected by chance.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
     X : table, array or square matrix of dissimilarities, optional
-        Adds the silhouettes (`credal_silhouette`); may be several tables or matrices.
+        Objects, or a list or dictionary of several tables or matrices. With X, the table includes the silhouettes
+        (`credal_silhouette`).
     y : array-like of shape (n,), optional
-        Known classes. Adds the agreement of labels (adjusted Rand index of all objects and of the least doubtful 80 %,
-        see `retention_curve`) and of sets (`set_scores`).
+        Known classes. With y, the table includes the agreement of labels with classes (the adjusted Rand index of all
+        objects and of the least doubtful 80 %, see `retention_curve`) and the agreement of sets (`set_scores`).
     metric : str or callable, default="euclidean"
         Metric of the silhouettes.
     stability : Stability, optional

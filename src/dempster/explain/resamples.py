@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_PAIRS = 20_000  # for n_pairs="auto"
+MAX_PAIRS = 20_000  # maximum number of pairs for n_pairs="auto"
 MAX_DISSOLVED, MIN_RECOVERED = 0.5, 0.75  # Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
 MAX_NAMED_OBJECTS = 8
 NO_PARTNER = -2  # label of a cluster of a resample that is not matched
@@ -82,7 +82,7 @@ class Resampling:
         return bool(get_tags(self.estimator).input_tags.pairwise)
 
     def fit_reference(self, seed: int) -> CredalPartition:
-        """Return the partition of all objects; steps without a seed get one."""
+        """Return the partition of all objects; set a seed in all steps that have none."""
         model = _set_params(clone(self.estimator), {"verbose": False})
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
@@ -92,7 +92,7 @@ class Resampling:
         return partition
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
-        """Yield fits to samples of ``size`` objects in order, each with another seed."""
+        """Yield the results of fits to samples of ``size`` objects, each with a different seed, in a fixed order."""
         threads = min(n_threads(n_jobs), n_resamples)
         # Nested thread pools would compete for the same processors.
         params = {"verbose": False, "n_jobs": 1} if threads > 1 else {"verbose": False}
@@ -119,13 +119,13 @@ class Resampling:
         return objects, partition[first]
 
     def select_rows(self, rows: np.ndarray) -> Any:
-        """Return some rows of X, and columns if X holds dissimilarities."""
+        """Return the given rows of X; if X holds dissimilarities, also select these columns."""
         if self._views is not None:
             return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
         return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
 
     def select_params(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return the weights, labels, constraints or dissimilarities of some objects."""
+        """Return the arguments of `fit` (weights, labels, constraints or dissimilarities) for the given objects."""
         return {name: self._select(value, rows) for name, value in self.fit_params.items()}
 
     def _select(self, value: Any, rows: np.ndarray) -> Any:
@@ -143,7 +143,7 @@ class Resampling:
 
 
 def _set_params(model: Any, params: dict[str, Any]) -> Any:
-    """Set parameters in all steps of a model that have them."""
+    """Set parameters in each step of a model that has a parameter of this name."""
     last_names = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
     return model.set_params(**{name: params[last] for name, last in last_names.items() if last in params})
 
@@ -168,19 +168,20 @@ class Stability:
     drawn : (n,) array
         Number of resamples that contain each object.
     objects : (n,) array
-        Share of these in which the object was in the same cluster as in `partition`, or an outlier in both; NaN for
-        objects in no resample.
+        Share of the resamples with the object in which it has the same cluster as in `partition`, or is an outlier in
+        both; NaN for objects that are in no resample.
     jaccard : (n_resamples, c) array
-        Largest Jaccard index of each cluster, restricted to the resample, with a cluster of the resample; NaN if the
-        resample contains none of its objects.
+        Largest Jaccard index between each cluster of `partition`, restricted to the objects of the resample, and a
+        cluster of the resample; NaN if the resample contains no object of the cluster.
     pairs : (p, 2) array
-        Pairs of objects that were examined: all, or a sample.
+        Examined pairs of objects: all pairs, or a sample.
     together : (p,) array
-        Share of the resamples with both objects in which they were in the same cluster; NaN if there is none.
+        Share of the resamples with both objects in which they were in the same cluster; NaN for pairs that are in no
+        resample.
     rand : (n_resamples,) array
-        Credal Rand index of each resample with `partition`, over the pairs in it.
+        Credal Rand index between each resample and `partition`, over the pairs in the resample.
     rand_between : (n_resamples, n_resamples) array
-        Credal Rand index of each two resamples, over the pairs in both.
+        Credal Rand index between two resamples, over the pairs in both.
     """
 
     partition: CredalPartition
@@ -208,12 +209,15 @@ class Stability:
 
     @cached_property
     def together_in_partition(self) -> np.ndarray:
-        """(p,) whether the two objects of each pair are in the same cluster of `partition`."""
+        """(p,) Boolean array: whether the two objects of each pair are in the same cluster of `partition`."""
         return _are_together(self.partition.labels_with_outliers, self.pairs)
 
     @property
     def pairs_kept(self) -> float:
-        """Mean over the pairs of the share of resamples that agree with `partition` whether they are together."""
+        """Mean over the pairs of the share of resamples that agree with `partition`.
+
+        A resample agrees if the two objects are in the same cluster of both partitions or of neither.
+        """
         return mean_of_present(np.where(self.together_in_partition, self.together, 1 - self.together))
 
     @property
@@ -225,7 +229,7 @@ class Stability:
     def doubt_correlation(self) -> float:
         """Rank correlation of `doubt_scores` with the share of resamples in which objects changed.
 
-        It is large if the doubt predicts which objects change, and NaN if one of the two is constant.
+        It is large if the doubt predicts which objects change. It is NaN if the doubt or the share is constant.
         """
         from scipy.stats import rankdata
 
@@ -257,8 +261,8 @@ class Stability:
     def per_cluster(self) -> pd.DataFrame:
         """Return a table with a row for each cluster.
 
-        Columns are the mean Jaccard index, the number of resamples in which the cluster dissolved (at most 0.5) or was
-        recovered (at least 0.75), and the mean stability of its objects.
+        The columns are the mean Jaccard index, the number of resamples in which the cluster dissolved (index at most
+        0.5) or was recovered (index at least 0.75), and the mean stability of its objects.
         """
         import pandas as pd
 
@@ -329,16 +333,18 @@ def stability(
 ) -> Stability:
     """Refit a method to random samples of the objects, and measure the stability of its partition.
 
-    The reference partition of all objects is compared with the partition of each resample on its objects. Clusters are
-    matched one to one to maximize the number of objects that stay; their number may differ.
+    The reference partition of all objects is compared with the partition of each resample, on the objects of the
+    resample. Clusters are matched one to one to maximize the number of objects in matched clusters. The numbers of
+    clusters may differ.
 
     Parameters
     ----------
     estimator : clusterer
-        A clusterer of this package, another one with ``labels_``, or a pipeline that ends with one. It is cloned.
+        A clusterer of this package, another clusterer with the attribute ``labels_``, or a pipeline that ends with a
+        clusterer. The estimator is cloned.
     X : table, array or square matrix of dissimilarities
-        Input of ``estimator.fit``. From dissimilarities (``metric="precomputed"``) rows and columns are sampled, from
-        several views (a list or a dictionary) the same objects.
+        Input of ``estimator.fit``. If X holds dissimilarities (``metric="precomputed"``), rows and columns are sampled.
+        In several views (a list or a dictionary), the same objects are sampled.
     n_resamples : int, default=20
     fraction : float in (0, 1], optional
         Share of the objects in a resample; 0.8 by default, 1 with ``bootstrap``.
@@ -350,8 +356,8 @@ def stability(
         Number of threads: -1 uses all processors, None means 1 unless `joblib.parallel_config` is set. With several
         threads the estimators use ``n_jobs=1``. The result does not depend on it.
     random_state : int, RandomState, Generator or None
-        Seed of the resamples and of their fits, which have different starts. The reference uses the seed of the
-        estimator, or this one if the estimator has none.
+        Seed of the resamples and of their fits, which have different starts. The reference partition uses the seed of
+        the estimator. If the estimator has no seed, it uses this seed.
     verbose : int, default=0
         1 shows a progress bar.
     **fit_params
@@ -412,7 +418,7 @@ def stability(
 
 
 def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]) -> Stability:
-    """Count the objects and pairs that stay in the refits."""
+    """Compare the reference with the refits, and count unchanged objects and pairs."""
     n, reference_labels = len(reference), reference.labels_with_outliers
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
     drawn, kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
@@ -449,7 +455,7 @@ def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Itera
 
 
 def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return the labels of a resample in the numbering of the reference; outliers stay -1."""
+    """Convert the labels of a resample to the numbers of the matched reference clusters; outliers remain -1."""
     new_label = np.full(n_clusters + 1, NO_PARTNER)
     matched = np.flatnonzero(partner >= 0)
     new_label[partner[matched]] = matched
@@ -458,7 +464,7 @@ def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.nda
 
 
 def _jaccard_indices(counts: np.ndarray, reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the (c,) largest Jaccard index of the reference clusters (Hennig, 2007); NaN for empty ones."""
+    """Return the (c,) largest Jaccard indices of the reference clusters (Hennig, 2007); NaN for empty clusters."""
     sizes = np.bincount(reference[reference >= 0], minlength=counts.shape[0])
     other_sizes = np.bincount(labels[labels >= 0], minlength=counts.shape[1])
     best = (counts / np.maximum(sizes[:, None] + other_sizes - counts, 1)).max(axis=1)

@@ -51,7 +51,7 @@ _MEASURES = ("ari", "accuracy")
 
 
 def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
-    """Return the (n,) classes in the order of the objects of a partition."""
+    """Validate the (n,) classes and return them in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidParameterError("y", must=f"hold {len(partition)} classes, got shape {classes.shape}")
@@ -60,7 +60,7 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
 
 
 def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the sorted distinct classes, and the (n,) positions of the classes of the objects among them."""
+    """Return the sorted distinct classes, and the (n,) position of the class of each object in this list."""
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
@@ -69,7 +69,7 @@ def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
 
 
 def mean_of_present(values: np.ndarray) -> float:
-    """Return the mean of the values that are not NaN; NaN if there are none."""
+    """Return the mean of the values that are not NaN; NaN if all values are NaN."""
     present = values[~np.isnan(values)]
     return float(present.mean(dtype=float)) if len(present) else float("nan")
 
@@ -81,7 +81,10 @@ def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
 
 
 def match_one_to_one(counts: np.ndarray) -> np.ndarray:
-    """Return the column matched with each row of a contingency table, -1 for none; the sum of counts is maximal."""
+    """Match rows and columns of a contingency table one to one to maximize the sum of the counts.
+
+    Return the column of each row, -1 for a row without a column.
+    """
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(counts, maximize=True)
@@ -91,7 +94,7 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
 
 
 def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the cluster matched one to one with each class, -1 for none; both are numbers from 0."""
+    """Match classes and clusters one to one; return the cluster of each class, -1 for a class without a cluster."""
     n_classes, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (classes, labels))
     return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
@@ -103,9 +106,9 @@ class SetScore:
     Attributes
     ----------
     held : float
-        Share of the objects, except outliers, whose set contains their class; NaN if all are outliers.
+        Share of the objects, except outliers, whose set contains their class; NaN if all objects are outliers.
     size : float
-        Mean number of classes in these sets.
+        Mean number of classes in the sets of all objects except outliers.
     u65, u80 : float
         Mean utility over all objects, 0 for outliers. A set of s classes that contains the class has the utility
         1.6/s - 0.6/s^2, or 2.2/s - 1.2/s^2: 0.65 or 0.80 for two classes.
@@ -114,7 +117,8 @@ class SetScore:
     accuracy : float
         Share of the objects whose label is matched with their class.
     certain, certain_accuracy : float
-        Share of the objects with a set of one class, and the accuracy of these sets (NaN if there are none).
+        Share of the objects with a set of one class, and the share of these sets that contain the class of their object
+        (NaN if no set has one class).
     outliers : float
         Share of the objects with an empty set.
     """
@@ -132,7 +136,7 @@ class SetScore:
 
 @dataclass(frozen=True)
 class SetScores(SetScore):
-    """Scores of a partition (see `SetScore`), of baselines, and the matching of clusters with classes.
+    """Scores of a partition (see `SetScore`), scores of baselines, and the class of each cluster.
 
     Attributes
     ----------
@@ -140,7 +144,7 @@ class SetScores(SetScore):
         "labels alone": the label of each object instead of its set. "all classes": the set of all classes for every
         object. "largest class": the most frequent class for every object.
     class_of : mapping of clusters to classes
-        Class of each cluster; clusters without a class are left out.
+        Class of each cluster; clusters without a class are omitted.
     """
 
     baselines: Mapping[str, SetScore]
@@ -180,8 +184,9 @@ def set_scores(
 ) -> SetScores:
     """Score the sets of a partition against known classes, and compare with baselines.
 
-    The partition assigns each object to a set of clusters. A set is correct if it contains the class, and has less
-    utility the larger it is. The utilities u65 and u80 differ in how much an ambiguous correct set is worth.
+    The partition assigns each object to a set of clusters. A set is correct if it contains the class of the object. The
+    utility of a correct set decreases with its size. The utilities u65 and u80 of a correct set of two classes are 0.65
+    and 0.80.
 
     Parameters
     ----------
@@ -192,8 +197,8 @@ def set_scores(
         Decision rule that assigns objects to sets, as in `CredalPartition.assignment`; outliers have the empty set.
     matching : {"auto", "one_to_one", "majority"}
         How clusters are matched with classes. "one_to_one" maximizes the number of correct labels; surplus classes are
-        never predicted, and surplus clusters are always wrong. "majority": the class of most objects of a cluster.
-        "auto": one to one unless there are more clusters than classes.
+        never predicted, and surplus clusters are always wrong. "majority" assigns each cluster to the most frequent
+        class of its objects. "auto" is "majority" if there are more clusters than classes, otherwise "one_to_one".
     noise : optional
         Value of ``y`` for objects that belong to no class. For these objects only the empty set is correct.
 
@@ -238,7 +243,7 @@ def set_scores(
         class_of = match_one_to_one(counts)
     else:
         class_of = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
-    # Columns are the classes, then one for each cluster without a class.
+    # The columns are the classes, followed by one column for each cluster without a class.
     column = np.where(class_of >= 0, class_of, k + np.arange(c))
     one_hot = np.eye(k + c, dtype=bool)
     sets = credal.assignment(rule, keep_outliers=False).astype(float) @ one_hot[column] > 0
@@ -258,7 +263,7 @@ def set_scores(
 
 
 def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
-    """Score (n, classes) Boolean sets; the truth is -1 for objects without a class."""
+    """Score the sets of classes, an (n, k) Boolean array; ``truth`` is -1 for objects without a class."""
     size = sets.sum(axis=1)
     answered = size > 0
     held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
@@ -268,8 +273,8 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     return SetScore(
         held=mean_of_present(held[answered]),
         size=mean_of_present(size[answered]),
-        # These are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua,
-        # 2012), in a form that is exactly 1 for x = 1.
+        # The utilities are 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 with the discounted accuracy x = 1/s (Zaffalon, Corani
+        # and Maua, 2012). This form is exactly 1 for x = 1.
         u65=mean_of_present(discounted + 0.6 * discounted * (1 - discounted)),
         u80=mean_of_present(discounted + 1.2 * discounted * (1 - discounted)),
         discounted=mean_of_present(discounted),
@@ -283,7 +288,7 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
 def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     """Return the doubt of each object, from 0 (certain) to 1 (ambiguous), and above 1 for outliers.
 
-    With pl_1 >= pl_2 the two largest plausibilities of an object, its doubt is one minus their relative margin,
+    Let pl_1 >= pl_2 be the two largest plausibilities of an object. Its doubt is one minus their relative margin,
 
         1 - (pl_1 - pl_2) / pl_1 = pl_2 / pl_1,
 
@@ -326,7 +331,7 @@ class RetentionCurve:
     share : (k,) array
         Shares of the objects that are kept, increasing.
     quality : (k,) array
-        Agreement of clusters and classes among these objects.
+        Agreement of clusters and classes among the objects that are kept.
     measure : str
         Measure of the quality: "ari" or "accuracy".
     """

@@ -1,4 +1,4 @@
-"""Silhouettes of credal partitions."""
+"""Compute silhouettes of credal partitions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_EXACT_OBJECTS = 10_000  # for sample_size="auto"
+MAX_EXACT_OBJECTS = 10_000  # maximum number of objects without sampling for sample_size="auto"
 AUTO_SAMPLE_SIZE = 5_000
-MAX_BLOCK_CELLS = 1 << 22  # dissimilarities computed at once
+MAX_BLOCK_CELLS = 1 << 22  # maximum number of dissimilarities in a block
 _RULES = {
     "metric": METRIC_RULE,
     "sample_size": rule.choice("auto") | rule.choice(None) | rule.integer(2),
@@ -46,12 +46,12 @@ class CredalSilhouette:
     values : (m,) array
         Silhouette of each evaluated object: the mean over its sets, weighted by their masses.
     label_values : (m,) array
-        Silhouette of its label, without the doubt of the object.
+        Silhouette of each evaluated object as a certain member of the cluster of its label.
     objects : (m,) array
-        Positions of these objects in the partition: all, or a sample.
+        Positions of the evaluated objects in the partition: all objects, or a sample.
     partition : CredalPartition
     is_sampled : bool
-        Whether the objects are a sample, compared with a sample of each cluster.
+        Whether a sample of the objects was evaluated and compared with a sample of each cluster.
     """
 
     values: np.ndarray
@@ -176,10 +176,11 @@ def credal_silhouette(
         s(i, A) = mean over k in A of (b_A - d(i, k)) / max(b_A, d(i, k)),   b_A = min over l not in A of d(i, l).
 
     The silhouette of the object is the mean of s(i, A) over its sets, weighted by its masses (without that of the empty
-    set). Mass on a pair of clusters gives a large silhouette if the object is near to both and far from all others, and
-    a smaller one if it is clearly in one of them. For hard partitions it is the silhouette of Rousseeuw (1987).
+    set). Mass on a pair of clusters gives a large silhouette if the object is near to both clusters and far from all
+    others. It gives a smaller silhouette if the object is clearly in one of the two clusters. The silhouette of a hard
+    partition is equal to the silhouette of Rousseeuw (1987).
 
-    s(i, A) is 0 if there is nothing to compare: if A is the whole frame, or a cluster without other objects. The
+    s(i, A) is 0 if A is the whole frame, or a cluster without other objects, because no comparison is possible. The
     silhouette of an object with all mass on the empty set is 0.
 
     Parameters
@@ -187,14 +188,15 @@ def credal_silhouette(
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         The label -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
-        The objects. They are matched with those of the partition by name if both have names. Several tables, a list or
-        a dictionary, are joined; the squares of several matrices are added.
+        The objects. They are matched with the objects of the partition by name if both have names. A list or dictionary
+        of tables is joined to one table. The squares of several matrices are added.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X holds dissimilarities.
     sample_size : int, "auto" or None
-        Number of objects to evaluate, and to compare with (equal numbers from each cluster). "auto": all for at most
-        10,000 objects, otherwise 5,000. None: all; the time is quadratic in their number.
+        Number of objects to evaluate. They are compared with a sample of the same size, with equal numbers of objects
+        from each cluster. "auto": all objects if there are at most 10,000, otherwise 5,000. None: all objects; the time
+        is quadratic in their number.
     random_state : int, RandomState, Generator or None
         Seed of the sample.
 
@@ -229,7 +231,7 @@ def credal_silhouette(
     if len(source) != len(credal):
         raise InvalidParameterError("X", must=f"hold the {len(credal)} objects of the partition, got {len(source)}")
     order = match_names(row_index(X), credal.index)
-    position = np.arange(len(credal)) if order is None else order  # row of X of each object
+    position = np.arange(len(credal)) if order is None else order  # position of each object in X
     n = len(credal)
     size = (n if n <= MAX_EXACT_OBJECTS else AUTO_SAMPLE_SIZE) if sample_size == "auto" else int(sample_size or n)
     if size >= n:
@@ -257,8 +259,8 @@ def _mean_dissimilarities(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of objects and their (rows, c) mean dissimilarities to the other objects of each cluster.
 
-    They are NaN if a cluster has no other object. ``counts`` are the numbers of objects that each sampled object
-    represents.
+    The mean is NaN if the cluster has no other object. ``counts`` contains the number of objects that each sampled
+    object represents.
     """
     weights = partition[others].pignistic(normalized=False).astype(float) * counts[:, None]
     total = weights.sum(axis=0)
@@ -279,7 +281,7 @@ def _mean_dissimilarities(
 
 
 def _silhouettes_of_masses(distances: np.ndarray, masses: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Return the (rows,) means over the sets of each object, weighted by mass; 0 if all mass is on the empty set."""
+    """Return the mean silhouette of each object over its sets, weighted by mass; 0 if all mass is on the empty set."""
     out, total = np.zeros(len(distances)), np.zeros(len(distances))
     for j, members in enumerate(sets):
         rows = np.flatnonzero(masses[:, j] > 0)
@@ -314,7 +316,10 @@ def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
 def _sample_clusters(
     labels: np.ndarray, n_clusters: int, size: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sample equal numbers of objects from each cluster, with the number of objects that each represents."""
+    """Sample equal numbers of objects from each cluster.
+
+    Return the positions of the sampled objects, and the number of objects that each of them represents.
+    """
     share = max(2, size // n_clusters)
     sample, counts = [], []
     for k in range(n_clusters):
@@ -326,7 +331,7 @@ def _sample_clusters(
 
 
 class _Parameters(BaseEstimator):
-    """Parameters of `credal_silhouette`, validated like those of an estimator."""
+    """Parameters of `credal_silhouette`, validated like the parameters of an estimator."""
 
     def __init__(self, metric: Metric, sample_size: int | str | None, random_state: Seed):
         self.metric, self.sample_size, self.random_state = metric, sample_size, random_state

@@ -1,7 +1,7 @@
 """Matplotlib displays of partitions and models.
 
 Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...) and a method ``plot``
-that draws them. The data are public attributes, with the names of the parameters of the constructor.
+that draws them. The data are public attributes with the same names as the parameters of the constructor.
 """
 
 from dempster.plot.convergence import ConvergenceDisplay

@@ -20,7 +20,7 @@ from dempster.plot.palette import GREY, PALETTE
 
 
 def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    """Return the given axes, or the axes of a new figure with space for a legend outside them."""
+    """Return the given axes; without axes, create a figure with space for a legend outside its axes."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, float]) -> list[Any]:
-    """Return the given axes, or the panels of a new figure; ``size`` is the size of one panel."""
+    """Return the given axes; without axes, create a figure with panels of the given ``size``."""
     if axes is not None:
         panels = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(panels) != n_panels:
@@ -47,8 +47,8 @@ def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, flo
 
 
 def set_equal_units(ax: Any, adjustable: str) -> None:
-    """Give both axes the same scale by adapting the ``"box"`` or the ``"datalim"``."""
-    # Matplotlib allows only one of the two for shared axes, and only "datalim" for twins, which share their box.
+    """Give both axes the same scale by adjusting the box ("box") or the data limits ("datalim")."""
+    # Matplotlib allows only "box" if both axes are shared, and only "datalim" for twin axes, which share their box.
     sharing = [set(group.get_siblings(ax)) - {ax} for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())]
     if any(other.get_position().bounds == ax.get_position().bounds for other in set.union(*sharing)):
         adjustable = "datalim"
@@ -96,7 +96,7 @@ def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
 
 
 def halo(width: float) -> list[Any]:
-    """Return path effects that draw a white rim, so that a line or text is visible on dark regions."""
+    """Return path effects that draw a white rim, which makes lines and text visible on dark regions."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground="white")]
@@ -117,7 +117,7 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
 
 def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Return the (s, 3) mean color of the clusters of each set, a row of a Boolean array (s, c)."""
+    """Return the (s, 3) mean colors of the clusters in each set; ``sets`` is an (s, c) Boolean array."""
     return (sets @ colors) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
 
 
@@ -125,7 +125,7 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 
 
 def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers, of a given length if there is one."""
+    """Validate a nonempty sequence of finite numbers; also check its length if a length is given."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
@@ -135,7 +135,7 @@ def validate_sequence(values: Any, name: str, length: int | None = None) -> np.n
 
 
 def validate_points(values: Any, name: str, shape: tuple[int | str, int] = ("n", 2)) -> np.ndarray:
-    """Validate a finite array of points; a text in ``shape`` stands for any length."""
+    """Validate a finite array of points; a string in ``shape`` allows any length of this axis."""
     array = as_reals(values, name)
     wrong = array.ndim != 2 or any(isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True))
     if wrong or not np.isfinite(array).all():
@@ -155,7 +155,7 @@ def validate_cluster_counts(n_clusters: Any) -> np.ndarray:
 
 
 def validate_names(names: Any, argument: str, number: int) -> list[str]:
-    """Validate a sequence of names and return them as text that can be drawn."""
+    """Validate a sequence of names and convert them to text that Matplotlib can draw."""
     if isinstance(names, str):
         raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
     texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
@@ -174,7 +174,7 @@ def mapping_items(values: Any, name: str) -> list[tuple[Any, Any]]:
 
 
 def validate_estimator(estimator: Any, *attributes: str) -> None:
-    """Raise an error unless an estimator is fitted and has the attributes."""
+    """Raise an error unless the estimator is fitted and has the required attributes."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
@@ -184,7 +184,7 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
 
 
 def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return one estimator, a sequence or a mapping of estimators as a dictionary by name.
+    """Convert one estimator, a sequence or a mapping of estimators to a dictionary by name.
 
     Estimators without names get the name of their class, with a number if several have the same class.
     """
@@ -216,7 +216,7 @@ _MAX_BINS = 10_000
 
 
 def _is_axes(value: Any) -> bool:
-    """Return whether these are rectilinear axes of a figure (removed axes have none)."""
+    """Return whether an object is rectilinear axes of a figure; removed axes have no figure."""
     from matplotlib.axes import Axes
 
     return isinstance(value, Axes) and value.figure is not None and value.name == "rectilinear"
@@ -292,9 +292,10 @@ _RULES = {
 
 
 def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
-    """Decorate the method `plot` with a validation of its options by the rules of their names.
+    """Return a decorator that validates the options of a method `plot`.
 
-    None and "auto" are valid where they are the default. ``words`` holds further valid words of an option.
+    The name of an option determines its validation rule. None and "auto" are valid if they are the default. ``words``
+    contains further valid strings for each option.
     """
 
     def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
@@ -315,7 +316,7 @@ def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Re
 
 
 def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
-    """Return the rule of an option; an option without rule and words is an error when the display is defined."""
+    """Return the validation rule of an option; raise an error if the option has neither a rule nor valid strings."""
     parts = [rule.choice(None)] if option.default is None else []
     if option.name in _RULES or not words:
         parts.append(_RULES[option.name])
@@ -325,7 +326,7 @@ def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
 
 
 def resolve_auto(value: Any, automatic: bool) -> bool:
-    """Return a flag, or ``automatic`` if the value is the word "auto"."""
+    """Return ``automatic`` if the value is "auto", otherwise the value as a Boolean."""
     return automatic if isinstance(value, str) else bool(value)
 
 
@@ -333,13 +334,13 @@ def resolve_auto(value: Any, automatic: bool) -> bool:
 
 
 def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
-    """Draw a legend of the lines, and of artists with a label that the axes already had."""
+    """Draw a legend of the given lines and of labeled artists that were already on the axes."""
     others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
     draw_legend(ax, [*others, *lines], fontsize="small", frameon=False)
 
 
 def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
-    """Draw a legend that shows labels literally, with dollar signs and leading underscores."""
+    """Draw a legend whose labels are not interpreted; dollar signs and leading underscores are drawn."""
     legend = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -357,8 +358,9 @@ def place_labels(
 ) -> list[Any]:
     """Annotate each point with its name and return the annotations.
 
-    Each label in turn takes the nearest position that covers no point, no earlier label, none of the artists to avoid
-    and no border; if there is no such position, the one that covers the smallest area.
+    Labels are placed one after the other. Each label is placed at the nearest position that covers no point, no earlier
+    label, none of the artists to avoid and no border. If every position covers something, the label is placed where the
+    covered area is smallest.
     """
     annotations = [
         ax.annotate(
@@ -383,7 +385,7 @@ def place_labels(
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
         outside = np.clip(areas - _overlap(boxes, frame[None])[:, 0], 0, None)
         cost = _overlap(boxes, np.array(occupied)).sum(axis=1) + 3 * outside
-        best = int(np.argmin(cost))  # On ties this is the first, preferred, candidate.
+        best = int(np.argmin(cost))  # On ties, argmin returns the first candidate, which is preferred.
         text.set_position(tuple(offsets[best]))
         occupied.append(boxes[best])
         if rings[best] >= _MIN_LEADER:
@@ -394,7 +396,7 @@ def place_labels(
 
 
 def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the (n, m) areas that boxes have in common with other boxes (left, bottom, right, top)."""
+    """Return the (n, m) areas of the intersections of n boxes with m other boxes (left, bottom, right, top)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     return np.clip(high - low, 0, None).prod(axis=2)

@@ -12,7 +12,7 @@ from dempster._validation import as_reals, check, real
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY
 
-_MIN_LOG_RATIO = 20.0  # Ratio of the largest to the smallest objective that requires a logarithmic axis.
+_MIN_LOG_RATIO = 20.0  # Minimum ratio of the largest to the smallest objective for a logarithmic axis.
 _MAX_DOTS = 60  # Iterations of longer runs are not marked by dots.
 
 

@@ -35,14 +35,14 @@ class Plane:
     axis_names: tuple[str, str]
     n_attributes: int
     project: Callable[[np.ndarray], np.ndarray]
-    explained_variance_ratio: np.ndarray | None = None  # (2,) for principal components
+    explained_variance_ratio: np.ndarray | None = None  # (2,) array for principal components
 
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     """Project objects to the plane.
 
-    One attribute becomes a strip, two attributes are the axes, more are reduced to two principal components. Missing
-    values are filled in from similar objects. ``n_objects`` is the required number of rows.
+    One attribute is drawn as a strip. Two attributes are the axes. More attributes are reduced to two principal
+    components. Missing values are imputed from similar objects. ``n_objects`` is the required number of rows.
     """
     from sklearn.decomposition import PCA
     from sklearn.utils import check_array
@@ -83,7 +83,7 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
 def hull_vertices(points: np.ndarray) -> np.ndarray:
     """Return the indices of the corners of the convex hull, counterclockwise.
 
-    Collinear points have two corners, coincident points one, no points none.
+    Collinear points have two corners, and coincident points have one corner. The result is empty without points.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
         return np.empty(0, dtype=np.intp)
     centered = points - points.mean(axis=0)
     width = np.ptp(centered, axis=0)
-    # Scaling does not change the corners but prevents Qhull from treating a long thin cloud as a line.
+    # Scaling does not change the corners, and it prevents Qhull from treating a long thin cloud as a line.
     scaled = centered / np.where(width > 0, width, 1)
     _, widths, directions = np.linalg.svd(scaled, full_matrices=False)
     if len(points) > 2 and widths[1] > MAX_FLATNESS * widths[0]:
@@ -112,7 +112,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
 
 
 def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the (k, 2) outline of all points within ``radius`` (one for each axis) of the convex hull of the corners.
+    """Return the (k, 2) outline of the points within ``radius`` (one per axis) of the convex hull of the corners.
 
     One corner gives a circle and two give a capsule, so every hull is visible.
     """
@@ -122,16 +122,16 @@ def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the order of the sectors of a marker and the angle of the first, such that they face their clusters.
+    """Return the order of the sectors of a marker, and the angle of the first sector in radians.
 
-    The order is that of the clusters around the mean of their centers. The angle is in radians; the other sectors
-    follow at equal angles.
+    Each sector points approximately towards its cluster. The sectors have the same circular order as the clusters
+    around the mean of their centers. The other sectors follow the first sector at equal angles.
     """
     direction = centers - centers.mean(axis=0)
     angle = np.arctan2(direction[:, 1], direction[:, 0])
     order = np.argsort(angle, kind="stable")
     step = 2 * np.pi / len(centers)
-    # Each cluster has a preferred angle of the first sector; their mean on the circle is a compromise.
+    # Each cluster has a preferred angle of the first sector. The circular mean of these angles is a compromise.
     preferred = np.exp(1j * (angle[order] - step * np.arange(len(centers)))).sum()
     return order, float(np.angle(preferred))
 
@@ -144,12 +144,12 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
 
     m = len(colors)
     half = 180 / m
-    disc = Affine2D().scale(0.5)  # This is the size of Matplotlib's marker "o".
+    disc = Affine2D().scale(0.5)  # Matplotlib's marker "o" has the same size.
     middles = np.degrees(start) + 2 * half * np.arange(m)
     paths = [disc.transform_path(Path.wedge(middle - half, middle + half)) for middle in middles]
     paths.append(disc.transform_path(Path.unit_circle()))
     clear = (0.0, 0.0, 0.0, 0.0)
-    # The sectors and the rim of an object are consecutive, so overlapping discs stay whole.
+    # Each disc is drawn completely before the next disc, so that sectors of overlapping discs do not mix.
     collection = PathCollection(
         paths,
         sizes=[size],
@@ -169,7 +169,8 @@ class CredalPartitionDisplay:
     objects that possibly belong to it (its upper approximation). Ambiguous objects are discs in the colors of the
     clusters to which they may belong. Outliers, which belong to no cluster, are black crosses.
 
-    Use `from_partition` or `from_estimator` to create one; the constructor takes data that are already in the plane.
+    Use `from_partition` or `from_estimator` to create a display. The constructor accepts data that are already in the
+    plane.
 
     Parameters
     ----------
@@ -190,9 +191,9 @@ class CredalPartitionDisplay:
     Attributes
     ----------
     lower, upper : lists of c arrays
-        Indices of the objects that certainly, and possibly, belong to each cluster.
+        Indices of the objects that certainly (lower) and possibly (upper) belong to each cluster.
     ambiguous, outliers : arrays
-        Indices of the objects that may belong to several clusters, and to no cluster.
+        Indices of the objects that may belong to several clusters, and of the objects that belong to no cluster.
     lower_hulls, upper_hulls : lists of c arrays
         Indices of the objects at the corners of the convex hulls, counterclockwise: ``points[lower_hulls[k]]`` is a
         polygon, or a segment, a point or nothing if there are too few objects.
@@ -259,9 +260,9 @@ class CredalPartitionDisplay:
         ----------
         partition : CredalPartition or hard labels
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the objects. One attribute becomes a strip, two are the axes, more are reduced to two
-            principal components (standardize columns with different units first). The column names of a table become
-            the names of the axes. Missing values (NaN) are filled in from similar objects.
+            Attributes of the objects. One attribute is drawn as a strip, two attributes are the axes, and more
+            attributes are reduced to two principal components (standardize columns with different units first). The
+            column names of a table are the names of the axes. Missing values (NaN) are imputed from similar objects.
         rule : {"max_mass", "interval_dominance"}
             How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects whose largest
             mass is on the empty set are outliers under both rules.
@@ -315,7 +316,7 @@ class CredalPartitionDisplay:
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
             n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
-            # Prototypes of some methods are not points of X, and medoids may have missing values.
+            # Some methods have prototypes that are not points in the space of X, and medoids may have missing values.
             if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
                 options["cluster_centers"] = centers
         return cls.from_partition(partition, X, **options)
@@ -369,13 +370,13 @@ class CredalPartitionDisplay:
 
     @cached_property
     def _extent(self) -> np.ndarray:
-        """Width and height of the point cloud, or 1 if there is none."""
+        """Width and height of the point cloud; 1 instead of zero or if there are no points."""
         width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
         return np.where(width > 0, width, 1.0)
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """(c, 2) mean of the certain objects of each cluster, or of its possible objects; NaN for an empty cluster."""
+        """(c, 2) mean of the certain objects of each cluster, or of its possible objects if none is certain."""
         groups = [low if len(low) else up for low, up in zip(self.lower, self.upper, strict=True)]
         return np.array([self.points[group].mean(axis=0) if len(group) else [np.nan] * 2 for group in groups])
 
@@ -406,8 +407,8 @@ class CredalPartitionDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         lower, upper : bool
-            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"``: if there are at most
-            ten clusters (an object that may belong to every cluster extends all these hulls).
+            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"``: only if there are at
+            most ten clusters, because an object that may belong to every cluster extends all upper hulls.
         centers : bool
             Whether to draw the cluster centers, if there are any.
         labels : bool or "auto"
@@ -459,7 +460,7 @@ class CredalPartitionDisplay:
         return self
 
     def _draw_hulls(self, hulls: list[np.ndarray], is_upper: bool) -> list[Any]:
-        """Draw filled hulls (lower approximations), or dashed hulls whose edges are apart (upper approximations)."""
+        """Draw lower approximations as filled hulls, or upper approximations as dashed hulls with separate edges."""
         from matplotlib.patches import Polygon
 
         patches = []
@@ -492,7 +493,7 @@ class CredalPartitionDisplay:
         ]
 
     def _draw_ambiguous(self, size: float) -> list[Any]:
-        """Draw one collection for each set of clusters, or one of mixed colors for thousands of objects."""
+        """Draw a collection of split markers for each set of clusters, or one in mixed colors for many objects."""
         packed, which = np.unique(np.packbits(self.assignment[self.ambiguous], axis=1), axis=0, return_inverse=True)
         sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
         which = which.reshape(-1)
@@ -515,7 +516,7 @@ class CredalPartitionDisplay:
         return artists
 
     def _write_names(self) -> None:
-        """Write the names of the clusters on their positions, above the markers of the centers if there are any."""
+        """Write the names of the clusters at their positions, or above the markers of their centers."""
         raised = self.center_artist_ is not None
         style: dict[str, Any] = {"ha": "center", "va": "bottom" if raised else "center", "textcoords": "offset points"}
         style |= {"fontweight": "bold", "fontsize": "small", "path_effects": canvas.halo(2.5), "zorder": 6}
@@ -534,7 +535,7 @@ class CredalPartitionDisplay:
         if outside:
             place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
             return canvas.draw_legend(self.ax_, handles, fontsize="small", frameon=False, **place)
-        # The location "best" compares with every point, which is slow for many points.
+        # Matplotlib computes the location "best" from all points, which is slow for many points.
         place = {"loc": "upper right" if self._is_crowded else "best", "framealpha": 0.7, "labelspacing": 0.3}
         return canvas.draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
 

@@ -1,4 +1,4 @@
-"""Display of the delta-Bel graph, in which cluster centers stand out."""
+"""Display of the delta-Bel graph, which shows the candidates for cluster centers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _N_CURVE_POINTS = 200
 
 
 class DeltaBelDisplay:
-    """Distance delta of every object against its belief to be a cluster center, with the selected peaks.
+    """Plot of the distance delta of every object against its belief of being a cluster center.
 
-    Centers are in the upper right: their neighbors support them, and they are far from objects with a higher belief.
-    Objects in the upper left are outliers. Dashed lines are the thresholds of belief and delta. On the dotted curve
-    the prominence (belief times delta) is between that of the last peak and that of the next object.
+    Centers are in the upper right, because their neighbors support them and they are far from objects with a higher
+    belief. Objects in the upper left are outliers. Dashed lines are the thresholds of belief and delta. The dotted
+    curve is the threshold of the prominence (belief times delta). It separates the selected peaks from other objects.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class DeltaBelDisplay:
         Parameters
         ----------
         estimator : fitted BeliefPeaks
-            Or another estimator with ``belief_``, ``delta_`` and ``peak_indices_``; its thresholds are drawn if it has
-            any.
+            Another estimator with the attributes ``belief_``, ``delta_`` and ``peak_indices_`` is also accepted. If the
+            estimator has thresholds, they are drawn.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -127,7 +127,7 @@ class DeltaBelDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         colors : sequence of colors, optional
-            Colors of the peaks; by default those of the clusters in the other displays.
+            Colors of the peaks; by default the colors of the clusters in the other displays.
         marker_size : float, default=14
             Area of the points in square points; the markers of peaks are four times as large.
         labels : bool or "auto", default="auto"

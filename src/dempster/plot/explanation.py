@@ -19,7 +19,7 @@ from dempster.plot.palette import GREY, INK
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
 MAX_TITLE_CHARACTERS, MAX_LINE_CHARACTERS = 56, 64
-MIN_BASE_SHARE = 1e-6  # Smaller shares of the total that do not come from the attributes are not drawn.
+MIN_BASE_SHARE = 1e-6  # Minimum share of the evidence that does not come from the attributes for a bar of its own.
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
@@ -30,16 +30,16 @@ BAR_INCHES = 1.0  # Width of the bar of a leaf.
 class ObjectExplanationDisplay:
     """Contributions of the attributes of an object to the comparison of two clusters.
 
-    Each attribute has a bar that points to the cluster that it supports. The last bar is the total, which includes the
-    part that does not come from the attributes.
+    The bar of each attribute extends towards the cluster that the attribute supports. The last bar is the total, which
+    includes the part that does not come from the attributes.
 
-    Use `from_explanation` or `from_estimator` to create one.
+    Use `from_explanation` or `from_estimator` to create a display.
 
     Parameters
     ----------
     explanation : ObjectExplanation
     clusters : pair of names of clusters, optional
-        Clusters on the left and on the right; by default the two most plausible ones.
+        Clusters on the left and on the right; by default the two most plausible clusters.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ObjectExplanationDisplay:
         ----------
         explanation : ObjectExplanation
         clusters : pair of names of clusters, optional
-            By default the two most plausible ones.
+            Clusters to compare; by default the two most plausible clusters.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -186,7 +186,7 @@ class ObjectExplanationDisplay:
         return self
 
     def _bars(self, most: int, sort: bool) -> tuple[list[str], np.ndarray, list[bool]]:
-        """Return the names and lengths of the bars from top to bottom, and whether each is a remainder."""
+        """Return the names and lengths of the bars from top to bottom, and whether each bar is a remainder."""
         pulls, e = self.pulls, self.explanation
         strongest = np.argsort(-np.abs(pulls), kind="stable")
         shown = strongest[:most] if len(pulls) > most + 1 else strongest
@@ -212,7 +212,7 @@ class ObjectExplanationDisplay:
         return f"{name} = {shorten(format_cell(value), MAX_NAME_CHARACTERS)}"
 
     def _name_sides(self, widths: np.ndarray, left: Any, right: Any) -> None:
-        """Write the clusters above their sides; both sides have the same scale, so that lengths are comparable."""
+        """Write the name of each cluster above its side; use the same scale on both sides."""
         limit = 1.05 * float(np.abs(widths).max()) or 1.0
         first, second = (shorten(format_cluster(name), MAX_NAME_CHARACTERS) for name in self.clusters)
         style = {"transform": self.ax_.transAxes, "va": "bottom", "fontweight": "bold", "parse_math": False}
@@ -228,11 +228,12 @@ class ObjectExplanationDisplay:
 class ProfileDisplay:
     """Display of a `dempster.explain.Profile`.
 
-    ``kind="heat"`` is a heat map of effect sizes, features by groups: orange if the group has larger values than the
-    other objects, blue if it has smaller ones (Cliff's delta, or the difference of shares for categories; both from -1
-    to 1). ``kind="dots"`` has one panel for each feature, in its units: medians and quartiles of each group, or shares.
+    ``kind="heat"`` is a heat map of the effect sizes of features (rows) in groups (columns). A cell is orange if the
+    group has larger values than the other objects, and blue if it has smaller values. The effect size is Cliff's delta,
+    or the difference of shares for categories; both are between -1 and 1. ``kind="dots"`` has one panel for each
+    feature, which shows the median and quartiles of each group, or shares, in the units of the feature.
 
-    Use `from_partition` to create one; the constructor takes a profile that is already computed.
+    Use `from_partition` to create a display. The constructor accepts a profile that is already computed.
 
     Parameters
     ----------
@@ -436,9 +437,9 @@ class ProfileDisplay:
         return colors
 
     def _draw_marks(self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0) -> None:
-        """Draw a disc with the colors of the clusters, or a cross for outliers, at each position that is not NaN.
+        """Draw a disc in the colors of its clusters, or a cross for outliers, at each position that is not NaN.
 
-        ``lift`` raises the marks by some points.
+        ``lift`` is the upward shift of the marks in typographic points.
         """
         from matplotlib.transforms import ScaledTranslation
 
@@ -464,8 +465,8 @@ class CautiousTreeDisplay:
     """Display of a `dempster.explain.CautiousTree` from the root on the left to the leaves on the right.
 
     The thickness of a branch shows its share of the objects, and its text is the condition. Each leaf has a mark in
-    the colors of the clusters of its answer (a cross for outliers), and a bar of the assignments of its objects in the
-    partition, which has a single color if the rule is right for all of them.
+    the colors of the clusters of its answer (a cross for outliers). The bar of a leaf shows the assignments of its
+    objects in the partition. It has a single color if the rule is correct for all objects.
 
     Parameters
     ----------
@@ -566,7 +567,7 @@ class CautiousTreeDisplay:
         self.ax_.text(x, y - 0.02, count, fontsize=7.5, color=GREY, va="top", **style)
 
     def _draw_mark(self, x: float, y: float, answer: Sequence[int]) -> None:
-        """Draw a rectangle in the colors of the clusters, or with a cross if there are none."""
+        """Draw a rectangle in the colors of the clusters, or with a cross for an empty set."""
         from matplotlib.patches import Rectangle
 
         bottom, height = y - 0.13, 0.26
@@ -580,9 +581,10 @@ class CautiousTreeDisplay:
             self.ax_.plot(x + CHIP_INCHES / 2, y, marker="x", color="black", markersize=7, zorder=5)
 
     def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
-        """Draw a bar of the sets of clusters to which the objects of a leaf are assigned.
+        """Draw a bar with the shares of the sets of clusters to which the objects of a leaf are assigned.
 
-        Single clusters have their color, pairs are hatched in two colors, larger sets are grey and outliers white.
+        The share of a single cluster has the color of the cluster. Pairs are hatched in two colors, larger sets are
+        grey, and outliers are white.
         """
         from matplotlib.patches import Rectangle
 
@@ -602,7 +604,7 @@ class CautiousTreeDisplay:
 
 
 def _shorten_answers(tree: CautiousTree) -> list[str]:
-    """Return the answers of the leaves as short texts; different answers stay different."""
+    """Return the answers of the leaves as short texts, which are different for different answers."""
     answers = [leaf.format_answer(tree.frame_) for leaf in tree.leaves_]
     different = list(dict.fromkeys(answers))
     short = dict(zip(different, shorten_all(different, 40), strict=True))
@@ -610,9 +612,10 @@ def _shorten_answers(tree: CautiousTree) -> list[str]:
 
 
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
-    """Return the position of each node: leaves below each other, other nodes at the mean height of their children.
+    """Return the position (x, y) of each node by its number.
 
-    The horizontal position depends on the depth and the lengths of the conditions.
+    Leaves are below each other, and other nodes are at the mean height of their children. The horizontal
+    position depends on the depth and the lengths of the conditions.
     """
     letters = np.zeros(tree.get_depth() + 1)
     for node in tree.nodes_:

@@ -52,19 +52,19 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
 
 
 def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a grid over the range of the points and a margin, in the format of `numpy.meshgrid`."""
+    """Return a grid over the range of the points and a margin around it, in the format of `numpy.meshgrid`."""
     check(resolution, "grid_resolution", Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)))
     check(margin, "margin", real(0))
     low, high = points.min(axis=0), points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
-    padding = np.where(high > low, margin, max(margin, 0.5)) * width  # A single point needs some surrounding.
+    padding = np.where(high > low, margin, max(margin, 0.5)) * width  # A range of width zero needs a positive margin.
     x, y = (np.linspace(a, b, resolution) for a, b in zip(low - padding, high + padding, strict=True))
     xx, yy = np.meshgrid(x, y)
     return xx, yy
 
 
 def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
-    """Return the given sets, or by default the empty set, the single clusters and the larger sets with mass."""
+    """Return the given sets; by default select the empty set, the single clusters and larger sets with mass."""
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
@@ -108,7 +108,7 @@ def open_shared_panels(n_panels: int, n_columns: int | None) -> list[Any]:
 
 
 def shade_colormap(color: np.ndarray) -> Any:
-    """Return a colormap from white, used for values below 0.06, to a dark shade of the color."""
+    """Return a colormap from white (values below 0.06) to a dark shade of the color."""
     from matplotlib.colors import LinearSegmentedColormap
 
     stops = [(0, "white"), (0.06, "white"), (0.75, tuple(color)), (1, tuple(0.7 * color))]
@@ -116,9 +116,10 @@ def shade_colormap(color: np.ndarray) -> Any:
 
 
 def rival_margins(plausibility: np.ndarray) -> np.ndarray:
-    """Return the (c, rows, columns) normalized plausibility of each cluster minus that of its best rival.
+    """Return the (c, rows, columns) differences between the plausibility of each cluster and of its best rival.
 
-    Normalization protects the sign from rounding errors where all plausibilities are tiny; NaN where all are zero.
+    Plausibilities are normalized, because rounding errors could change the sign of the difference where all
+    plausibilities are tiny. The result is NaN where all plausibilities are zero.
     """
     total = plausibility.sum(axis=0)
     share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
@@ -146,7 +147,10 @@ def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
 def draw_objects(
     ax: Any, points: np.ndarray, labels: np.ndarray | None, colors: np.ndarray | None, size: float | None
 ) -> list[Any]:
-    """Draw objects in the colors of their clusters (in faint ink without colors) and outliers, label -1, as crosses."""
+    """Draw objects in the colors of their clusters, and outliers (label -1) as crosses.
+
+    Without colors, objects are dark and transparent.
+    """
     n = len(points)
     if n == 0:
         return []
@@ -167,7 +171,7 @@ def draw_objects(
 def name_regions(
     ax: Any, xx: np.ndarray, yy: np.ndarray, regions: np.ndarray, names: Sequence[str], colors: np.ndarray
 ) -> list[Any]:
-    """Write the name of each nonempty region on its innermost point, or beside it if another name is there."""
+    """Write the name of each nonempty region at its innermost point, or beside it if names would overlap."""
     from scipy.ndimage import distance_transform_edt
 
     texts: list[Any] = []
@@ -197,7 +201,7 @@ class MassContourDisplay:
     are the boundaries between the most plausible clusters. With all sets in one axes, each set has a color where its
     mass exceeds 0.5. Objects are points; objects whose largest mass is on the empty set are crosses.
 
-    Use `from_estimator` to create one; the constructor takes values that are already computed.
+    Use `from_estimator` to create a display. The constructor accepts values that are already computed.
 
     Parameters
     ----------
@@ -228,7 +232,7 @@ class MassContourDisplay:
     axes_ : array of axes
         One panel for each set, or one axes for all sets.
     ax_ : Matplotlib axes
-        The first of them.
+        The first of the axes.
     colors_ : array of shape (c, 3)
         Colors of the clusters.
     fills_, lines_ : lists of contour sets
@@ -501,7 +505,7 @@ class MassContourDisplay:
             self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
     def _draw_lines(self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float) -> Any:
-        """Draw the levels that the values cross (Matplotlib warns about others) and append them to ``lines_``."""
+        """Draw the levels that the values cross, and append them to ``lines_``; Matplotlib warns about other levels."""
         crossed = levels[(levels > value.min()) & (levels < value.max())]
         style: dict[str, Any] = {"levels": crossed, "colors": [color], "linewidths": width, "zorder": 1.5}
         self.lines_.append(ax.contour(self.xx, self.yy, value, **style) if len(crossed) else None)

@@ -16,7 +16,7 @@ _MARKERS = "osD^v<>P"
 
 
 class NumberOfClustersDisplay:
-    """Support of each number of clusters as bars, and the value of each criterion as thin lines.
+    """Display of the support of each number of clusters as bars, and of each criterion as a thin line.
 
     The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice. If two bars are
     equally high, or the criteria favor different numbers, the data do not determine the number of clusters.
@@ -72,7 +72,7 @@ class NumberOfClustersDisplay:
         Parameters
         ----------
         numbers : NumberOfClusters
-            Also the attribute ``number_`` of a clusterer with ``n_clusters="auto"``.
+            Result to draw. The attribute ``number_`` of a clusterer with ``n_clusters="auto"`` is also such a result.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -124,7 +124,7 @@ class NumberOfClustersDisplay:
             bar.set_alpha(0.85 if number == self.best else 0.3)
         self.criterion_lines_ = []
         for i, (name, values) in enumerate(curves.items()):
-            # Different markers distinguish lines that cover each other.
+            # Different markers distinguish lines that overlap.
             style = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4, "markerfacecolor": "white"}
             style |= {"color": PALETTE[1 + i % (len(PALETTE) - 1)], "linewidth": 0.9, "alpha": 0.9}
             self.criterion_lines_ += self.ax_.plot(self.n_clusters, values, label=name, **style)
@@ -144,7 +144,7 @@ class NumberOfClustersDisplay:
 
 
 class NonspecificityDisplay:
-    """Average nonspecificity N* for each number of clusters, with a ring around the minimum.
+    """Display of the average nonspecificity N* for each number of clusters, with a ring around the minimum.
 
     A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the number at which it
     stops falling.

@@ -31,7 +31,7 @@ def use_hexagons(style: str, n_pairs: int) -> bool:
 
 
 def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
-    """Draw points, more transparent for more pairs."""
+    """Draw points that are more transparent if there are more pairs."""
     alpha = float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9))
     raster = len(x) > MAX_POINTS
     return ax.scatter(x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
@@ -40,7 +40,7 @@ def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: An
 def draw_density(
     ax: Any, x: np.ndarray, y: np.ndarray, *, shades: Any, n_hexagons: int, extent: tuple[float, float, float, float]
 ) -> Any:
-    """Draw hexagons, darker for more pairs on a logarithmic scale; their array holds the numbers of pairs."""
+    """Draw hexagons whose shades show the numbers of pairs on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
     colors = LinearSegmentedColormap.from_list("pairs", shades)
@@ -219,7 +219,7 @@ class ShepardDisplay:
 
 
 class CalibrationDisplay:
-    """Belief and plausibility that two objects belong to the same cluster, against their target values.
+    """Display of belief and plausibility that two objects belong to the same cluster, against target values.
 
     Each pair of objects is a point in two panels, one for belief and one for plausibility. With ``x="interval"`` the
     targets are the bounds of the confidence intervals, and a good fit lies along the diagonal. With
@@ -306,7 +306,7 @@ class CalibrationDisplay:
         Parameters
         ----------
         estimator : fitted BootClus
-            Or another object with the attribute ``intervals_``.
+            Another object with the attribute ``intervals_`` is also accepted.
         posterior : array-like of shape (n, c), optional
             True cluster probabilities of all objects. If given, the default of the option ``x`` is "probability".
         n_pairs : int or None, default=20000

@@ -29,7 +29,7 @@ class SilhouetteDisplay:
     cluster of their label. Outliers are not drawn. Short or negative bars belong to objects that are about as near to
     another cluster as to their own.
 
-    Use `from_partition` or `CredalSilhouette.plot` to create one.
+    Use `from_partition` or `CredalSilhouette.plot` to create a display.
 
     Parameters
     ----------
@@ -162,12 +162,12 @@ class SilhouetteDisplay:
 class StabilityDisplay:
     """Stability of clusters and objects under resampling.
 
-    The left panel shows the Jaccard index of every cluster with its nearest cluster in each resample, and the mean. A
-    cluster with a mean below 0.5 is dissolved, and stable from 0.75 on (Hennig, 2007). The right panel shows how often
-    the assignment of each object changes, against the doubt of the object in the partition of all objects. If the
-    doubt is informative, objects that change are on the right.
+    The left panel shows the Jaccard index of every cluster with the most similar cluster of each resample, and the
+    mean. A cluster with a mean below 0.5 is dissolved. A cluster with a mean of at least 0.75 is stable (Hennig, 2007).
+    The right panel shows how often the assignment of each object changes, against the doubt of the object in the
+    partition of all objects. If the doubt is informative, objects that change are on the right.
 
-    Use `from_estimator` or `Stability.plot` to create one.
+    Use `from_estimator` or `Stability.plot` to create a display.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class StabilityDisplay:
         Parameters
         ----------
         estimator, X, n_resamples, fraction, bootstrap, random_state, n_jobs
-            As in `dempster.explain.stability`. To use its other options, call it and then `Stability.plot`.
+            As in `dempster.explain.stability`. For its other options, call this function and then `Stability.plot`.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -313,7 +313,7 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
     If the doubt is informative, the quality is higher on the left, where only the objects with the least doubt are
     retained.
 
-    Use `from_partition` to create one; the constructor takes curves that are already computed.
+    Use `from_partition` to create a display. The constructor accepts curves that are already computed.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         shares : array-like, optional
             As in `dempster.explain.retention_curve`.
         doubt : array-like of shape (n,), or mapping of names to arrays, optional
-            Doubt scores that replace those of the partition. With several partitions a mapping, which need not
+            Doubt scores that replace the scores of the partition. For several partitions, pass a mapping; it need not
             contain all names.
         quality : {"ari", "accuracy"}, default="ari"
             As in `dempster.explain.retention_curve`.

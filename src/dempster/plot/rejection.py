@@ -24,9 +24,10 @@ class RejectionCurve:
     rejection_rate : array of shape (t,)
         Shares of rejected objects, increasing from 0.
     error : array of shape (t,)
-        Share of wrong decisions among the other objects.
+        Share of wrong decisions among the objects that are not rejected.
     threshold : array of shape (t,)
-        Loss of rejection that gives this share: the largest expected loss among the decided objects.
+        Loss of rejection that leads to this share of rejected objects. It is the largest expected loss among the
+        decided objects.
     """
 
     rejection_rate: np.ndarray
@@ -71,7 +72,7 @@ class RejectionCurve:
         return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
 
     def error_at(self, rejection_rate: float) -> float:
-        """Return the error if at least this share of the objects is rejected; 0 if all are."""
+        """Return the error if at least this share of the objects is rejected; 0 if all objects are rejected."""
         check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
         return float(self.error[reached[0]]) if len(reached) else 0.0
@@ -82,7 +83,7 @@ class RejectionCurveDisplay(CurvesDisplay):
 
     If the expected losses of a classifier rank its errors well, its curve falls quickly.
 
-    Use `from_estimator` or `from_masses` to create one; the constructor takes curves that are already computed.
+    Use `from_estimator` or `from_masses` to create a display. The constructor accepts curves that are already computed.
 
     Parameters
     ----------

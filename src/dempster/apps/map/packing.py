@@ -1,4 +1,4 @@
-"""Binary format of the data of the map: a JSON header, then the arrays."""
+"""Pack the data of the map in a binary format that consists of a JSON header and arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 
 def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
-    """Pack arrays of float32, int32, uint16 or uint8, and further values as JSON; ``unpack`` in scatter.js reads it."""
+    """Pack arrays of float32, int32, uint16 or uint8, and further values as JSON.
+
+    The function ``unpack`` in scatter.js reads this format.
+    """
     pieces, fields, at = [], {}, 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array)
@@ -44,11 +47,11 @@ def pack_objects(
     Parameters
     ----------
     partition : CredalPartition
-        Objects on the map.
+        Partition of the objects on the map.
     rows : (n,) array of int
         Positions of the objects in the table.
     arrays, about
-        Further arrays and values.
+        Further arrays and JSON values to pack.
     """
     common = {
         "best": partition.best_set.astype(np.int32),
@@ -66,7 +69,7 @@ def name_sets(partition: CredalPartition) -> list[str]:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value for JSON: numbers that are not finite become null, values of other types become text."""
+    """Convert a value to JSON types; numbers that are not finite become None, and other types become text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, np.bool_):

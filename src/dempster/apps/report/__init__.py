@@ -1,4 +1,4 @@
-"""Reports on partitions: one self-contained HTML file for screen, paper and phone."""
+"""Create reports on partitions as self-contained HTML files for screens, phones and print."""
 
 from dempster.apps.report.make import Report, make_report
 

@@ -1,4 +1,4 @@
-"""Profiles of the clusters, and pairs of clusters that are hard to distinguish."""
+"""Compute profiles of the clusters, and find pairs of clusters that are hard to distinguish."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dempster.explain.profiles import MIN_NARROWING, strongest_features
 MAX_LISTED_PAIRS = 12
 MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_000, 250_000, 2_000, 20
 MAX_PROFILE_COLUMNS = 1_000
-_MEDIUM, _LARGE = 0.33, 0.474  # values of Cliff's delta (Romano et al., 2006)
-_N_SEPARATING = 20  # attributes that are compared for each pair of clusters
-_MAX_SET_SIZE = 4  # larger sets of clusters do not count for pairs
+_MEDIUM, _LARGE = 0.33, 0.474  # lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
+_N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
+_MAX_SET_SIZE = 4  # maximum size of the sets of clusters that are counted for pairs
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ClusterProfiles:
 
     profile: Profile
     rows: np.ndarray  # positions of the profiled objects
-    n_columns: int  # of the table; the profile may have fewer
+    n_columns: int  # number of columns of the table; the profile may have fewer columns
 
     def typical(self, g: int) -> list[int]:
         """Return the positions of the typical objects of a group."""
@@ -47,7 +47,8 @@ class ClusterProfiles:
     def differences(self, g: int, limit: int) -> list[tuple[str, str, str, str]]:
         """Return the attributes in which a group differs most from the rest.
 
-        Each has a label, words such as "clearly lower", its value in the group, and its value in the rest.
+        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the values of the
+        attribute in the group and in the rest.
         """
         if not self.profile.statistics["present"][g].any():
             return []
@@ -76,7 +77,7 @@ class ClusterProfiles:
         return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
 
     def separate(self, first: int, second: int) -> tuple[str, float]:
-        """Return the rule that best separates two clusters, and its separation from 0 to 1."""
+        """Return the rule that best separates two clusters, and the degree of separation from 0 to 1."""
         groups = {group.clusters: g for g, group in enumerate(self.profile.groups)}
         a, b = groups[(first,)], groups[(second,)]
         if not len(self.profile.groups[a]) or not len(self.profile.groups[b]):
@@ -92,7 +93,7 @@ class ClusterProfiles:
 
 
 def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
-    """Profile all objects, or a sample of a large table; return None without attributes."""
+    """Profile all objects, or a sample of a large table; return None if there are no attributes."""
     if data.frame is None:
         return None
     frame, partition = data.frame, data.partition
@@ -108,7 +109,7 @@ def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProf
 
 
 def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return all rows, or a sample with rows of every cluster."""
+    """Return the positions of all rows, or of a sample that contains rows of every cluster."""
     n = len(data.partition)
     limit = min(MAX_PROFILE_ROWS, max(MAX_PROFILE_CELLS // n_columns, MIN_PROFILE_ROWS))
     if n <= limit:
@@ -121,7 +122,7 @@ def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) ->
 
 
 def _select_columns(data: ReportInput) -> np.ndarray:
-    """Return the columns whose means differ most between the clusters, and all categories."""
+    """Return the positions of categorical columns and of the columns whose means differ most between clusters."""
     frame, labels = data.frame, data.partition.labels
     assert frame is not None
     between = np.full(frame.shape[1], np.inf)

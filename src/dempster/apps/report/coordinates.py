@@ -1,4 +1,4 @@
-"""Coordinates of the objects on the map: principal components, classical scaling (MDS) and attributes."""
+"""Compute coordinates of the objects on the map by principal components, classical scaling (MDS) or attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
-_TAIL = 0.025  # share of the objects on each side that do not determine the initial range
+_TAIL = 0.025  # share of the objects on each side that the initial range ignores
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Axis:
 
     @cached_property
     def inner(self) -> tuple[float, float]:
-        """Initial range of the map, without values that are far from most others."""
+        """Initial range of the map, which ignores values that are far from most other values."""
         values = self.values[np.isfinite(self.values)]
         if not len(values) or self.kind == "category":
             return self.ends
@@ -57,14 +57,14 @@ class MapCoordinates:
     rows: np.ndarray  # (m,) positions of the objects, increasing
     axes: list[Axis]
     first: tuple[int, int]  # the two initial axes
-    how: str  # description of these axes
-    n_left_out: int = 0  # columns without an axis
+    how: str  # description of the initial axes
+    n_left_out: int = 0  # number of columns without an axis
 
 
 def place_objects(
     data: ReportInput, profiles: ClusterProfiles | None, max_points: int, linked: np.ndarray, rng: np.random.Generator
 ) -> MapCoordinates | None:
-    """Compute coordinates of a sample of objects that includes ``linked``; return None if all are equal."""
+    """Compute coordinates of a sample that includes the objects ``linked``; return None if all objects are equal."""
     rows = np.arange(len(data.partition)) if profiles is None else profiles.rows
     if len(rows) > max_points:
         rows = rng.choice(rows, max(max_points - len(linked), 1), replace=False)
@@ -101,7 +101,7 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
 def _attribute_axes(
     data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
 ) -> list[Axis]:
-    """Return axes with the values of the profile; objects that were not profiled have missing values."""
+    """Return an axis for each attribute; the values of objects that were not profiled are missing."""
     position = np.full(len(data.partition), -1)
     position[profiles.rows] = np.arange(len(profiles.rows))
     profiled = position[rows]
@@ -117,7 +117,7 @@ def _attribute_axes(
 
 
 def _compute_components(data: ReportInput, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[Axis], str]:
-    """Return up to two coordinates with the largest variance, and a description of them."""
+    """Return at most two axes with the largest variance, and a description of their computation."""
     if data.is_pairwise:
         xy = _scale_dissimilarities(joined_views(data.X, "precomputed"), rows, len(data.partition), rng)
         if xy is not None:
@@ -136,7 +136,7 @@ def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
 
 
 def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """Return the objects as complete rows of numbers, as clustered or standardized, and a description."""
+    """Return the clustered or standardized attributes as a matrix without missing values, and a description."""
     if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
         X = joined_views(data.X)
         if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
@@ -166,7 +166,7 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return the (m, 0 to 2) leading components, and their share of the variance."""
+    """Return at most two principal components of the m rows, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     scaled = matrix / scale
     some = scaled
@@ -182,7 +182,10 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Return (m, 0 to 2) coordinates by landmark scaling (de Silva and Tenenbaum, 2004), None if D is incomplete."""
+    """Return at most two coordinates of m objects by landmark MDS (de Silva and Tenenbaum, 2004).
+
+    Return None if D is not a full square matrix.
+    """
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None
     full = np.asarray(D)

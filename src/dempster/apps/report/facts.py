@@ -1,4 +1,4 @@
-"""Compute the contents of a report: counts, cluster profiles, doubtful objects, coordinates, reliability."""
+"""Compute the counts, cluster profiles, doubtful objects, coordinates and reliability measures of a report."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0
-_N_WITH_CHANGES = 5  # explained objects with changes that would make them certain
+_N_WITH_CHANGES = 5  # number of explanations that include changes that would make the object certain
 
 
 class Counts:
-    """Numbers of objects; ``certain`` and ``possible`` are (c,) numbers of objects of each cluster."""
+    """Numbers of certain, ambiguous and outlying objects, in total and for each cluster."""
 
     def __init__(self, partition: CredalPartition):
         numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
@@ -87,7 +87,7 @@ class Facts:
 
 # ---- doubtful objects -----------------------------------------------------------------------------------------------
 
-MAX_COMPARED_OBJECTS = 4000  # sample size for explanations without a model
+MAX_COMPARED_OBJECTS = 4000  # maximum sample size for explanations of a partition without a model
 _ROUNDING = 1e-6  # tolerance relative to the range of a column
 
 
@@ -96,8 +96,8 @@ class DoubtfulObject:
     """An ambiguous object or an outlier."""
 
     position: int
-    answer: str  # clusters between which it is ambiguous, or "no cluster (outlier)"
-    mass: float  # mass of this set
+    answer: str  # clusters to which the object may belong, or "no cluster (outlier)"
+    mass: float  # mass of the set of these clusters
     doubt: float
     label: str  # the most plausible cluster
     reasons: list[str]  # sentences of the explanation
@@ -106,7 +106,7 @@ class DoubtfulObject:
 def _rank_doubtful(
     data: ReportInput, candidates: np.ndarray, explainer: _Explainer, n_explained: int
 ) -> list[DoubtfulObject]:
-    """Return the most doubtful of some objects, the first ones with an explanation."""
+    """Return the candidates with the largest doubt; explain the first ``n_explained`` objects."""
     partition = data.partition
     mass = partition.masses[candidates, partition.best_set[candidates]]
     doubt = doubt_scores(partition[candidates]) if len(candidates) else np.zeros(0)
@@ -126,13 +126,13 @@ def _rank_doubtful(
 
 
 class _Explainer:
-    """Explanations of objects within `MAX_EXPLAINING_SECONDS`."""
+    """Explain objects until the total time exceeds `MAX_EXPLAINING_SECONDS`."""
 
     def __init__(self, data: ReportInput):
         self._data = data
         self._seconds = 0.0
         self.stopped = False  # whether the time was exceeded
-        self.error: str | None = None  # why objects cannot be explained
+        self.error: str | None = None  # reason why objects cannot be explained
         self._units = None
         if data.features is not None and data.frame is not None:
             self._units = _find_units(data.X, data.features, data.frame)
@@ -157,7 +157,7 @@ class _Explainer:
             self._seconds += time.perf_counter() - start
 
     def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Any]:
-        """Return an explanation, and the names of the objects at its positions."""
+        """Return the explanation of object ``i``, and the names of the objects to which its positions refer."""
         data = self._data
         if data.model is not None:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
@@ -196,9 +196,10 @@ def _use_names(explanation: ObjectExplanation, names: Any) -> ObjectExplanation:
 
 
 def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:
-    """Return shift and factor from scaled columns to the columns of the same name, or position, in original units.
+    """Return the shifts and factors that convert scaled columns to original units.
 
-    Return None if no column is a linear function of the other.
+    Columns are matched by name, otherwise by position. Return None if no original column is a linear function of its
+    scaled column.
     """
     if not is_numeric(scaled) or np.ndim(scaled) != 2 or len(scaled) != len(frame):
         return None
@@ -216,7 +217,7 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 
 
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
-    """Return shift and factor from the smallest and the largest value, None if other values deviate."""
+    """Return the shift and factor of the line through the extreme values; None if other values are not on this line."""
     is_finite = np.isfinite(scaled) & np.isfinite(own)
     if is_finite.sum() < 2:
         return None

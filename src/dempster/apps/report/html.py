@@ -1,4 +1,4 @@
-"""Elements, tables and charts as escaped HTML."""
+"""Create elements, tables and charts as escaped HTML."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _VOID = {"input", "meta", "wbr"}
 
 
 class Html(str):
-    """Text that is already HTML; other text is escaped when it is added to an element."""
+    """Text that is already HTML. Other text is escaped when it is added to an element."""
 
 
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
     """Return an element such as ``tag("td", name, class_="number", data_v=3)`` with escaped children and attributes.
 
-    Attributes that are None or False are omitted, attributes that are True have no value.
+    Attributes that are None or False are omitted. Attributes that are True are written without a value.
     """
     text = "".join(_attribute(name, value) for name, value in attributes.items())
     if element in _VOID:
@@ -37,7 +37,7 @@ def tag(element: str, *children: Any, **attributes: Any) -> Html:
 
 
 def sentence(text: str) -> Html:
-    """Return text in which words in right-to-left scripts are isolated."""
+    """Return text with directional isolation of words in right-to-left scripts."""
     return join(tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text)))
 
 
@@ -67,7 +67,7 @@ _N_SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; extra columns are hidden on phones."""
+    """A column of a table; columns that are marked as extra are hidden on phones."""
 
     heading: str
     is_number: bool = False
@@ -135,7 +135,7 @@ def cluster_color(cluster: int) -> str:
 
 
 def swatch(clusters: Sequence[int], size: int = 12) -> Html:
-    """Return a disc in the color of a cluster, with sectors for several clusters, or a cross for none."""
+    """Return a disc with a sector in the color of each cluster, or a cross if there are no clusters."""
     r = size / 2
     if not len(clusters):
         mark = tag("path", d=f"M2 2 L{size - 2} {size - 2} M2 {size - 2} L{size - 2} 2", class_="cross")
@@ -145,7 +145,7 @@ def swatch(clusters: Sequence[int], size: int = 12) -> Html:
 
 
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
-    """Return all objects as one bar: certain, ambiguous, outliers."""
+    """Return a bar with the shares of certain objects, ambiguous objects and outliers."""
     total = max(certain + ambiguous + outliers, 1)
     x, parts = 0.0, []
     for number, name in ((certain, "certain"), (ambiguous, "ambiguous"), (outliers, "outlying")):
@@ -158,7 +158,7 @@ def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
-    """Return a bar of the certain objects of a cluster, and of the possible objects in a paler color."""
+    """Return a bar with the number of certain objects of a cluster and, in a paler color, of possible objects."""
     widths = [100 * number / max(most, 1) for number in (certain, possible)]
     color = cluster_color(cluster)
     pale = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
@@ -252,7 +252,7 @@ def scatter(
 def _cluster_names(
     px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
 ) -> Html:
-    """Return the name of each cluster at the median of its certain objects."""
+    """Return text elements with the cluster names at the medians of the certain objects."""
     out = []
     is_visible = np.isfinite(px) & np.isfinite(py)
     for k, name in enumerate(names):
@@ -264,7 +264,7 @@ def _cluster_names(
 
 
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
-    """Return a disc with equal sectors."""
+    """Return a disc with sectors of equal size in the colors of the clusters."""
     colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
         return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
@@ -277,7 +277,7 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
 
 
 def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> list[float]:
-    """Return round numbers between two numbers."""
+    """Return at most about ``number`` round tick values between two numbers."""
     step = 10 ** math.floor(math.log10((high - low) / number))
     step *= min((m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10)
     if whole:
@@ -287,5 +287,5 @@ def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> 
 
 
 def _n(value: float) -> str:
-    """Format a coordinate with one digit."""
+    """Format a coordinate with at most one decimal."""
     return f"{float(value):.1f}".removesuffix(".0")

@@ -60,7 +60,8 @@ def make_report(
     subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
         The result to report.
     table : array-like, table, or list or dictionary of tables, optional
-        The objects, or their dissimilarities, as passed to `fit`. Without it there are no profiles and no explanations.
+        The objects, or their dissimilarities, as passed to `fit`. Without a table, the report contains no profiles and
+        no explanations.
     y : array-like of shape (n,), optional
         Known classes. They are compared with the clusters and do not change other parts of the report.
     attributes : table of n rows, optional
@@ -76,15 +77,15 @@ def make_report(
     stability : bool or Stability, default=True
         Whether to measure stability by refits to samples, or the result of `dempster.explain.stability`.
     seconds : float, default=8
-        Maximum processor time of these refits. They use at most 500 objects (or 10 for each cluster, if that is more).
-        There are ten refits, five if ten take too long, or none if five take too long.
+        Maximum processor time of the refits. They use at most 500 objects (or 10 per cluster, if this is more).
+        There are ten refits, or five if ten would take too long, or none if five would take too long.
     n_explained : int, default=12
         Number of ambiguous objects, and of outliers, that are explained.
     max_points : int, default=20,000
         Maximum number of objects on the map; a sample is shown if there are more.
     fit_params : mapping, optional
-        Other arguments of `fit` (``constraints``, ``y``, ``sample_weight``), for the refits. A `RecipeResult` contains
-        them.
+        Other arguments of `fit` (``constraints``, ``y``, ``sample_weight``), for the refits. A `RecipeResult` already
+        contains these arguments.
     random_state : int, RandomState, Generator or None, default=0
         Seed of all samples. The report is reproducible unless ``seconds`` limits the refits.
 
@@ -147,11 +148,11 @@ class Report:
         return render_page(self._facts, self.title)
 
     def to_html(self) -> str:
-        """Return the page as HTML. It loads no other files."""
+        """Return the page as HTML; the page loads no other files."""
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, atomically.
+        """Write the page atomically to a file.
 
         Parameters
         ----------

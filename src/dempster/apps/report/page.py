@@ -36,7 +36,7 @@ from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 
-_N_SHADES = 10  # of the heat map, in each direction
+_N_SHADES = 10  # number of shades of the heat map for each sign
 _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
@@ -69,7 +69,7 @@ def render_page(facts: Facts, title: str) -> str:
         Html(f'<script type="application/octet-stream" id="data">{_map_data(facts)}</script>'),
         Html(f'<script type="module">{script}</script>'),
     )
-    # The policy allows only this script and this style, and forbids all requests.
+    # The content security policy allows only this script and this style, and forbids all requests.
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -98,14 +98,14 @@ def _digest(text: str) -> str:
 
 @cache
 def _read_script() -> str:
-    """Return the scripts as one module: the plot that the studio also uses, then those of the report."""
+    """Return the scripts as one module: the plot, which the studio also uses, and the scripts of the report."""
     own = [_read_static(name) for name in ("page.js", "tables.js", "map.js")]
     return "\n".join([(STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"), *own])
 
 
 @cache
 def _read_style() -> str:
-    """Return the style sheet with the shades of the heat map, in the first two colors of the palette."""
+    """Return the style sheet; the shades of the heat map use the first two colors of the palette."""
     low, high = (", ".join(str(int(color[k : k + 2], 16)) for k in (1, 3, 5)) for color in PALETTE[:2])
     shades = [
         f".{name}-{k} {{ background: rgba({color}, {0.05 * k:.2f}); }}"
@@ -150,9 +150,9 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
 
 # ---- map ------------------------------------------------------------------------------------------------------------
 
-MAX_LEGEND_ENTRIES = 20  # a longer legend scrolls
-MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # of the map without a script
-MAX_NAMES_CHARACTERS = 600_000  # total length of the object names
+MAX_LEGEND_ENTRIES = 20  # number of entries beyond which the legend scrolls
+MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # limits of the map for print
+MAX_NAMES_CHARACTERS = 600_000  # maximum total length of the object names
 _N_LEVELS = 65_534  # levels of a coordinate; 65,535 marks missing values
 _HOW_TO_MOVE = " Drag to move the map. Zoom with the buttons, by pinching, or with Ctrl and the mouse wheel."
 
@@ -236,7 +236,7 @@ def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html
 
 
 def _map_data(facts: Facts) -> str:
-    """Return the data of the map in base64, which cannot contain the end of the script element."""
+    """Return the data of the map in base64, because base64 text cannot end the script element."""
     coordinates, data = facts.coordinates, facts.data
     if coordinates is None:
         return ""
@@ -272,9 +272,9 @@ def _quantize(axis: Axis) -> np.ndarray:
 
 # ---- clusters -------------------------------------------------------------------------------------------------------
 
-N_OPEN_CARDS = 12  # the others are collapsed
+N_OPEN_CARDS = 12  # number of expanded cards; the other cards are collapsed
 N_CARD_ATTRIBUTES = 4
-MAX_HEAT_COLUMNS, MAX_HEAT_ROWS = 24, 20  # a longer heat map scrolls
+MAX_HEAT_COLUMNS, MAX_HEAT_ROWS = 24, 20  # size beyond which the heat map scrolls
 
 
 def _clusters_section(facts: Facts) -> Html:
@@ -295,7 +295,7 @@ def _clusters_section(facts: Facts) -> Html:
 
 
 def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
-    """Return the name of an object, which the script links to the map."""
+    """Return the name of an object as an element that the script links to the map."""
     name = short_name(facts.data.objects[position], limit)
     return tag("span", tag("bdi", name), class_="object", data_object=position)
 
@@ -387,7 +387,7 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
 
 
 def _breakable(name: str) -> list[Any]:
-    """Return a name with possible line breaks after its separators."""
+    """Return a name with optional line breaks after its separators."""
     parts = re.split(r"(?<=[_/.\-])", name)
     return [piece for part in parts for piece in (part, tag("wbr"))][:-1]
 
@@ -465,7 +465,7 @@ def _object_table(facts: Facts, objects: Sequence[DoubtfulObject], total: int, *
 
 
 def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
-    """Return verdicts, charts and caveats."""
+    """Return verdicts on the reliability of the partition, charts and caveats."""
     cards = [tag("article", tag("h3", heading), tag("p", text), class_="card") for heading, text in verdicts(facts)]
     charts, number, kept = [], facts.number, facts.trust.kept
     if number is not None and len(number) > 1:
@@ -519,13 +519,13 @@ def _code_block(heading: str, text: str | None, name: str) -> Html | None:
 
 
 def _write_code(data: ReportInput) -> str | None:
-    """Return Python code that fits the model; None for a partition alone."""
+    """Return Python code that fits the model; None for a partition without a model."""
     if data.estimator is None:
         return None
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
     for part in _nested_estimators(data.estimator):
         names = type(part).__module__.split(".")
-        if names[0] in ("dempster", "sklearn"):  # import from the public package
+        if names[0] in ("dempster", "sklearn"):  # Import from the public package.
             names = [name for name in names[:2] if not name.startswith("_")]
         imports.setdefault(".".join(names), set()).add(type(part).__name__)
     lines = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
@@ -545,7 +545,7 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return the parameters that were set, or chosen by the method, and those with default values."""
+    """Return the parameters that the user set or the method chose, and the parameters with default values."""
     model, metadata = data.model, data.partition.metadata
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else metadata.get("parameters", {})
     defaults = {} if model is None else inspect.signature(type(model)).parameters

@@ -1,4 +1,4 @@
-"""Resolve the input of a report: the partition, the tables of its objects, and the model."""
+"""Resolve the input of a report into the partition, the tables of its objects, and the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
-_MIN_IDENTIFIERS = 20  # columns with fewer distinct texts, or fewer rows, are not identifiers
+_MIN_IDENTIFIERS = 20  # minimum number of distinct texts or consecutive integers in an identifier column
 
 
 class ObjectNames:
@@ -47,7 +47,7 @@ class ReportInput:
     partition: CredalPartition  # in the order of the rows of the table, without object names
     objects: ObjectNames
     estimator: Any = None  # fitted estimator or pipeline
-    model: Any = None  # last step of the estimator, with the partition above
+    model: Any = None  # last step of the estimator, which has the same partition
     table: TableLike = None  # training data of the estimator
     X: TableLike = None  # training data of the model, or the table
     features: list[str] | None = None  # column names of X
@@ -59,14 +59,14 @@ class ReportInput:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
-    notes: list[str] = field(default_factory=list)  # on the preparation of the table
+    notes: list[str] = field(default_factory=list)  # notes on the preparation of the table
 
     @property
     def is_image(self) -> bool:
         return hasattr(self.model, "image_shape_")
 
     def cluster_name(self, cluster: int) -> str:
-        """Return ``cluster 2``, or the name of a cluster."""
+        """Return the name of a cluster, or ``cluster 2`` if its name is a number."""
         return format_cluster(self.partition.frame[cluster])
 
     @property
@@ -153,7 +153,7 @@ def _resolve_partition(
 
 
 def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
-    """Return short names of the clusters; ``names`` replaces all of them or, as a mapping, some."""
+    """Return short names of the clusters; ``names`` replaces all names (sequence) or some names (mapping)."""
     frame = list(partition.frame)
     if names is None:
         if all(isinstance(name, int) for name in frame):
@@ -182,7 +182,7 @@ def _drop_row_names(table: TableLike) -> Any:
 
 
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
-    """Return the table with column names only if the estimator has them, because scikit-learn warns otherwise."""
+    """Return the table with column names only if the estimator has column names; otherwise scikit-learn warns."""
     names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.from_input(table) is not None:
         return table
@@ -196,7 +196,7 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
 
 
 def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
-    """Set the training data of the model, and the attributes (or else the table) that describe the objects."""
+    """Set the training data of the model and the frame that describes the objects: the attributes, or the table."""
     if data.is_pairwise:
         data.X = data.table
         if attributes is not None:
@@ -251,7 +251,10 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Return columns, not clustered, that identify the rows: texts that mostly differ, or consecutive integers."""
+    """Return the columns that identify the rows: mostly distinct texts, or consecutive integers.
+
+    Clustered columns are not considered.
+    """
     columns = []
     for name in frame.columns:
         column = frame[name]
@@ -268,7 +271,7 @@ def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[s
 
 
 def to_frame(table: TableLike) -> pd.DataFrame:
-    """Convert a table, or several joined, to a DataFrame with short, unique column names."""
+    """Convert a table, or the join of several tables, to a DataFrame with short, unique column names."""
     import pandas as pd
     from scipy.sparse import issparse
 
@@ -292,7 +295,7 @@ def to_frame(table: TableLike) -> pd.DataFrame:
 
 
 def is_numeric(table: Any) -> bool:
-    """Return whether all columns of a table, or an array, are numbers."""
+    """Return whether all columns of a table, or all entries of an array, are numbers."""
     dtypes = getattr(table, "dtypes", [getattr(table, "dtype", None)])
     return all(getattr(dtype, "kind", "O") in "iuf" for dtype in dtypes)
 

@@ -1,4 +1,4 @@
-"""Measure the reliability of a partition: silhouettes, stability, agreement with known classes."""
+"""Measure the reliability of a partition by silhouettes, stability and agreement with known classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal
 from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one
 
-MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes
+MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # numbers of objects and of differences of attributes
 MAX_RESAMPLED_OBJECTS = 500
-_RESAMPLES = (10, 5)  # the first number that fits into the time
+_RESAMPLES = (10, 5)  # candidate numbers of resamples; the first that fits into the time limit is used
 
 
 @dataclass(eq=False)
@@ -27,10 +27,10 @@ class Trust:
     """Measures of reliability, None if they were not computed."""
 
     silhouette: CredalSilhouette | None = None
-    metric: str = ""  # of the silhouettes
+    metric: str = ""  # metric of the silhouettes
     stability: Stability | None = None
-    n_resampled: int = 0  # objects: all, or a sample
-    jaccard: np.ndarray | None = None  # (c,) index of each cluster, NaN for clusters that are not in the sample
+    n_resampled: int = 0  # number of resampled objects: all objects, or a sample
+    jaccard: np.ndarray | None = None  # (c,) mean index of each cluster, NaN for unmatched clusters
     kept: RetentionCurve | None = None
     left_out: list[str] = field(default_factory=list)  # sentences that explain why measures were not computed
 
@@ -38,7 +38,7 @@ class Trust:
 def measure_trust(
     data: ReportInput, y: Any, requested: bool | Stability, seconds: float, rng: np.random.Generator
 ) -> Trust:
-    """Compute all measures that are possible, in bounded time."""
+    """Compute all measures that the input allows, in bounded time."""
     trust = Trust()
     if data.partition.n_clusters < 2:
         trust.left_out.append("Silhouettes and stability need at least two clusters.")
@@ -79,7 +79,7 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
         return X, metric if is_row_metric else "euclidean"
     frame = to_frame(X)
     if hasattr(data.model, "categories_"):
-        return frame.astype(str), "gower"  # numbers are categories
+        return frame.astype(str), "gower"  # The model treats numbers as categories.
     for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
         frame[name] = frame[name].astype("int64").where(frame[name].notna())
     return frame, "gower"
@@ -136,7 +136,7 @@ def _add_stability(
 
 
 def _fix_n_clusters(data: ReportInput) -> Any:
-    """Return the method with the number of clusters of the partition, which is not estimated again."""
+    """Return a clone of the method that does not estimate the number of clusters but uses that of the partition."""
     method = clone(data.estimator)
     numbers = {
         name: data.partition.n_clusters
@@ -147,7 +147,7 @@ def _fix_n_clusters(data: ReportInput) -> Any:
 
 
 def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
-    """Match the clusters of the stability analysis one to one with those of the report."""
+    """Match the clusters of the stability analysis one to one with the clusters of the report."""
     if len(result) != len(rows):
         raise InvalidParameterError("stability", must=f"have {len(rows):,} objects, got {len(result):,}")
     n_clusters = data.partition.n_clusters

@@ -7,14 +7,14 @@ import numpy as np
 from dempster._text import format_count, format_share, join_words
 from dempster.apps.report.facts import Facts
 
-_STABLE, _UNSTABLE = 0.75, 0.6  # Jaccard indices (Hennig, 2007)
-_SEPARATED, _OVERLAPPING = 0.5, 0.25  # silhouettes (Kaufman and Rousseeuw, 1990)
+_STABLE, _UNSTABLE = 0.75, 0.6  # limits of the mean Jaccard index (Hennig, 2007)
+_SEPARATED, _OVERLAPPING = 0.5, 0.25  # limits of the mean silhouette (Kaufman and Rousseeuw, 1990)
 _KEPT_SHARE = 0.8
-_CLOSE_SUPPORT = 0.9  # relative to the best number of clusters
+_CLOSE_SUPPORT = 0.9  # support of a close alternative, relative to the best number of clusters
 
 
 def describe_run(facts: Facts) -> str:
-    """Describe method, objects, clusters and attributes in a sentence."""
+    """Describe the method, objects, clusters and attributes in a sentence."""
     data, counts = facts.data, facts.counts
     method = data.partition.metadata.get("method") or (type(data.model).__name__ if data.model is not None else None)
     objects, clusters = format_count(counts.n_objects), format_count(counts.n_clusters, "cluster")
@@ -29,7 +29,7 @@ def describe_run(facts: Facts) -> str:
 
 
 def describe_outcome(facts: Facts) -> str:
-    """Count certain objects, ambiguous objects and outliers in a sentence."""
+    """State the numbers of certain objects, ambiguous objects and outliers in a sentence."""
     counts = facts.counts
     n = counts.n_objects
     if counts.n_certain == n:
@@ -142,7 +142,7 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
 
 
 def caveats(facts: Facts) -> list[str]:
-    """Return the limitations that a reader should know."""
+    """Return sentences on the limitations of the result."""
     data, profiles, n = facts.data, facts.profiles, facts.counts.n_objects
     notes = [note.strip().rstrip(".") for note in data.notes]
     out = [f"{note[:1].upper()}{note[1:]}." for note in notes if note]

@@ -1,4 +1,4 @@
-"""The web application of the studio: page, routes and access control."""
+"""Create the web application of the studio with its page, routes and access control."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def make_app(guard: Guard, file: Path | None = None) -> Starlette:
-    """Return the application; each new tab loads ``file``."""
+    """Return the web application; each new browser tab loads the table ``file``."""
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
     async def index(request: Request) -> Response:

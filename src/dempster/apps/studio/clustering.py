@@ -1,4 +1,4 @@
-"""Cluster: methods and their parameters, recipes from requests, runs, belief peaks, and the number of clusters."""
+"""Handle requests about methods, runs, belief peaks and the number of clusters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dempster.registry import find_method, method_names, parse_value
 MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
-_LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # They concern the machine, not the result.
+_LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # parameters that depend on the machine
 _HIDDEN_PARAMETERS = ("n_clusters", "random_state", "missing", "verbose", "init", *_LOCAL_PARAMETERS)
-# The parameters that matter most; the page folds the others.
+# The most important parameters; the page collapses all other parameters.
 _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
 
 # ---- methods --------------------------------------------------------------------------------------------------------
@@ -31,14 +31,14 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 
 @cache
 def list_methods() -> list[dict[str, Any]]:
-    """Return every method with its capabilities and parameters, the main ones first."""
+    """Return every method with its capabilities and its parameters; main parameters come first."""
     return [_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS]
 
 
 def _describe_method(name: str) -> dict[str, Any]:
     info = find_method(name)
     parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
-    # A metric that may also be a dissimilarity cannot be chosen: the studio clusters tables.
+    # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables only.
     parameters = [p for p in parameters if p.name != "metric" or (p.choices and "precomputed" not in p.choices)]
     order = {main: k for k, main in enumerate(_MAIN_PARAMETERS)}
     parameters.sort(key=lambda p: order.get(p.name, len(order)))
@@ -74,7 +74,7 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
 
     ``params`` are ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``,
     ``parameters`` (numbers may be text) and ``learn`` (whether to use the answers about pairs). ``source`` is the
-    table, or the part of it that consists of ``rows``.
+    whole table, or the table of the selected ``rows``.
     """
     columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
     if not columns and not categories:
@@ -103,7 +103,7 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
         if "constraints" not in find_method(method).capabilities:
             raise InvalidInputError(f"{method} does not use answers about pairs; select evclus or cecm")
         path = session.new_file("answers.csv")
-        # Without a column of names, the rows of a part are numbered from zero.
+        # Without a column of names, the selected rows are numbered from zero.
         is_renumbered = rows is not None and recipe.index is None
         write_answers(path, answers, range(len(source.table)) if is_renumbered else source.table.index)
         recipe = replace(recipe, constraints=str(path))
@@ -115,7 +115,7 @@ def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int
 
 
 def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Parse the fields of the page; an empty field means the default."""
+    """Parse the fields of the page; omit empty fields, so that the default is used."""
     filled = {str(name): value for name, value in fields.items() if value not in ("", None)}
     for name in filled:
         if name in _LOCAL_PARAMETERS:
@@ -135,7 +135,7 @@ def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -
 
 
 def _start_run(session: Session, params: Params) -> dict[str, Any]:
-    """Cluster all objects or the selected ones, or start from belief peaks."""
+    """Start a run on all objects or on the selected objects, optionally from belief peaks."""
     source, origin, rows = session.get_source(), "all objects", None
     table = source.table
     if params.get("only") == "selection":
@@ -176,7 +176,7 @@ def _start_run(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _write_rows(session: Session, rows: np.ndarray) -> Source:
-    """Write rows of the table to a file, so that a run of them can be repeated."""
+    """Write the given rows of the table to a file, from which the run can be repeated."""
     source = session.get_source()
     if len(rows) < 2:
         raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
@@ -188,7 +188,7 @@ def _write_rows(session: Session, rows: np.ndarray) -> Source:
 
 
 def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
-    """Return the settings of the peaks with the selected objects as initial centers, and the origin of the run."""
+    """Return the settings with the selected peaks as initial centers, and a description of the start of the run."""
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
     values, centers = session.peaks["values"], list(params["start"])

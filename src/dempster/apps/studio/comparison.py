@@ -1,4 +1,4 @@
-"""Compare runs."""
+"""Compare the partitions of runs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from dempster.partition import CredalPartition, credal_rand_index, embed_partiti
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
 MAX_MOVED_ROWS = 50_000
-MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # Pairs of more objects are sampled.
+MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # Pairs are sampled if there are more objects.
 _STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Params) -> dict[str, Any]:
-    """Compare two runs: credal Rand index, states before and after, flows between sets, and objects that moved.
+    """Compare two runs on their common objects.
 
-    Clusters of the second run are matched with those of the first.
+    Return the credal Rand index, the numbers of objects by state in both runs, the largest flows between sets, and the
+    objects whose set changed. Clusters of the second run are matched with clusters of the first run.
     """
     before, after = session.get_run(str(params.get("before"))), session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
@@ -44,7 +45,7 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
     pairs, counts = np.unique(np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True)
     largest = np.argsort(-counts, kind="stable")[:MAX_FLOWS]
     was, now = old_state[moved], new_state[moved]
-    # Objects that became ambiguous come first, then those that became certain.
+    # Sort objects that became ambiguous first, then objects that became certain.
     kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
     objects = [
         {
@@ -76,7 +77,7 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _select(run: Run, positions: np.ndarray) -> CredalPartition:
-    """Return the partition of some objects without their names, which need not be unique."""
+    """Return the partition of the given objects without object names, because names need not be unique."""
     return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
 
 
@@ -85,7 +86,7 @@ def _n_pairs(n_objects: int) -> int | None:
 
 
 def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
-    """Match each cluster of the second partition with one of the first by their common objects; -1 for the rest."""
+    """Return the cluster of the first partition matched with each cluster of the second; -1 for unmatched clusters."""
     shared = np.zeros((one.n_clusters, other.n_clusters))
     np.add.at(shared, (one.labels, other.labels), 1)
     rows, columns = linear_sum_assignment(-shared)
@@ -95,7 +96,7 @@ def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
 
 
 def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
-    """Return whether the set of each object is the same in both partitions, whose clusters are matched."""
+    """Return whether each object has the same set in both partitions after matching their clusters."""
     width = one.n_clusters + other.n_clusters
     a = np.zeros((len(one.focal_sets), width), dtype=bool)
     a[:, : one.n_clusters] = one.focal_sets.membership

@@ -1,4 +1,4 @@
-"""Errors of the studio, and the response to any error: the type of the error decides the status."""
+"""Define the errors of the studio, and convert errors to responses; the type of an error determines the HTTP status."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 FOLDER_PREFIX = "dempster-studio-"
-# The temporary folder of the studio, which messages leave out: '/tmp/dempster-studio-x1/0f/1/table.csv'.
+# Messages omit the temporary folder of the studio, as in '/tmp/dempster-studio-x1/0f/1/table.csv'.
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 
 class GoneError(Exception):
-    """A session, a run or a job that no longer exists."""
+    """The requested session, run or job no longer exists."""
 
 
 class TooLargeError(Exception):
-    """A request or file that is larger than the limit."""
+    """A request or file is larger than the limit."""
 
 
 def to_response(error: Exception) -> Response:
-    """Respond with the message of an error in one line."""
+    """Return a JSON response with the message and the status of an error."""
     status, message = describe_error(error)
     return JSONResponse({"error": message}, status)
 
 
 def describe_error(error: Exception) -> tuple[int, str]:
-    """Return the HTTP status and the message of an error; print the traceback of an unexpected one."""
+    """Return the HTTP status and the message of an error; print the traceback of an unexpected error."""
     if isinstance(error, GoneError):
         status, message = 404, str(error)
     elif isinstance(error, TooLargeError):

@@ -1,4 +1,4 @@
-"""Export: partition, model, report, selection, and code and command that repeat a run."""
+"""Export the partition, model, report or selection of a run, and the code and command that repeat the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _stem(run: Run) -> str:
 
 
 def _portable_recipe(run: Run) -> Recipe:
-    """Return the recipe with the names of files instead of their paths."""
+    """Return the recipe of a run with file names instead of paths."""
     recipe = run.recipe
     constraints = None if recipe.constraints is None else Path(recipe.constraints).name
     return replace(recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints)
@@ -45,7 +45,7 @@ def _partition(session: Session, params: Params) -> Response:
 
 
 def _model(session: Session, params: Params) -> Response:
-    """Return the model and the preparation of the table, as `dempster predict` reads them."""
+    """Return a file with the model and the preparation of the table, in the format accepted by `dempster predict`."""
     run = session.get_run(params["run"])
     path = session.new_file(f"{_stem(run)}.dempster")
     save(_to_table_model(run), path)
@@ -59,7 +59,7 @@ def _download_once(path: Path) -> Response:
 
 
 def _data(run: Run, params: Params) -> Response:
-    """Return the file that the exported code and command read."""
+    """Return the data file that the exported code and command read."""
     path = Path(run.recipe.files[0])
     return download(path.read_bytes(), path.name)
 
@@ -72,7 +72,7 @@ def _answers(run: Run, params: Params) -> Response:
 
 
 def _selection(session: Session, params: Params) -> Response:
-    """Return the selected rows with the set and the doubt of each."""
+    """Return the selected rows with the set and the doubt of each row, as a CSV file."""
     run = session.get_run(params["run"])
     positions = np.flatnonzero(session.get_selection()[run.rows])
     table = run.table.iloc[positions].copy()
@@ -86,7 +86,7 @@ def _selection(session: Session, params: Params) -> Response:
 
 
 def _recipe(session: Session, params: Params) -> dict[str, Any]:
-    """Return a command, Python code and a settings file, each of which repeats the run exactly."""
+    """Return a command, Python code and a settings file; each of them repeats the run exactly."""
     run = session.get_run(params["run"])
     recipe, source = _portable_recipe(run), session.get_source()
     return {
@@ -100,7 +100,7 @@ def _recipe(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _start_report(session: Session, params: Params) -> dict[str, Any]:
-    """Write the report in a worker process; the page downloads it afterwards."""
+    """Start a job that writes the report; the page downloads the report afterwards."""
     run = session.get_run(params["run"])
 
     def finish(page: str, warnings: list[str]) -> dict[str, Any]:

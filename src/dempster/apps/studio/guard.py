@@ -1,9 +1,9 @@
-"""Access control of the studio: only the page that was opened with the token can send requests.
+"""Control access to the studio: only the page that was opened with the token can send requests.
 
-Any web page can make a browser send requests to this machine. Four checks reject them: the host name must belong to
-this server (which prevents DNS rebinding), the origin, if the browser sends one, must be this page, the request must
-carry the cookie of this page, and requests other than for files of the page must carry the token in a header, which
-other pages can neither read nor send.
+Any web page can make a browser send requests to this machine. Four checks reject such requests. The host name must
+belong to this server, which prevents DNS rebinding. If the browser sends an origin, it must be the origin of this page.
+The request must contain the cookie of this page. All requests except for files of the page must contain the token in a
+header. Other pages can neither read nor send this header.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REJECTED = "Access denied. Open the address with the token that the studio prin
 
 
 class Guard:
-    """Host names and token (random by default) that a request must have; the studio listens on ``host``."""
+    """Host names and token (random by default) that requests must contain; ``host`` is the address of the server."""
 
     def __init__(self, host: str, port: int, token: str | None = None):
         self.host, self.port = host, port
@@ -63,12 +63,12 @@ class Guard:
         return name in self._names or (self._is_wildcard and _is_address(name.strip("[]")))
 
     def is_token(self, text: str | None) -> bool:
-        """Compare with the token, in constant time."""
+        """Return whether a text is the token; the comparison takes constant time."""
         return text is not None and secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can be reached from this machine only."""
+    """Return whether an address can be reached only from this machine."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -106,7 +106,7 @@ class GuardMiddleware:
             await self.app(scope, receive, send_with_headers)
 
     def _rejection_status(self, scope: Scope) -> int:
-        """Return the status with which to reject a request, 0 to accept it."""
+        """Return the HTTP status for the rejection of a request; 0 if the request is accepted."""
         request, path, guard = HTTPConnection(scope), scope["path"], self.guard
         headers = request.headers
         if not guard.is_own_host(headers.get("host", "")):

@@ -1,7 +1,7 @@
-"""Jobs: tasks in worker processes, which can be watched and stopped at any moment by ending the process.
+"""Run tasks in worker processes, report their progress, and stop a task by ending its process.
 
-Starting Python and importing the library takes seconds. Therefore one process is started ahead of the next task, and a
-process that has finished a task is kept for another.
+Starting Python and importing the library takes seconds. Therefore one process is started before the next task arrives,
+and a process that has finished a task is reused for another task.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Job:
         self.id, self.kind = str(next(_numbers)), kind
         self.state, self.message = "running", "starting"
         self.error: str | None = None
-        self.share: float | None = None  # of the work that is done, if the task reports it
-        self.answer: Any = None  # return value of finish
+        self.share: float | None = None  # completed share of the work, None if the task does not report it
+        self.answer: Any = None  # return value of the function finish
         self.start_time = time.time()
         self.end_time: float | None = None
         self._process, self._finish = process, finish
@@ -86,7 +86,7 @@ class Job:
             try:
                 self.message = "showing"
                 answer = self._finish(content["result"], content["warnings"])
-            except Exception as problem:  # The job must end whatever happens.
+            except Exception as problem:  # The job must end even if finish fails.
                 state, error = "failed", describe_error(problem)[1]
         else:
             error = content
@@ -97,7 +97,7 @@ class Job:
 
 
 class Workers:
-    """Worker processes: those that run a job, and one or two idle ones that have imported the library."""
+    """Worker processes that run jobs, and one or two idle processes that have already imported the library."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -106,14 +106,14 @@ class Workers:
         self._is_closed = False
 
     def prepare(self) -> None:
-        """Start a process if none is idle."""
+        """Start a worker process if no process is idle."""
         with self._lock:
             self._idle = [process for process in self._idle if process.poll() is None]
             if not self._is_closed and not self._idle:
                 self._idle.append(_start_process())
 
     def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> Job:
-        """Run a task in a process; ``finish`` turns its result and warnings into the answer of the job."""
+        """Run a task in a worker process; ``finish`` converts its result and warnings to the answer of the job."""
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
             if len(self._jobs) >= MAX_RUNNING_JOBS:
@@ -126,7 +126,7 @@ class Workers:
         return job
 
     def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
-        # The next process starts after this one has imported everything: imports at the same time slow each other.
+        # The next process starts after this process has finished its imports, because simultaneous imports are slow.
         job.watch(task, on_first_message=self.prepare)
         with self._lock:
             is_usable = process.poll() is None and job.state != "stopped"
@@ -148,7 +148,7 @@ class Workers:
 
 def _start_process() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dempster.apps.studio.worker"]
-    # A session of its own, so that Ctrl-C in the terminal reaches only the studio, which then ends its workers.
+    # In a new session, Ctrl-C in the terminal interrupts only the studio, which then ends its workers.
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
     )

@@ -1,4 +1,4 @@
-"""Load a table: an uploaded file, an example, or the file that the studio was started with."""
+"""Load a table from an uploaded file, an example, or the file with which the studio was started."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = {
 
 
 def _load_file(session: Session, path: Path, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Read a table in a worker process; it becomes the table of the session."""
+    """Start a job that reads a table and sets it as the table of the session."""
 
     def finish(table: Any, warnings: list[str]) -> dict[str, Any]:
         source = Source(path, name, options, table, warnings)
@@ -115,7 +115,7 @@ async def _open_session(request: Request) -> Response:
 
 
 def _store_settings(session: Session, params: Params) -> dict[str, Any]:
-    """Store the settings of the page, so that they survive a reload."""
+    """Store the settings of the page, which are restored after a reload."""
     session.settings = {key: value for key, value in params.items() if key != "session"}
     return {}
 

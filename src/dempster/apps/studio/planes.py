@@ -1,4 +1,4 @@
-"""Planes: positions of the objects on the map by two attributes, principal components, MDS or UMAP (if installed)."""
+"""Compute positions of the objects on the map by two attributes, principal components, MDS or UMAP (if installed)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Progress = Callable[[str, float | None], None]
 
 MAX_DISTORTION_OBJECTS, N_NEIGHBORS = 1500, 10
 MAX_RANKED_PAIRS = 100_000
-MIN_FAITHFUL_SHARE, MIN_FAIR_SHARE = 0.75, 0.45  # shares of the neighbors that are preserved
+MIN_FAITHFUL_SHARE, MIN_FAIR_SHARE = 0.75, 0.45  # minimum shares of preserved neighbors
 
 MAX_LANDMARKS, MAX_LANDMARK_STEPS = 600, 200
 N_LANDMARKS_OF_MANY, N_PLACING_STEPS = 120, 30
@@ -31,10 +31,11 @@ _DISTORTION_MESSAGES = {
 
 
 def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] | None:
-    """Compare (n, 2) positions with the (n, p) data, on a sample; return None for fewer than four objects.
+    """Measure how well (n, 2) positions preserve the distances of the (n, p) data, on a sample of the objects.
 
-    ``kept`` is the mean share of the ten nearest neighbors of an object that are among its ten nearest in the plane,
-    ``correlation`` the rank correlation of the distances. The page shows the sentence ``words``.
+    The entry ``kept`` is the mean share of the ten nearest neighbors of an object that are also its nearest neighbors
+    in the plane. ``correlation`` is the rank correlation of the distances. ``words`` is a sentence for the page. Return
+    None for fewer than four objects.
     """
     from scipy.stats import spearmanr
 
@@ -70,7 +71,7 @@ class Plane:
     """Positions of the objects on the map."""
 
     points: np.ndarray  # (n, 2)
-    axes: tuple[str, str]  # names
+    axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
     # The data at a point of a linear plane are origin + ((point - shift) / stretch) @ directions.
     directions: np.ndarray | None = None
@@ -85,15 +86,15 @@ class Plane:
         return self.origin + ((points - self.shift) / self.stretch) @ self.directions
 
     def describe(self) -> dict[str, Any]:
-        """Return axes and distortion for the page."""
+        """Return the axes and the distortion for the page."""
         return {"axes": list(self.axes), "distortion": self.distortion, "straight": self.directions is not None}
 
 
 def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:
     """Return the plane of two columns in the units of the table.
 
-    A single column (x equal to y) becomes a strip; the second coordinate only separates the points. The distortion is
-    computed from the scaled data.
+    A single column (x equal to y) is drawn as a strip, in which the second coordinate separates the points and has no
+    meaning. The distortion is computed from the scaled data.
     """
     complete = impute_missing(data)
     values = impute_missing(np.asarray(table, dtype=float))
@@ -138,7 +139,7 @@ def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
 
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
-    """Return (n, 2) positions by multidimensional scaling of landmarks, to which the other objects are fitted."""
+    """Return (n, 2) positions by multidimensional scaling of landmarks; fit the other objects to the landmarks."""
     from sklearn.manifold import smacof
 
     n = len(data)
@@ -160,7 +161,7 @@ def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> n
 
 
 def _fit_to_landmarks(distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Move points by Guttman transforms towards given distances to fixed landmarks."""
+    """Improve the fit between given distances and distances to fixed landmarks by Guttman transforms of the points."""
     center = landmarks.mean(axis=0)
     for _ in range(N_PLACING_STEPS):
         flat = cdist(points, landmarks)
@@ -170,7 +171,7 @@ def _fit_to_landmarks(distances: np.ndarray, points: np.ndarray, landmarks: np.n
 
 
 def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
-    """Return the plane of UMAP, which preserves neighbors; distances between groups mean little."""
+    """Return the plane of UMAP, which preserves neighbors but not the distances between groups."""
     try:
         from umap import UMAP
     except ImportError as error:

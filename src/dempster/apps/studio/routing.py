@@ -1,4 +1,4 @@
-"""Routes from requests to functions of a session (or run) and parameters, and from their results to responses."""
+"""Route requests to functions of a session or run, and convert their results to responses."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _RULES = {
 
 
 def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
-    """Route requests of a session to a function of the session and all parameters, which is called in a thread.
+    """Route requests of a session to ``function(session, params)``, which is called in a thread.
 
-    Parameters come from the address and from the body: a JSON object (POST), or ``bytes`` (PUT).
+    Parameters are read from the address and from the body, which is a JSON object (POST) or bytes (PUT).
     """
 
     async def endpoint(request: Request) -> Response:
@@ -54,7 +54,7 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
 
 
 def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "GET") -> Route:
-    """Route requests about a run to a function of the run and all parameters."""
+    """Route requests about a run to ``function(run, params)``."""
     return route(
         f"/runs/{{run}}{path}", lambda session, params: function(session.get_run(params["run"]), params), method
     )
@@ -90,10 +90,10 @@ def _parse_body(body: bytes) -> Params:
 
 
 def parse_json(text: bytes | str, name: str) -> Any:
-    """Parse JSON; raise if it has a number that is not finite or text that UTF-8 cannot encode."""
+    """Parse JSON; raise an error for numbers that are not finite and for text that UTF-8 cannot encode."""
     try:
         content = json.loads(text, parse_int=_parse_int)
-        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # The content can be sent back.
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # raises if invalid
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} must be JSON with finite numbers and valid text") from error
     return content
@@ -106,7 +106,7 @@ def _parse_int(digits: str) -> int:
 
 
 def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
-    """Return a parameter that is an integer or its text, from the first bound to below the second."""
+    """Return an integer parameter, given as a number or text; the second of the two bounds is excluded."""
     value = params.get(name)
     expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:

@@ -1,6 +1,7 @@
-"""Selections: their composition, and rules (ranges of a few attributes) that describe them.
+"""Store selections of objects, compare them with other objects, and describe them by rules.
 
-A selection is stored by rows of the table, so that it holds for all runs.
+A rule is a conjunction of ranges of a few attributes. A selection is stored as rows of the table and therefore valid
+for all runs.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ if TYPE_CHECKING:
 MAX_RULES = 50
 MAX_CONDITIONS = 3
 MAX_SAMPLE_ROWS = 50_000
-MIN_GAIN = 0.02  # least increase of the F-score by another condition
-_TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)  # shares of the selection that a range may cut off at each end
+MIN_GAIN = 0.02  # minimum increase of the F-score by another condition
+_TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)  # shares of the selection that a range may exclude at each end
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A column within a range, both ends included."""
+    """Condition that the values of a column are within a range that includes both ends."""
 
     column: str
     low: float
     high: float
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return whether each row is within the range; missing values are not."""
+        """Return whether the value of each row is within the range; False for missing values."""
         if self.column not in table.columns or table[self.column].dtype.kind not in "iufb":
             raise InvalidInputError(f"there is no numeric column '{self.column}'")
         values = table[self.column].to_numpy(dtype=float, na_value=np.nan)
@@ -63,7 +64,7 @@ class Rule:
         return cls(tuple(conditions))
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return for which rows all conditions hold."""
+        """Return whether all conditions hold for each row."""
         return np.logical_and.reduce([condition.holds(table) for condition in self.conditions])
 
     def to_text(self) -> str:
@@ -71,7 +72,7 @@ class Rule:
         return " and ".join(f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions)
 
     def describe(self) -> dict[str, Any]:
-        """Return the text and the conditions for the page."""
+        """Return the text and the conditions of the rule for the page."""
         return to_plain({"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]})
 
 
@@ -143,7 +144,7 @@ def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, fl
 
 
 def _round_end(end: float, limit: float, direction: int) -> float:
-    """Return the number with fewest digits from the end of a range up to a limit (excluded)."""
+    """Return the number with the fewest digits between the end of a range and a limit, which is excluded."""
     for digits in range(1, 17):
         unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1) if end else 1.0
         number = float(f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}")
@@ -156,7 +157,7 @@ def _round_end(end: float, limit: float, direction: int) -> float:
 
 
 def _select(session: Session, params: Params) -> dict[str, Any]:
-    """Store a selection, one byte for each object of a run, and return how it differs from the other objects."""
+    """Store a selection, given by one byte for each object of a run, and compare it with the other objects."""
     run = session.get_run(params["run"])
     mask = np.frombuffer(params.get("bytes", b""), dtype=np.uint8) > 0
     if len(mask) != len(run):
@@ -176,7 +177,7 @@ def _selected_objects(session: Session, run: Run) -> np.ndarray:
 
 
 def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
-    """Fit a rule of the clustered columns to the selection; return it with its hits."""
+    """Fit a rule on the clustered columns to the selection; return the rule and its numbers of objects."""
     run = session.get_run(params["run"])
     selected = _selected_objects(session, run)
     rule = fit_rule(run.attributes, selected)
@@ -193,7 +194,7 @@ def _apply_rule(run: Run, params: Params) -> bytes:
 
 def _store_rule(session: Session, params: Params) -> dict[str, Any]:
     rule = Rule.from_json(params.get("conditions"))
-    rule.holds(session.get_source().table.head(1))  # Raises if a column does not exist.
+    rule.holds(session.get_source().table.head(1))  # This raises an error if a column does not exist.
     with session.lock:
         if rule.describe() not in session.rules:
             session.rules = [*session.rules, rule.describe()][-MAX_RULES:]

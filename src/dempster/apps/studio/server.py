@@ -1,4 +1,4 @@
-"""Start the studio: bind a port, print the address, and serve until the program is interrupted."""
+"""Start the studio, print its address, and serve it until the program is interrupted."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def serve(
     file : path, optional
         Table that each new tab loads, in any format of `dempster.io.read_table`.
     host : str, default="127.0.0.1"
-        Address to listen on. By default only this machine can reach the studio. The connection is not encrypted.
+        Address of the server. By default only this machine can reach the studio. The connection is not encrypted.
     port : int, optional
-        Port to listen on; by default (and for 0) a free one.
+        Port of the server; by default (and for 0) a free port is selected.
     open_browser : bool, default=True
         Whether to open the page.
 
@@ -84,7 +84,7 @@ def serve(
 def bind_socket(host: str, port: int | None) -> socket.socket:
     """Return a listening socket; raise OSError if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio disables Nagle's algorithm only if the protocol is TCP; with it, each small response takes 40 ms.
+    # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name != "nt":  # On Windows this option would let two programs use one port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""State of each tab: its table (`Source`), runs, selection and answers about pairs. Tabs share nothing."""
+"""State of each browser tab: its table (`Source`), runs, selection and answers about pairs. Tabs are independent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Source:
     """A table that was loaded."""
 
     path: Path  # the file on disk, or a copy of the uploaded file
-    name: str  # of the file in exported code and commands
+    name: str  # name of the file in exported code and commands
     options: dict[str, Any]  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
     notes: list[str] = field(default_factory=list)  # warnings of the reader
@@ -104,10 +104,10 @@ class Run:
     estimator: Any
     table: pd.DataFrame  # the clustered rows, with all columns of the file
     attributes: pd.DataFrame  # the clustered columns in the units of the file
-    values: pd.DataFrame  # the clustered columns as they were clustered
+    values: pd.DataFrame  # the clustered columns after the preparation
     preparation: Any  # the transformation from attributes to values
     rows: np.ndarray  # positions of the objects in the table of the session
-    notes: list[str]  # rows left out, automatic choices and warnings
+    notes: list[str]  # notes on omitted rows, automatic choices and warnings
     seconds: float
     origin: str  # the objects and the start, such as "all objects" or "5 chosen belief peaks"
     planes: dict[str, Plane] = field(default_factory=dict)
@@ -124,9 +124,10 @@ class Run:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """Clustered values as an array; a category becomes indicator columns, with distance 1 between two categories.
+        """Clustered values as a numeric array.
 
-        Where there are categories, numeric columns are divided by their standard deviation.
+        A categorical column is encoded by indicator columns such that two categories have the distance 1. If there are
+        categorical columns, numeric columns are divided by their standard deviation.
         """
         import pandas as pd
 
@@ -191,15 +192,16 @@ class Run:
     def objects(self) -> bytes:
         """Packed arrays from which the page draws the map and assigns each object to a set.
 
-        They hold the mass of each object on the empty set, its largest mass on a single cluster and on several, and the
-        sets with these masses. The sliders weight the three masses; the largest product decides.
+        The arrays contain the mass of each object on the empty set, its largest mass on a single cluster, its largest
+        mass on several clusters, and the sets with these masses. The page multiplies the three masses by the weights of
+        the sliders, and assigns the object to the set with the largest product.
         """
         partition = self.partition
         masses, cardinality = partition.masses, partition.focal_sets.cardinality
         arrays: dict[str, np.ndarray] = {}
         for name, kind in (("empty", cardinality == 0), ("single", cardinality == 1), ("several", cardinality > 1)):
             columns = np.flatnonzero(kind)
-            # The smaller of two sets with equal mass is selected, as in `CredalPartition.best_set`.
+            # If two sets have equal mass, the smaller set is selected, as in `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
             if len(columns):
                 best = masses[:, columns].argmax(axis=1)
@@ -224,7 +226,7 @@ class PairAnswers:
     answers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, first: int, second: int, answer: str) -> None:
-        """Add an answer and remove an earlier one about the same pair."""
+        """Add an answer and remove an earlier answer about the same pair."""
         if answer not in ("same", "different", "unknown"):
             raise InvalidParameterError("answer", "'same', 'different' or 'unknown'", answer)
         if first == second:
@@ -240,7 +242,7 @@ class PairAnswers:
         return sum(answer != "unknown" for _, _, answer in self.answers)
 
     def select(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
-        """Return the answers about pairs of given rows, by positions in ``rows``, without "unknown"."""
+        """Return the answers about pairs of the given rows, as positions in ``rows``; omit the answer "unknown"."""
         position = {int(row): k for k, row in enumerate(rows)}
         return [
             (position[a], position[b], answer)
@@ -249,7 +251,7 @@ class PairAnswers:
         ]
 
     def describe(self, run: Run | None, names: list[str]) -> dict[str, Any]:
-        """Return the answers, which of them a run violates, and the contradictions among them."""
+        """Return all answers, whether a run violates each answer, and the contradictions between answers."""
         labels = {} if run is None else dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
         answers = []
         for a, b, answer in self.answers:
@@ -274,7 +276,7 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
 
 
 class Session:
-    """State of one tab; it is kept while the studio runs, so that the page can be reloaded."""
+    """State of one browser tab; it is kept while the studio runs, so that the page can be reloaded."""
 
     def __init__(self, folder: Path, workers: Workers):
         self.id = secrets.token_urlsafe(12)
@@ -284,7 +286,7 @@ class Session:
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
-        self.rules: list[dict[str, Any]] = []  # as `selection.Rule` describes them
+        self.rules: list[dict[str, Any]] = []  # rules in the format of `selection.Rule.describe`
         self.selection: np.ndarray | None = None  # boolean mask over the rows of the table
         self.peaks: dict[str, Any] | None = None
         self.settings: dict[str, Any] = {}
@@ -301,7 +303,7 @@ class Session:
         return folder / safe_name(name)
 
     def set_source(self, source: Source) -> None:
-        """Replace the table and discard everything that belongs to the old one."""
+        """Replace the table; discard the runs, selection, rules, answers and settings of the old table."""
         with self.lock:
             self.source = source
             self.runs.clear()
@@ -310,32 +312,32 @@ class Session:
             self.settings = {}
 
     def get_source(self) -> Source:
-        """Return the table; raise if none is loaded."""
+        """Return the table; raise an error if no table is loaded."""
         if self.source is None:
             raise InvalidInputError("load a table first")
         return self.source
 
     def get_selection(self) -> np.ndarray:
-        """Return the mask of the selected rows; raise if nothing is selected."""
+        """Return the mask of the selected rows; raise an error if no row is selected."""
         if self.selection is None or not self.selection.any():
             raise InvalidInputError("nothing is selected")
         return self.selection
 
     def add_run(self, run: Run) -> None:
-        """Add a run and drop the oldest one if there are too many."""
+        """Add a run; remove the oldest run if there are too many."""
         with self.lock:
             self.runs[run.id] = run
             if len(self.runs) > MAX_RUNS:
                 del self.runs[next(iter(self.runs))]
 
     def get_run(self, number: str) -> Run:
-        """Return a run; raise if it was deleted."""
+        """Return a run; raise an error if it was deleted."""
         if number not in self.runs:
             raise GoneError("this run no longer exists")
         return self.runs[number]
 
     def start_job(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> dict[str, Any]:
-        """Start a job, stop a running one of the same kind, and return the response for the page.
+        """Start a job, stop a running job of the same kind, and return the response for the page.
 
         The result is discarded if another table was loaded in the meantime.
         """
@@ -359,7 +361,7 @@ class Session:
             return {"job": job.describe()}
 
     def get_job(self, number: str) -> Job:
-        """Return a job; raise if it ended long ago."""
+        """Return a job; raise an error if it is no longer stored."""
         if number not in self._jobs:
             raise GoneError("this job no longer exists")
         return self._jobs[number]
@@ -391,7 +393,7 @@ class Session:
 
 
 class Sessions:
-    """All tabs of one studio; if there are too many, the one without requests for the longest time is closed."""
+    """Sessions of all browser tabs; if there are too many, the least recently used session is closed."""
 
     def __init__(self, workers: Workers):
         self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
@@ -412,7 +414,7 @@ class Sessions:
             return session
 
     def get(self, number: str) -> Session:
-        """Return a session; raise if it was closed."""
+        """Return a session; raise an error if it was closed."""
         with self._lock:
             if number not in self._sessions:
                 raise GoneError("this session has ended")
@@ -431,7 +433,7 @@ class Sessions:
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path with every character replaced that is special to a file system."""
+    """Return the last part of a path; replace all characters that have a special meaning in file systems."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
     return cleaned[-120:] or "table.csv"

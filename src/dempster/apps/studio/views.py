@@ -1,4 +1,4 @@
-"""Views of a run: objects, planes, explanations, boundaries, profiles and curves, as JSON or packed arrays."""
+"""Return the objects, planes, explanations, boundaries, profiles and curves of a run as JSON or packed arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_CONTOUR_SETS = 40
 
 
 def _start_plane(session: Session, params: Params) -> dict[str, Any]:
-    """Start the computation of a plane that takes long; the others are computed on request."""
+    """Start a job for a plane that takes long to compute (MDS or UMAP); other planes are computed on request."""
     run, kind = session.get_run(str(params["run"])), str(params.get("kind"))
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
@@ -59,7 +59,7 @@ def _plane(run: Run, params: Params) -> bytes:
 
 
 def _contours(run: Run, params: Params) -> bytes:
-    """Return masses, in steps of 1/255, over a grid of a box (left, bottom, right, top) of a plane.
+    """Return masses in steps of 1/255 on a grid over a box (left, bottom, right, top) of a plane.
 
     Attributes that the plane does not show are held at their medians.
     """
@@ -91,7 +91,7 @@ MAX_MATCHES = 8
 
 
 def _rows(run: Run, params: Params) -> dict[str, Any]:
-    """Return the values of some objects, by their positions."""
+    """Return the values of the objects at the given positions."""
     positions = (params.get("positions") or [])[:MAX_ROWS]
     if not all(0 <= i < len(run) for i in positions):
         raise InvalidInputError(f"positions must be integers from 0 to {len(run) - 1}")
@@ -104,7 +104,7 @@ def _rows(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _order(run: Run, params: Params) -> bytes:
-    """Return the positions of the objects sorted by doubt, mass, set, name, or a column; missing values come last."""
+    """Return the positions of the objects, sorted by doubt, mass, set, name or a column; missing values are last."""
     import pandas as pd
 
     by = str(params.get("by"))
@@ -129,7 +129,7 @@ def _order(run: Run, params: Params) -> bytes:
 
 
 def _find(run: Run, params: Params) -> dict[str, Any]:
-    """Return the first objects whose name contains a text; names that start with it come first."""
+    """Return the first objects whose name contains a text; names that start with the text come first."""
     text = str(params.get("text", "")).strip().lower()
     matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
     matches.sort(key=lambda i: not run.names[i].lower().startswith(text))
@@ -194,7 +194,7 @@ def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
 
 
 def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[dict[str, Any]]:
-    """Return the contributions of the attributes, the largest first, with the values in the units of the file."""
+    """Return the contributions of the attributes, sorted by size, and the values in the units of the file."""
     pull = explanation.contributions
     order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
     values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
@@ -224,7 +224,7 @@ def _sample_objects(n: int) -> np.ndarray:
 
 
 def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
-    """Return the profile of a run and the positions of its objects, all or a sample."""
+    """Return the profile of a run, and the positions of the profiled objects (all objects, or a sample)."""
     with run.lock:
         if "profile" not in run.cache:
             sample, used = _sample_objects(len(run)), set(run.values.columns)
@@ -270,7 +270,7 @@ def _profiles(run: Run, params: Params) -> dict[str, Any]:
 
 
 def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
-    """Return how the attributes of selected objects differ from those of the others, the most different first."""
+    """Compare the attributes of selected and other objects; sort the attributes by the size of the difference."""
     sample = _sample_objects(len(run))
     inside = selected[sample]
     if not inside.any() or inside.all():
@@ -301,11 +301,11 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
 
 MAX_BOUNDARIES = 60
 MAX_BOUNDARY_OBJECTS, MAX_BOUNDARY_ATTRIBUTES = 400, 12
-MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # shares of the second cluster in the plausibility of the two best
+MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # shares of the second-best cluster
 
 
 def _boundaries(run: Run, params: Params) -> dict[str, Any]:
-    """Return the pairs of clusters with ambiguous or close objects between them, sorted by their numbers."""
+    """Return the pairs of clusters with ambiguous or close objects between them, sorted by the number of objects."""
     first, second, share = _rivals(run)
     is_ambiguous = run.partition.focal_sets.cardinality[run.partition.best_set] > 1
     c = run.partition.n_clusters
@@ -353,7 +353,10 @@ def _boundary(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the two most plausible clusters of each object, and the share of the second in their plausibility."""
+    """Return the two most plausible clusters of each object, and the share of the second cluster.
+
+    The share is the plausibility of the second cluster divided by the sum of both plausibilities.
+    """
     contour = np.asarray(run.partition.contour, dtype=float)
     if contour.shape[1] < 2:
         nothing = np.zeros(len(contour), dtype=np.intp)
@@ -368,7 +371,7 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
-    """Return the attributes that separate the certain objects of two clusters, the best first."""
+    """Return the attributes that separate the certain objects of two clusters, sorted by decreasing separation."""
     try:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:  # One of the clusters has no certain object.
@@ -394,7 +397,7 @@ _RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 
 def _curve(run: Run, params: Params) -> dict[str, Any]:
-    """Return the quality of the objects with the least doubt, as a function of the share that is retained.
+    """Return the quality of the objects with the least doubt as a function of the share of retained objects.
 
     The quality is the adjusted Rand index with a column of classes, or the mean silhouette if there is none.
     """

@@ -1,8 +1,9 @@
-"""Worker process of the studio: it reads tables, clusters, embeds and writes reports, one task after the other.
+"""Worker process of the studio, which reads tables, clusters, embeds and writes reports, one task after the other.
 
-Run as ``python -m dempster.apps.studio.worker``. Tasks come from standard input and results go to standard output, as
-pickles; both processes belong to the same program and trust each other. The messages are any number of
-``("progress", {"words", "share"})``, then ``("done", {"result", "warnings"})`` or ``("failed", message)``.
+Run as ``python -m dempster.apps.studio.worker``. The worker reads tasks from standard input and writes messages to
+standard output, as pickles. Pickles are safe here, because both processes belong to the same program. For each task it
+writes any number of messages ``("progress", {"words", "share"})``, and then ``("done", {"result", "warnings"})`` or
+``("failed", message)``.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from dempster.model_selection import number_of_clusters
 MAX_CELLS = 400_000_000
 MAX_UNPACKED_BYTES = 4 << 30
 MAX_PEAK_OBJECTS = 300_000
-MIN_PROGRESS_SECONDS = 0.1  # between two progress messages
+MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
 _CHUNK_BYTES = 1 << 20
 
 # ---- tasks ----------------------------------------------------------------------------------------------------------
 
 
 def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
-    """Read a table; never execute anything that the file contains."""
+    """Read a table; do not execute code in the file."""
     progress("reading the table", None)
     _check_unpacked_size(Path(path))
     table = read_quietly(as_file(path), **options)
@@ -54,7 +55,7 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
 
 
 def _check_unpacked_size(path: Path) -> None:
-    """Raise if a gzip file is too large: a small one can unpack to more than the memory."""
+    """Raise an error if the decompressed size of a gzip file exceeds the limit."""
     if path.suffix.lower() != ".gz":
         return
     total = 0
@@ -94,7 +95,7 @@ def _to_listener(progress: Progress) -> Callable[..., None]:
 
 
 def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) -> dict[str, Any]:
-    """Compute belief and delta of every object from the values that would be clustered."""
+    """Compute the belief and delta of every object from the prepared values."""
     progress("finding belief peaks", None)
     attributes = _prepare_attributes(recipe)
     if attributes.preparation.categories:
@@ -158,7 +159,7 @@ TASKS: dict[str, Callable[..., Any]] = {task.__name__: task for task in (load, c
 
 
 class _Channel:
-    """Messages to the studio: (kind, content)."""
+    """Channel that sends messages (kind, content) to the studio."""
 
     def __init__(self, stream: BinaryIO):
         self._stream, self._last = stream, 0.0
