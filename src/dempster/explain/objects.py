@@ -683,8 +683,8 @@ def evidence_along_path(
 
     The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks").
     Finite differences replace the derivatives, so that the method is applicable to any model and the contributions add
-    up exactly. ``plausibilities``
-    returns the (m, c) plausibilities of (m, p) objects; ``middle`` and ``point`` are (p,) arrays.
+    up exactly. The function ``plausibilities`` returns the (m, c) plausibilities of (m, p) objects. ``middle`` and
+    ``point`` are (p,) arrays.
     """
     p = len(point)
     move = np.nan_to_num(point - middle, nan=0.0)
