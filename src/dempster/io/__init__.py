@@ -1,4 +1,4 @@
-"""Read tables, dissimilarities and partitions from files; write partitions; atomic writes."""
+"""Read tables, dissimilarities and partitions from files, and write partitions and other files atomically."""
 
 from dempster.io.atomic import atomic_write, atomic_writes
 from dempster.io.dissimilarities import read_dissimilarities

@@ -1,4 +1,4 @@
-"""Validation of paths, errors that name the file, and atomic writes.
+"""Validate paths, raise errors that name the file, and write files atomically.
 
 An atomic write creates a hidden temporary file in the same folder, and renames it when its content is on the disk. If
 anything fails before the rename (a full disk, an exception, Ctrl-C), the folder is unchanged.
@@ -19,8 +19,8 @@ from dempster._errors import InvalidInputError, InvalidParameterError, MissingEx
 from dempster._validation import as_list, format_value
 
 _PREFIX = ".dempster-"
-MAX_PATH_CHARACTERS = 32_767  # the largest limit of any system
-_EXTRAS = {".xlsx": ("openpyxl", "excel")}  # package and extra; other formats need pyarrow
+MAX_PATH_CHARACTERS = 32_767  # No operating system supports longer paths.
+_EXTRAS = {".xlsx": ("openpyxl", "excel")}  # required package and extra by extension; other formats need pyarrow
 
 
 @contextmanager
@@ -35,8 +35,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        An empty temporary file with the same extension. It is renamed to ``path`` when the block ends, and removed if
-        the block raises.
+        An empty temporary file with the same extension. It is renamed to ``path`` when the ``with`` block ends, and
+        removed if the block raises an exception.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Write several files all together or not at all.
+    """Write either all of several files or none of them.
 
-    All temporary files are complete before the first is renamed. If a rename fails, the files that were already
+    No temporary file is renamed before all of them are complete. If a rename fails, the files that were already
     replaced are restored.
 
     Parameters
@@ -93,7 +93,7 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Validate a path, given as text or `Path`; ``name`` is the name of the argument."""
+    """Return a path given as text or `Path`; raise InvalidParameterError for the argument ``name`` if it is invalid."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
     text = os.fspath(path)
@@ -114,7 +114,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
 
 
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Validate the path of a file to read; raise the OSError of the system if it cannot be opened.
+    """Return the path of a file to read; raise an OSError if the file cannot be opened.
 
     Pipes and devices are rejected, because some of them never end, and because readers open a file more than once.
     """
@@ -128,7 +128,7 @@ def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
 
 @contextmanager
 def wrap_read_errors(path: Path) -> Iterator[None]:
-    """Convert exceptions of readers into an InvalidInputError of one line that names the file."""
+    """Convert exceptions raised by readers to an InvalidInputError with a one-line message that names the file."""
     try:
         yield
     except MissingExtraError:
@@ -142,14 +142,14 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
         raise InvalidParameterError(error.name, message=message, settings=error.settings) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # The file system failed, not the content.
+            raise  # The error comes from the file system, not from the content of the file.
         message = " ".join(str(error).split()) or type(error).__name__
         raise InvalidInputError(f"cannot read {path.name}: {message}") from error
 
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[Path]:
-    """Write a file like `atomic_write`; name the file if a package is missing or a name cannot be encoded."""
+    """Write a file like `atomic_write`; errors for missing packages and unencodable names contain the file name."""
     with atomic_write(path) as temporary:
         try:
             yield temporary
@@ -166,7 +166,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
 
 
 def _validate_target(path: str | os.PathLike[str]) -> Path:
-    """Resolve links, so that a write does not replace them, and reject devices and folders."""
+    """Return the file to write with links resolved, so that they are not replaced; reject devices and folders."""
     target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -176,12 +176,12 @@ def _validate_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _temporary_path(target: Path) -> Path:
-    """Return a new name in the same folder, because a rename works only within one file system."""
+    """Return a new path in the folder of the target, because a rename works only within one file system."""
     return target.with_name(_PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:])
 
 
 def _create(temporary: Path, like: Path) -> None:
-    """Create a file with the permissions of the file that it replaces, or with default permissions."""
+    """Create an empty file with the permissions of the file ``like``, or default permissions if that does not exist."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
@@ -201,11 +201,11 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
-    """Rename the files one after the other; restore the previous files on failure."""
+    """Rename the temporary files one by one; if a rename fails, restore the previous files."""
     backups: dict[Path, Path] = {}
     attempts: list[tuple[Path, Path]] = []
     try:
-        if len(targets) > 1:  # A single rename is atomic.
+        if len(targets) > 1:  # A single rename is atomic and needs no backup.
             for target in targets:
                 if target.exists():
                     backups[target] = _temporary_path(target)
@@ -216,7 +216,7 @@ def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
     except BaseException:
         for temporary, target in attempts:
             if temporary.exists():
-                continue  # This rename failed.
+                continue  # This rename failed, so the target was not replaced.
             if target in backups:
                 os.replace(backups[target], target)
             else:
@@ -230,7 +230,7 @@ def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
 def _back_up(target: Path, copy: Path) -> None:
     try:
         os.link(target, copy)
-    except OSError:  # The file system has no hard links.
+    except OSError:  # The file system does not support hard links.
         shutil.copy2(target, copy)
 
 

@@ -1,8 +1,9 @@
-"""Layout of a text file: delimiter, decimal mark, header line, row names.
+"""Detect the layout of a text file (delimiter, decimal mark, header line, row names).
 
-CSV files vary: semicolons and decimal commas in some locales, tabs, aligned spaces, no header, row names without a
-heading (R). `sniff` splits the first lines by every delimiter and scores the result by the number of cells per line and
-the share of numeric text. If two results are equally good, the error shows both and the options that select one.
+CSV files may have semicolons and decimal commas, tabs or aligned spaces, no header, or row names without a heading
+(R). `sniff` splits the first lines by every delimiter and scores the result by the number of cells per line and the
+share of numeric text. If two delimiters are equally good, the error shows both results and the options that select each
+of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, is_qua
 from dempster.io.text import BLANKS, MAX_LINE_CHARACTERS, has_open_quote, open_text, split_cells
 
 _DELIMITERS = (",", ";", "\t", "|")
-_ONE_COLUMN = "\x1f"  # delimiter of files with one column: a character that text files do not contain
+_ONE_COLUMN = "\x1f"  # delimiter for files with one column; text files do not contain this character
 _SAMPLE_LINES = 100
 _FRACTION = re.compile(r"\s*[-+]?\d*,(\d+([eE][-+]?\d+)?)\s*")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -46,16 +47,17 @@ class Dialect:
     decimal: str  # decimal mark, "." or ","
     has_header: bool
     first_line: list[str]  # cells
-    row_names: bool = False  # whether lines have one cell more than the header: the name of the row, in front
-    trailing: bool = False  # whether lines end with a delimiter and the header does not
+    row_names: bool = False  # whether lines start with a row name, for which the header has no cell
+    trailing: bool = False  # whether all lines except the header end with a delimiter
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """First lines of a file, split by one delimiter. Readings are compared by ``level``, then by ``coverage``.
+    """First lines of a file, split by one delimiter.
 
-    ``level`` is 2 if all lines have the same number of cells, at least two; 1 if all but the first have one cell more
-    (row names), or all have one cell; 0 if some lines are shorter. ``coverage`` is the share of characters in numbers.
+    Readings are compared by ``level``, then by ``coverage``, the share of characters that belong to numbers. ``level``
+    is 2 if all lines have the same number of cells (at least two). It is 1 if all lines have one cell, or if all lines
+    except the first have an additional cell (row names). It is 0 if some lines have fewer cells than others.
     """
 
     delimiter: str
@@ -74,7 +76,7 @@ class _Reading:
 def sniff(
     path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
 ) -> Dialect:
-    """Detect the layout of a text file from its first lines; arguments that are not None are used as given."""
+    """Return the layout of a text file; arguments that are None are detected from its first lines."""
     lines = _first_lines(path)
     if header is None:
         _check_comment(lines)
@@ -90,7 +92,7 @@ def sniff(
 
 
 def _first_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Read the first lines that are not blank, up to the end of a quoted cell; raise if the file is not a table."""
+    """Return the first nonblank lines, including all lines of a quoted cell; raise an error if they are not a table."""
     with open_text(path) as file:
         following = iter(lambda: file.readline(MAX_LINE_CHARACTERS), "")
         lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
@@ -163,7 +165,7 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
 
 
 def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | None) -> _Reading | None:
-    """Split the lines; return None if the numbers of cells are not consistent."""
+    """Split the lines by a delimiter; return None if the numbers of cells per line are not consistent."""
     cells = split_cells(lines, delimiter)
     if not cells:
         raise InvalidInputError("the file is empty")
@@ -190,7 +192,10 @@ def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | 
 
 
 def _may_be_row_names(names: list[str], header: bool | None) -> bool:
-    """Return whether the first cells are unique words or integers; other numbers need ``header``."""
+    """Return whether the first cells of the lines may be row names.
+
+    Row names are unique words or integers. Other numbers are accepted only if ``header`` is given.
+    """
     if len(set(names)) < len(names) or any(delimiter in name for name in names for delimiter in (";", "\t", "|")):
         return False
     return header is not None or not all(map(looks_like_number, names)) or all(map(str.isdigit, names))
@@ -205,13 +210,13 @@ def _coverage(cells: Sequence[Sequence[str]], decimal: str | None, row_names: bo
 
 
 def _has_delimiters(cells: Sequence[Sequence[str]]) -> bool:
-    """Return whether space-separated cells end with a delimiter, in the first line or in all others."""
+    """Return whether cells separated by spaces also end with a delimiter, in the first line or in all other lines."""
     ends = [any(cell.endswith(_DELIMITERS) for cell in row[:-1]) for row in cells]
     return ends[0] or (len(ends) > 1 and all(ends[1:]))
 
 
 def _read_one_column(lines: list[str], header: bool | None, decimal: str | None, has_rival: bool) -> _Reading | None:
-    """Read each line as a single cell; return None if delimiters show that there are several cells."""
+    """Read each line as a single cell; return None if delimiters show that the lines contain several cells."""
     cells = split_cells(lines, _ONE_COLUMN)
     values = [row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS]
     whole = [_QUOTED.fullmatch(line.strip()) for line in lines]
@@ -234,10 +239,10 @@ def _read_one_column(lines: list[str], header: bool | None, decimal: str | None,
 
 
 def _are_fractions(values: Sequence[str]) -> bool:
-    """Return whether commas in a column without a name are decimal marks rather than delimiters of integers.
+    """Return whether the commas in a column without a heading are decimal marks rather than delimiters.
 
-    Commas are decimal marks if some number has a zero after the comma, as in 1,05, or an exponent; if all numbers have
-    the same number of digits after the comma, at least two or only zeros; or if there is a single line.
+    This is the case if there is only one number, if a number has an exponent or decimals that start with a zero (1,05),
+    or if three or more numbers all have the same number of decimals (at least two, or a single zero).
     """
     matches = [_FRACTION.fullmatch(value) for value in values]
     digits = [match[1] for match in matches if match]
@@ -252,12 +257,12 @@ def _are_fractions(values: Sequence[str]) -> bool:
 def _is_as_good(reading: _Reading, best: _Reading) -> bool:
     if reading.score == best.score:
         return True
-    # Two delimiters that both give row names give different names, whatever their coverage.
+    # If both delimiters result in row names, the names differ. The coverage cannot decide between them.
     return reading.level == best.level and reading.row_names and best.row_names and reading.coverage > 0
 
 
 def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> InvalidParameterError:
-    """Return an error that shows both readings of a line and the options that select one."""
+    """Return an error that shows two ways to split a line, and the options that select each of them."""
     options = []
     for reading, other in ((best, rival), (rival, best)):
         if reading.delimiter != _ONE_COLUMN:
@@ -298,9 +303,10 @@ def _may_be_aligned_columns(lines: Sequence[str]) -> bool:
 
 
 def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_comment: bool = False) -> bool:
-    """Return whether the first row contains column names; raise InvalidParameterError if it is ambiguous.
+    """Return whether the first row contains column names; raise InvalidParameterError if this is ambiguous.
 
-    Numbers and missing values are not names, except 0, 1, 2, ... after an empty first cell, as pandas writes them.
+    Numbers and missing values are not column names. The exception is a first row written by pandas, which is an empty
+    cell followed by 0, 1, 2, ...
     """
     numbers = [looks_like_number(cell) for cell in first]
     below = [row[0].strip() for row in rows]
@@ -323,13 +329,13 @@ def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_
     if starts_with_comment and _starts_with_names(rows):
         raise InvalidParameterError(
             "header",
-            message="the first line may be a comment and the second contain column names; remove the comment, or set "
+            message="the first line may be a comment and the second may be the header; remove the comment, or set "
             "header=True if the first line contains column names",
             settings={"header": True},
         )
     words = [(word, j) for j, word in enumerate(first) if word]
     repeated = [word for word, j in words if any(len(row) == len(first) and row[j].strip() == word for row in rows)]
-    if repeated and 2 * len(repeated) >= len(words):  # Categories are repeated, names are not.
+    if repeated and 2 * len(repeated) >= len(words):  # Repeated words may be categories instead of column names.
         raise _ambiguous_header(repeated[0])
     return True
 
@@ -344,7 +350,7 @@ def _ambiguous_header(cell: str) -> InvalidParameterError:
 
 
 def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a line without numbers and missing values is above lines with numbers."""
+    """Return whether the first row has neither numbers nor missing values, and a later row has numbers."""
     has_numbers = [any(map(looks_like_number, row)) for row in rows]
     if len(rows) < 2 or has_numbers[0] or not any(has_numbers):
         return False
@@ -352,15 +358,15 @@ def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _check_comment(lines: list[str]) -> None:
-    """Raise if the first line starts with # and has another number of cells than the others (numpy.savetxt)."""
+    """Raise an error if the first line starts with # and has a different number of cells than the other lines."""
     if not lines[0].startswith("#"):
         return
     sizes = [[len(row) for row in split_cells(lines, delimiter)] for delimiter in (*_DELIMITERS, BLANKS)]
     even = [each for each in sizes if len(each) > 1 and len(set(each[1:])) == 1 and each[1] > 1]
     if even and all(each[0] != each[1] for each in even):
         raise InvalidInputError(
-            f"the first line, {lines[0].strip()}, starts with # and has another number of cells than the others; "
-            "remove # if the line contains column names, or the line if it is a comment"
+            f"the first line, {lines[0].strip()}, starts with # and has a different number of cells than the "
+            "other lines; remove # if the line contains column names, or the line if it is a comment"
         )
 
 
@@ -368,7 +374,7 @@ def _check_comment(lines: list[str]) -> None:
 
 
 def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
-    """Return a message that names a line with an unusual number of cells."""
+    """Return an error message about a line with an unusual number of cells."""
     if delimiter is None:
         possible = [each for each in _DELIMITERS if any(each in line for line in lines)] or [BLANKS]
         delimiter = max(possible, key=lambda each: sum(each in line for line in lines))
@@ -381,7 +387,7 @@ def _explain_sample(lines: list[str], delimiter: str | None = None) -> str:
 
 
 def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str | None:
-    """Return a message that names the first line with a wrong number of cells; None if there is none."""
+    """Return an error message about the first line with a wrong number of cells, or None if all lines are valid."""
     width, record, is_first = len(dialect.first_line), "", True
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -398,7 +404,7 @@ def explain_uneven_lines(path: str | os.PathLike[str], dialect: Dialect) -> str 
 
 def _describe_line(number: int, size: int, expected: int, delimiter: str) -> str:
     cells = format_count(size, "cell")
-    return f"line {number} has {cells} split by {_name_delimiter(delimiter)}, others have {expected}; {_ADVICE}"
+    return f"line {number} has {cells} split by {_name_delimiter(delimiter)}, other lines have {expected}; {_ADVICE}"
 
 
 def _name_delimiter(delimiter: str) -> str:

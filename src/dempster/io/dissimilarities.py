@@ -1,4 +1,4 @@
-"""Read square matrices of dissimilarities, also from text files with a lower or upper triangle."""
+"""Read square matrices of dissimilarities, including text files that contain only a lower or upper triangle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMATS |= {".npz": "sparse", ".mtx": "market"}
 _TRIANGLE_DELIMITERS = (",", ";", "\t", "|", BLANKS)
 _CODE = re.compile(r"0\d+")
 _ZERO = re.compile(r"0*[.,]?0*")
-_BYTES_PER_CHARACTER = 20  # memory of text cells
+_BYTES_PER_CHARACTER = 20  # memory for text cells, per character of the file
 _SAMPLE_LINES, _SAMPLE_CELLS = 8, 1000
 
 
@@ -41,24 +41,25 @@ def read_dissimilarities(
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> Any:
-    r"""Read a square matrix of dissimilarities; the extension selects the format.
+    r"""Read a square matrix of dissimilarities from a file; its extension selects the format.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``, MatrixMarket (``.mtx``), or
-        a sparse matrix of SciPy (``.npz``). The first line, the first column or both of a text file may contain the
-        names of the objects. A text file may contain only a lower or upper triangle, with or without the diagonal.
+        File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``,
+        ``.mtx`` (MatrixMarket), or ``.npz`` (sparse matrix of SciPy). The first line, the first column or both of a
+        text file may contain the names of the objects. A text file may contain only a lower or upper triangle, with or
+        without the diagonal.
     index_col : str, optional
         The column with the names of the objects, if it has a heading.
     header, delimiter, decimal : optional
-        Options for text files, as in `read_table`.
+        Format of a text file (see `read_table`).
 
     Returns
     -------
     DataFrame or sparse matrix
-        A table with the names of the objects as index and columns, or a sparse matrix of SciPy if the file contains
-        only some pairs.
+        A table with the names of the objects as index and columns, or a sparse matrix of SciPy if the file lacks the
+        dissimilarities of some pairs.
 
     Raises
     ------
@@ -103,10 +104,10 @@ def read_dissimilarities(
 
 
 def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
-    """Return whether the first line contains names, which may be numbers.
+    """Return whether the first line contains the names of the objects, which may be numbers.
 
-    It contains names if there is one line more than columns, or if there are as many lines as columns and the first
-    cell is not a number.
+    The first line contains names if the file has more lines than columns, or if it has as many lines as columns and the
+    first cell is not a number.
     """
     dialect = sniff(path, False, delimiter, decimal)
     width = len(dialect.first_line)
@@ -120,7 +121,7 @@ def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
 def _starts_with_names(table: pd.DataFrame) -> bool:
     """Return whether the first column contains the names of the objects.
 
-    Numbers without a heading are names if the other columns are a matrix with a zero diagonal.
+    Numbers without a heading are names if the remaining columns form a matrix with a zero diagonal.
     """
     if table.shape[1] != len(table) + 1 or not table.iloc[:, 0].is_unique:
         return False
@@ -130,7 +131,7 @@ def _starts_with_names(table: pd.DataFrame) -> bool:
 
 
 def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Sort the columns like the rows if both have the same names; ignore unrelated column names such as V1."""
+    """Reorder the columns to match the row names; do nothing if no column name is a row name (V1, V2, ...)."""
     rows, columns = list(map(str, table.index)), list(table.columns)
     if rows == columns or set(rows).isdisjoint(columns):
         return table
@@ -169,7 +170,7 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _fill_empty_half(values: np.ndarray) -> np.ndarray:
-    """Fill the cells above (or below) the diagonal by symmetry if all of them, and no others, are empty."""
+    """Fill all cells above (or below) the diagonal by symmetry if exactly these cells are empty."""
     empty = np.isnan(values)
     if not empty.any():
         return values
@@ -180,7 +181,7 @@ def _fill_empty_half(values: np.ndarray) -> np.ndarray:
 
 
 def _read_sparse(path: Path, file_format: str) -> Any:
-    """Return a table if the file contains all pairs, otherwise a sparse matrix."""
+    """Return a DataFrame if the file contains the dissimilarities of all pairs, otherwise a sparse matrix."""
     import pandas as pd
     from scipy import io, sparse
 
@@ -201,10 +202,10 @@ def _read_sparse(path: Path, file_format: str) -> Any:
 
 
 def _read_triangle(path: Path, header: bool | None, delimiter: str | None, decimal: str | None) -> pd.DataFrame | None:
-    """Read a matrix if each line has one cell more (or one less) than the previous one; return None otherwise.
+    """Read a triangle, in which each line has one cell more (or less) than the previous line.
 
-    The first line may contain column names or the number of objects, and the first cells may be row names. The
-    diagonal may be missing; a triangle is rejected if this is ambiguous.
+    Return None if the lines do not form a triangle. The first line may contain column names or the number of objects,
+    and the first cell of each line may be a row name. The diagonal may be missing. Raise an error if this is ambiguous.
     """
     with open_text(path) as file:
         first = list(islice((line for line in file if line.strip()), _SAMPLE_LINES))
@@ -223,7 +224,7 @@ def _read_triangle(path: Path, header: bool | None, delimiter: str | None, decim
 
 @dataclass(frozen=True)
 class _Rows:
-    """Lines split by a delimiter: column names (possibly none) and the cells below them."""
+    """Lines split into cells by a delimiter, with the column names (an empty list if there are none)."""
 
     delimiter: str
     names: list[str]
@@ -233,9 +234,10 @@ class _Rows:
 def _triangles(
     lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Return the splits of the lines that form a triangle, as a dictionary with the delimiters as keys.
+    """Return a dictionary of the delimiters that split the lines into a triangle, and the resulting cells.
 
-    The first line contains column names if the lines form no triangle otherwise, or if its cells are the row names.
+    The first line is read as column names if the lines do not form a triangle otherwise, or if its cells are equal to
+    the row names.
     """
     triangles: dict[str, _Rows] = {}
     for rows in _splits(lines, header, delimiter):
@@ -247,7 +249,10 @@ def _triangles(
 
 
 def _splits(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
-    """Split the lines by each delimiter, with and without column names; return an empty list for a rectangle."""
+    """Split the lines by each delimiter, with and without column names.
+
+    Return an empty list if all lines have the same number of cells.
+    """
     splits = []
     for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
         cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]
@@ -263,7 +268,7 @@ def _splits(lines: Sequence[str], header: bool | None, delimiter: str | None) ->
 
 
 def _step(rows: _Rows) -> int:
-    """Return 1 if each line is one cell longer than the previous one, -1 if one cell shorter, otherwise 0."""
+    """Return 1 if each line is one cell longer than the previous line, -1 if one cell shorter, and 0 otherwise."""
     sizes = [len(row) for row in rows.cells]
     steps = {after - before for before, after in pairwise(sizes)}
     return steps.pop() if steps in ({1}, {-1}) else 0
@@ -272,8 +277,8 @@ def _step(rows: _Rows) -> int:
 def _has_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
     """Return whether all cells except names are numbers or missing values.
 
-    In a ``whole`` file the shortest line must have at most a name and a cell, and the number of column names that are
-    numbers must match the number of objects.
+    If ``whole`` is True, the lines are the complete file. Then the shortest line must have at most two cells, and
+    numeric column names must match the row names or the number of objects.
     """
     marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
     values = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
@@ -289,19 +294,19 @@ def _has_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
 
 
 def _column_names(rows: _Rows) -> list[str]:
-    """Return the names in the first line without an empty first cell; the number of objects is not a name."""
+    """Return the column names without an empty first cell; a first line with the number of objects has no names."""
     return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
 
 
 def _share_names(above: Sequence[str], first: Sequence[str]) -> bool:
-    """Return whether row names and column names are the same, except for one name at either end."""
+    """Return whether row names and column names are equal, possibly except for the first or last name."""
     if len(set(first)) < len(first) or len(set(above)) < len(above):
         return False
     return first in (above, above[1:], above[:-1]) or (len(above) > 1 and above[1:] in (first[:-1], first[1:]))
 
 
 def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
-    """Fill the other half of the matrix; an upper triangle is a lower triangle with the objects in reverse order."""
+    """Return the square matrix of a triangle; an upper triangle is first reversed to a lower triangle."""
     import pandas as pd
 
     upper, above = _step(rows) < 0, _column_names(rows)
@@ -331,20 +336,20 @@ def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
 
 
 def _is_value(cell: str) -> bool:
-    """Return whether a cell is a number; a number with leading zeros, such as 007, is a name."""
+    """Return whether a cell is a number rather than a name; numbers with leading zeros, such as 007, are names."""
     return looks_like_number(cell) and not _CODE.fullmatch(cell)
 
 
 def _find_names(
     first: list[str] | None, above: list[str], values: Sequence[Sequence[float]], upper: bool
 ) -> tuple[list[str] | None, bool]:
-    """Return the names of the objects, and whether the lines contain the diagonal."""
+    """Return the names of the objects (None if there are none), and whether the lines contain the diagonal."""
     m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
-    if first is not None and not values[0]:  # The first object has a name and no cell.
+    if first is not None and not values[0]:  # The line of the first object contains only its name.
         return first, False
     if first is not None and (above == first or (not above and zeros)):
         return first, True
-    if first is not None and len(above) == m and above[1:] == first[:-1]:  # the format in which R prints distances
+    if first is not None and len(above) == m and above[1:] == first[:-1]:  # R prints distances in this format.
         return [above[0], *first], False
     if first is not None and len(above) == m + 1 and above[1:] == first:
         return above, False

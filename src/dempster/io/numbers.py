@@ -1,4 +1,4 @@
-"""Numbers in text cells: decimal marks, percent signs, currencies, thousands separators, missing values."""
+"""Parse numbers in text cells, including percent signs, currencies, thousands separators and missing values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides com
 _UNITS = "€$£¥%"
 _REMOVE_UNITS = str.maketrans("", "", _UNITS)
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + _UNITS  # characters that may stand beside a number
-_PLAIN_NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # with either decimal mark
+_PLAIN_NUMBER = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # with a point or a comma
 _NUMBER_WITH_TEXT = re.compile(
     r"(?P<before>[^\w.,]*(?:[^\W\d_]{1,3}[.$]?\s)?[^\w.,]*)"
     r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,'’\s]\d{2,3})*[.,'’\s]\d{3}(?:[.,]\d+)?)(?:[eEdD][-+]?\d+)?"
@@ -42,7 +42,7 @@ _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
 
 
 def is_number(cell: str, decimal: str) -> bool:
-    """Return whether a cell is a number with this decimal mark; a unit and thousands separators are allowed."""
+    """Return whether a cell is a number with the given decimal mark, possibly with a unit and thousands separators."""
     if "_" in cell:
         return False
     try:
@@ -53,7 +53,7 @@ def is_number(cell: str, decimal: str) -> bool:
 
 
 def looks_like_number(cell: str) -> bool:
-    """Return whether a cell is a number with either decimal mark."""
+    """Return whether a cell is a number with a point or a comma as decimal mark."""
     return is_number(cell, ".") or is_number(cell, ",")
 
 
@@ -79,10 +79,11 @@ def _pattern(decimal: str) -> re.Pattern[str]:
 
 
 def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
-    """Return the decimal mark of the columns of a table; raise InvalidParameterError if both are possible.
+    """Return the decimal mark of a table (point or comma); raise InvalidParameterError if both are possible.
 
-    The mark is a comma if some number needs it and no number needs a point. The cell 1,234 is ambiguous: it is 1.234
-    if the delimiter is a semicolon, 1234 if it is a comma (1,234 is then quoted), and an error otherwise.
+    The mark is a comma if some number needs it and no number needs a point. The cell 1,234 is ambiguous. It is read as
+    1.234 if the delimiter is a semicolon, and as 1234 if the delimiter is a comma (the cell is then quoted). For other
+    delimiters an error is raised.
     """
     columns = [[_BLANK_IN_NUMBER.sub("", cell.translate(_REMOVE_UNITS)).strip() for cell in cells] for cells in columns]
     cells = [cell for column in columns for cell in column if "." in cell or "," in cell]
@@ -110,10 +111,13 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
 
 
 def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
-    """Raise if all numbers above 999 of a column, and no others, have the mark, always before three digits."""
+    """Raise an error if the decimal mark may separate thousands in a column.
+
+    This is possible if exactly the numbers above 999 contain the mark, always before three digits.
+    """
     marked = [cell for cell in column if mark in cell]
     small = [cell for cell in column if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
-    # Zeros are the same with either mark.
+    # Zeros are not counted, because they have the same value with either mark.
     n_values = sum(cell.strip("+-0").lower() not in MISSING_WORDS for cell in column)
     if small and len(marked) > 1 and len(marked) + len(small) == n_values and all(map(_GROUPS[mark].fullmatch, marked)):
         raise _ambiguous_mark(marked[0])
@@ -134,10 +138,10 @@ def _ambiguous_mark(cell: str) -> InvalidParameterError:
 
 
 def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | None:
-    """Convert text cells to numbers and describe the conversion; return None if some cell is not a number.
+    """Return the numbers in text cells and a description of the conversion, or None if a cell is not a number.
 
-    ``decimal`` is the decimal mark of the file; the other mark may separate thousands. 12 % is converted to 12. All
-    cells must have the same unit.
+    ``decimal`` is the decimal mark of the file (point or comma); the other of the two may separate thousands. All
+    numbers must have the same unit, which is removed (12 % becomes 12).
     """
     import pandas as pd
 
@@ -146,7 +150,7 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
         return None
     pattern = _pattern(decimal)
     texts = [cell.strip() if isinstance(cell, str) else _number_as_text(cell, decimal) for cell in cells]
-    for part in (texts[:MAX_SAMPLE_CELLS], texts[MAX_SAMPLE_CELLS:]):  # Most text columns fail within the sample.
+    for part in (texts[:MAX_SAMPLE_CELLS], texts[MAX_SAMPLE_CELLS:]):  # Most text columns fail in the first part.
         if not all(text.lower() in _MISSING_CELLS or pattern.fullmatch(text) for text in part):
             return None
     matches = [None if text.lower() in _MISSING_CELLS else pattern.fullmatch(text) for text in texts]
@@ -197,9 +201,10 @@ def warn_about_text(columns: pd.DataFrame, name: str) -> None:
 
 
 def find_nonnumeric_cell(column: pd.Series) -> str | None:
-    """Return a cell that prevents a text column from being numeric; None if the column contains words, dates or codes.
+    """Return a cell that prevents a text column from being numeric, or None if the column is probably not numeric.
 
-    Most other cells must be numbers, or all cells must be numbers with the same text beside them (unit, currency).
+    A column is probably numeric if most of its cells are numbers, or if all cells are numbers with the same text (a
+    unit or currency) before or after them.
     """
     import pandas as pd
 

@@ -1,13 +1,14 @@
-r"""Files of credal partitions: tables (CSV, TSV, Parquet) and compact archives (NPZ).
+r"""Read and write credal partitions as tables (CSV, TSV, Parquet) or compact archives (NPZ).
 
-A table has a row for each object with its name, the most plausible cluster (``label``), the same with -1 for outliers
-(``label_with_outliers``), the set of clusters with the largest mass (``assignment``), and a column of masses for each
-focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... as in `FocalSets.names`. An archive contains the arrays. Neither
-contains code.
+A table has a row for each object with its name, the most plausible cluster (``label``), the same label with -1 for
+outliers (``label_with_outliers``), the set of clusters with the largest mass (``assignment``), and a column of masses
+for each focal set. The heading of such a column is the name of the set (``∅``, ``{0}``, ``{0,1}``, ``Ω``; see
+`FocalSets.names`). An archive contains the same data as arrays. Neither format contains code.
 
 A cluster name that is text but looks like a number, or contains one of the characters ``, { } " \``, is written as a
-JSON string (``{"a,b",c}``). The frame is the list of names in the order in which they first occur in the headings;
-otherwise an empty column has the heading ``frame={a,b,c}``.
+JSON string (``{"a,b",c}``). The frame is the list of cluster names in the order in which they first occur in the
+headings. If the order in the frame is different, the table has an additional empty column with the heading
+``frame={a,b,c}``.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")
-_POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names
+_POSITION, _OBJECT = "row", "object"  # headings of a first column with positions 0, 1, ... or with names
 _ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # arrays of an archive
 _EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _SPARSE_KEY = b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
-_MAX_ROUNDING_UNITS = 64  # Masses that sum to one within this error were already normalized.
+_MAX_ROUNDING_UNITS = 64  # Masses are not normalized again if the sum is one within this error.
 
 
 def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
@@ -55,11 +56,11 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     Parameters
     ----------
     partition : CredalPartition
-        Names of clusters must be text or numbers.
+        Partition to write. The names of its clusters must be text or numbers.
     path : path
-        ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the masses exactly. Names of objects are read
-        back as integers, floats or text; text files convert other types (dates, tuples) to text. Only Parquet and
-        ``.npz`` store ``metadata`` and single precision.
+        File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the masses exactly.
+        Names of objects are read back as integers, floats or text. Text files convert names of other types (dates,
+        tuples) to text. Only Parquet and ``.npz`` store ``metadata`` and single precision.
 
     See Also
     --------
@@ -95,12 +96,13 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
-    """Read a credal partition written by `write_partition`; never execute anything from the file.
+    """Read a credal partition written by `write_partition`, without executing code from the file.
 
     Parameters
     ----------
     path : path
-        ``.csv`` and ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Other columns of a table are ignored.
+        File with the extension ``.csv`` or ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Additional columns of a
+        table are ignored.
 
     Returns
     -------
@@ -140,24 +142,24 @@ def encode_name(name: Hashable) -> str:
 
 
 def decode_name(text: str) -> Any:
-    """Decode the name of a cluster."""
+    """Return the name of a cluster that `encode_name` encoded."""
     if text in ("True", "False"):
         return text == "True"
     return json.loads(text) if text.startswith('"') else parse_scalar(text)
 
 
 def encode_cell(text: str) -> str:
-    """Encode a name as a cell: an apostrophe prevents spreadsheets from reading it as a formula."""
+    """Encode a name as a cell, with an apostrophe in front if a spreadsheet would read the name as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def decode_cell(text: str) -> str:
-    """Decode a name that `encode_cell` wrote."""
+    """Return a name that `encode_cell` encoded."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:
-    """Return the headings of the columns of masses, and the heading of the column for the frame if needed."""
+    """Return the headings of the columns of masses, and the heading of the frame column (None if not needed)."""
     names = [encode_name(name) for name in frame]
     headings = focal_sets.names(names)
     implied = _names_in_order([_members(heading) for heading in headings])
@@ -165,12 +167,12 @@ def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[l
 
 
 def is_set_heading(text: str) -> bool:
-    """Return whether a column heading is a set of clusters."""
+    """Return whether a column heading denotes a set of clusters."""
     return text in (_EMPTY, _WHOLE) or (text.startswith("{") and text.endswith("}"))
 
 
 def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
-    """Return the positions of the columns of masses, their sets, and the names of the clusters."""
+    """Return the positions of the columns of masses, their focal sets, and the names of the clusters."""
     positions = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
     if not positions:
         raise InvalidInputError("no column heading is a set of clusters, such as {0} or {0,1}")
@@ -190,7 +192,7 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
 
 
 def _members(heading: str) -> list[str] | None:
-    """Return the encoded names of the clusters of a set, None for the frame."""
+    """Return the encoded names of the clusters in a set, given its heading; return None for the whole frame."""
     if heading == _WHOLE:
         return None
     if heading == _EMPTY:
@@ -231,7 +233,7 @@ def _to_table(partition: CredalPartition) -> pd.DataFrame:
 
 
 def _object_names(partition: CredalPartition) -> tuple[str, Any]:
-    """Return the heading and the content of the first column."""
+    """Return the heading and the cells of the column with the names of the objects."""
     if partition.index is None:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
@@ -256,7 +258,7 @@ def _to_text(value: Any) -> str:
 def _write_text(partition: CredalPartition, path: Path) -> None:
     table = _to_table(partition)
     names = table.iloc[:, 0]
-    # Some readers treat any carriage return as the end of a line.
+    # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
     has_returns = any("\r" in str(name) for name in partition.frame)
     quoting: Any = csv.QUOTE_NONNUMERIC if has_returns else csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
@@ -278,9 +280,10 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
 
 
 def _partition_dialect(path: Path) -> Dialect:
-    """Find the delimiter for which at least one heading is a set of clusters.
+    """Return the layout of a text file with a partition.
 
-    Another program may have saved the file with semicolons and decimal commas.
+    The delimiter is selected such that at least one heading is a set of clusters, because another program may have
+    saved the file with semicolons and decimal commas.
     """
     default = "\t" if ".tsv" in path.suffixes else ","
     with open_text(path) as file:
@@ -326,7 +329,6 @@ def _read_text(path: Path) -> CredalPartition:
 
 
 def _has_names(headings: list[str], positions: list[int]) -> bool:
-    """Return whether the first column contains the names of the objects."""
     return 0 not in positions and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
 
 
@@ -354,7 +356,7 @@ def _read_parquet(path: Path) -> CredalPartition:
 
 
 def _to_index(names: Any, heading: str) -> Any:
-    """Return the index of the objects; None if the names are positions."""
+    """Return the index of the objects, or None if their names are the positions 0, 1, ..."""
     import pandas as pd
 
     if heading == _POSITION and np.array_equal(np.asarray(names), np.arange(len(names))):
@@ -366,7 +368,7 @@ def _to_index(names: Any, heading: str) -> Any:
 
 
 def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], top: int) -> None:
-    """Write the largest masses of each object, and move its other mass to the frame.
+    """Write the largest masses of each object, and assign its remaining mass to the frame.
 
     Use this for partitions into very many clusters. Beliefs do not increase and plausibilities do not decrease. The
     columns ``label`` and ``assignment`` are computed from all masses. `read_partition` reads the file.
@@ -374,11 +376,11 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     Parameters
     ----------
     partition : CredalPartition
-        Its clusters must be numbered, and its objects must have integer names or none.
+        Partition to write. Its clusters must be numbered, and its objects must have integer names or no names.
     path : path
-        ``.parquet``.
+        File with the extension ``.parquet``.
     top : int
-        Number of masses of each object to write.
+        Number of masses to write for each object.
 
     Examples
     --------
@@ -418,7 +420,10 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
 def _write_sparse(
     masses: sparse.csr_array, family: FocalSets, derived: dict[str, np.ndarray], metadata: dict[str, Any], path: Path
 ) -> None:
-    """Write the derived columns, then positions of sets and their masses; the metadata of the file holds the sets."""
+    """Write the derived columns, and for each object a list of set indices and a list of their masses.
+
+    The metadata of the file contains all focal sets.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -469,7 +474,7 @@ def _write_npz(partition: CredalPartition, path: Path) -> None:
 
 
 def _check_sizes(archive: Any) -> None:
-    """Check the sizes of the arrays before unpacking, because a small file may contain arrays that fill the memory."""
+    """Raise an error if the arrays of an archive are too large or inconsistent, before they are read into memory."""
     sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()}
     total = sum(sizes.get(key, 0) for key in _ARRAYS)
     check_memory(total, "the arrays of the archive", "write the partition in parts")
@@ -506,7 +511,7 @@ def _read_npz(path: Path) -> CredalPartition:
 def _make_partition(
     masses: np.ndarray, family: FocalSets, index: Any, frame: tuple, metadata: dict | None = None
 ) -> CredalPartition:
-    """Validate the masses; do not normalize masses that sum to one up to rounding."""
+    """Return the partition with validated masses, which are not normalized if they sum to one up to rounding."""
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
     if masses.dtype != checked.masses.dtype or masses.size == 0:
         return checked
@@ -516,7 +521,7 @@ def _make_partition(
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
-    """Convert metadata for JSON; replace values of other types by their ``repr``."""
+    """Return the metadata with JSON types only; values of other types are replaced by their ``repr``."""
 
     def plain(value: Any) -> Any:
         return value.item() if isinstance(value, np.generic) else repr(value)

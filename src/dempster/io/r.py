@@ -1,9 +1,9 @@
 """Read and write partitions of the R package evclust (class ``credpart``) in files of ``saveRDS``, without R.
 
-The format is R's serialization in XDR ("R Internals", section 1.8): every item is a word of flags, with the type in its
-lowest byte, then its content, then its attributes as a list of pairs. Code (functions, expressions) is rejected. The
-package rdata is not used because it parses such files five times more slowly, takes a second to import, and accepts
-damaged files: it returns truncated vectors and allocates sequences of any length.
+The format is R's serialization in XDR ("R Internals", section 1.8). Every item consists of a word of flags with the
+type in its lowest byte, the content, and the attributes as a list of pairs. Code (functions, expressions) is rejected.
+The package rdata is not used because it is five times slower, takes a second to import, and accepts damaged files (it
+returns truncated vectors and allocates sequences of any length).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomica
 from dempster.io.partitions import check_partition
 from dempster.partition import CredalPartition
 
-# Types of items, named as in R.
+# Codes of the item types in R's serialization format.
 _SYM, _PAIRS, _CHAR, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _STRING, _LIST, _RAW = 1, 2, 9, 10, 13, 14, 15, 16, 19, 24
 _NULL, _REFERENCE, _ALTERNATIVE, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE = 254, 255, 238, 253, 242, 241, 250
 _NAMESPACE, _ENVIRONMENT, _ATTRIBUTED_PAIRS = 249, 4, 239
@@ -34,34 +34,34 @@ _NOTHING = {_NULL, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE}
 _NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
 _IS_OBJECT, _HAS_ATTRIBUTES, _HAS_TAG = 1 << 8, 1 << 9, 1 << 10
 _UTF8, _LATIN1, _ASCII = 1 << 3, 1 << 2, 1 << 6
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # No partition compresses better than this.
+_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # Larger files with a higher compression ratio are rejected.
 MAX_DEPTH = 200
 _DAMAGED = "the file is truncated or damaged; write it again"
 
 
 @dataclass
 class RValue:
-    """A vector or list of R."""
+    """Vector or list in R."""
 
     values: Any  # array of numbers, list of text (None if missing), or list of RValue and None (R's NULL)
-    attributes: dict[str, Any] = field(default_factory=dict)  # names, dim, class, ..., each an RValue
+    attributes: dict[str, Any] = field(default_factory=dict)  # attributes in R (names, dim, class), each an RValue
 
     def __len__(self) -> int:
         return len(self.values)
 
     def texts(self, attribute: str) -> list[str]:
-        """Return a text attribute; empty if there is none."""
+        """Return the values of a text attribute, or an empty list if it does not exist."""
         value = self.attributes.get(attribute)
         return [str(text) for text in value.values] if isinstance(value, RValue) else []
 
     def get(self, name: str) -> RValue | None:
-        """Return an element of a list by its name; None if there is none."""
+        """Return the element of a list with the given name, or None if it does not exist."""
         names = self.texts("names")
         value = self.values[names.index(name)] if isinstance(self.values, list) and name in names else None
         return value if isinstance(value, RValue) else None
 
     def matrix(self) -> np.ndarray:
-        """Return the numbers of a matrix; a vector is one column."""
+        """Return the values as a 2-D array; a vector becomes one column."""
         values = np.asarray(self.values)
         dim = self.attributes.get("dim")
         shape = (len(values), 1) if dim is None else tuple(int(n) for n in dim.values)
@@ -69,13 +69,14 @@ class RValue:
 
 
 def read_r(path: str | os.PathLike[str]) -> CredalPartition:
-    """Read a credal partition that R wrote by ``saveRDS(clus, "clus.rds")``; never execute anything from the file.
+    """Read a credal partition written in R by ``saveRDS(clus, "clus.rds")``, without executing code from the file.
 
     Parameters
     ----------
     path : path
-        A file of ``saveRDS`` (compressed or not) that contains a ``credpart`` of the package evclust, or any list with
-        the matrices ``mass`` (n, f) and ``F`` (f, c).
+        File written by ``saveRDS`` (compressed or not). It contains a ``credpart`` of the package evclust, or any list
+        with the matrices ``mass`` of shape (n, f) and ``F`` of shape (f, c), for n objects, f focal sets and c
+        clusters.
 
     Returns
     -------
@@ -99,18 +100,18 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
-    """Write a credal partition that R reads by ``readRDS`` as a ``credpart`` of the package evclust.
+    """Write a credal partition to a file that ``readRDS`` in R reads as a ``credpart`` of the package evclust.
 
-    The object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass``
+    The R object has the components that ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass``
     work. Objects and clusters are numbered from 1.
 
     Parameters
     ----------
     partition : CredalPartition
-        The empty set becomes the first focal set; it is added if necessary. Names of objects become names of the rows
-        of ``mass``, names of clusters (other than 0, 1, ...) become names of the columns of ``F``.
+        Partition to write. The empty set becomes the first focal set and is added if necessary. Names of objects become
+        row names of ``mass``. Names of clusters other than 0, 1, ... become column names of ``F``.
     path : path
-        Usually ``.rds``.
+        File to write, usually with the extension ``.rds``.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def _to_partition(value: RValue | None) -> CredalPartition:
     if masses.dtype.kind != "f" or membership.dtype.kind not in "if" or not np.isin(membership, (0, 1)).all():
         raise InvalidInputError("mass must contain numbers, and F zeros and ones")
     if masses.shape[1] != len(membership):
-        raise InvalidInputError(f"mass has {masses.shape[1]} columns, but F {len(membership)} rows")
+        raise InvalidInputError(f"mass has {masses.shape[1]} columns, but F has {len(membership)} rows")
     clusters = _dimension_names(sets)[1]
     names = _dimension_names(mass)[0]
     metadata = {"method": _to_scalar(value.get("method")), "objective": _to_scalar(value.get("crit"))}
@@ -156,7 +157,7 @@ def _to_partition(value: RValue | None) -> CredalPartition:
 
 
 def _dimension_names(matrix: RValue) -> tuple[list[str], list[str]]:
-    """Return the names of rows and columns; empty if there are none."""
+    """Return the row names and the column names of a matrix, as empty lists if there are none."""
     names = matrix.attributes.get("dimnames")
     parts = names.values if isinstance(names, RValue) else [None, None]
     rows, columns = ([] if part is None else [str(text) for text in part.values] for part in parts)
@@ -164,7 +165,7 @@ def _dimension_names(matrix: RValue) -> tuple[list[str], list[str]]:
 
 
 def _to_scalar(value: RValue | None) -> Any:
-    """Return the number or text of a vector of length 1, otherwise None."""
+    """Return the number or text in a vector of length 1, or None for other vectors."""
     if value is None or len(value) != 1:
         return None
     only = value.values[0]
@@ -175,13 +176,13 @@ def _to_scalar(value: RValue | None) -> Any:
 
 
 def _to_r(partition: CredalPartition) -> RValue:
-    """Return the components of a ``credpart`` as documented by evclust."""
+    """Return a partition as a ``credpart`` in R, with the components documented by evclust."""
     partition = _with_empty_set_first(partition)
     membership, c = partition.focal_sets.membership, partition.n_clusters
     masses = np.asarray(partition.masses, dtype=float)
     conflict = masses[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (1 / (1 - conflict))[:, None]  # A certain outlier has no normalized masses.
+        scale = (1 / (1 - conflict))[:, None]  # infinite for certain outliers, which have no normalized masses
         contour = np.asarray(partition.contour, dtype=float)
         belief = masses @ (membership & (partition.focal_sets.cardinality == 1)[:, None]).astype(float)
         sizes = np.maximum(partition.focal_sets.cardinality, 1)[:, None]
@@ -216,7 +217,7 @@ def _to_r(partition: CredalPartition) -> RValue:
 
 
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
-    """Move the empty set to the front, as evclust requires."""
+    """Return the partition with the empty set as first focal set, which evclust requires."""
     family, masses = partition.focal_sets, partition.masses
     empty = family.empty_index
     others = [k for k in range(len(family)) if k != empty]
@@ -248,7 +249,7 @@ def _matrix(values: np.ndarray, rows: list[str] | None = None, columns: list[str
     if rows or columns:
         named = [RValue(names) if names else None for names in (rows, columns)]
         attributes["dimnames"] = RValue(named)
-    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)  # R stores columns.
+    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)  # R stores matrices by column.
 
 
 def _positions(mask: np.ndarray) -> RValue:
@@ -256,7 +257,7 @@ def _positions(mask: np.ndarray) -> RValue:
 
 
 def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
-    """Return the objects in the lower and upper approximation of each cluster."""
+    """Return the positions of the objects in the lower and in the upper approximation of each cluster."""
     is_single = sets.sum(axis=1) == 1
     return {
         f"lower.approx{suffix}": RValue([_positions(column & is_single) for column in sets.T]),
@@ -268,7 +269,7 @@ def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
 
 
 def read_rds(path: Path) -> RValue | None:
-    """Read the object in a file of ``saveRDS``; raise ValueError if the file is invalid or contains code."""
+    """Return the R object in a file written by ``saveRDS``; raise ValueError if it is invalid or contains code."""
     data = _decompress(path.read_bytes())
     if data[:4] in (b"RDX2", b"RDX3", b"RDA2", b"RDA3"):
         raise InvalidInputError("the file is a workspace of R's save; write the partition with saveRDS")
@@ -323,7 +324,7 @@ class _Reader:
                 f"version {version} of R's format is not supported; write it with saveRDS(x, file, version=3)"
             )
         if version == 3:
-            self._read_bytes(self._read_integer())  # The native encoding is not needed: every text has its encoding.
+            self._read_bytes(self._read_integer())  # Skip the native encoding, because each text has an encoding flag.
 
     def _read_integer(self) -> int:
         (value,) = struct.unpack_from(">i", self._data, self._at)
@@ -341,7 +342,7 @@ class _Reader:
         return n if n != -1 else (self._read_integer() << 32) + (self._read_integer() & 0xFFFFFFFF)
 
     def read_item(self) -> Any:
-        """Read the next item: an RValue, a text, or None."""
+        """Return the next item, which is an RValue, a list of pairs, a text or None."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise InvalidInputError(f"lists must be nested at most {MAX_DEPTH} times")
@@ -367,7 +368,7 @@ class _Reader:
             values: Any = np.frombuffer(self._read_bytes(n * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
         elif kind in (_STRING, _LIST):
             n = self._read_length()
-            if n > len(self._data):  # Every element needs at least one word.
+            if n > len(self._data):  # A damaged file may contain a length larger than the file.
                 raise IndexError
             values = [self.read_item() for _ in range(n)]
         else:
@@ -391,7 +392,7 @@ class _Reader:
         return self._read_bytes(n).decode(encoding, errors="replace")
 
     def _read_reference(self, kind: int, flags: int) -> Any:
-        """Read a symbol or namespace, or a reference to an earlier one by its number."""
+        """Return the next symbol or namespace, or an earlier symbol or namespace if the item is its number."""
         if kind == _REFERENCE:
             number = flags >> 8 or self._read_integer()
             return self._references[number - 1]
@@ -403,7 +404,7 @@ class _Reader:
         return self._references[-1]
 
     def _read_pairs(self, flags: int, attributed: bool) -> list[tuple[str, Any]]:
-        """Read a list of pairs of names and values, such as attributes."""
+        """Read a list of (name, value) pairs, such as the attributes of an object."""
         pairs = []
         while True:
             if flags & _HAS_ATTRIBUTES or attributed:
@@ -417,7 +418,7 @@ class _Reader:
                 return pairs if rest is None else [*pairs, ("", rest)]
 
     def _read_alternative(self) -> RValue:
-        """Read a vector in a compact form (ALTREP): a sequence, numbers as text, or a wrapped vector."""
+        """Read a compact vector (ALTREP), which is a sequence, numbers to convert to text, or a wrapped vector."""
         info, state, attributes = self.read_item(), self.read_item(), self.read_item()
         kind = str(info[0][1])
         more = dict(attributes) if isinstance(attributes, list) else {}
@@ -440,8 +441,8 @@ class _Reader:
 
 
 def write_rds(value: RValue, path: Path) -> None:
-    """Write an object like ``saveRDS(x, file, version = 2)``, which R reads since 1.4."""
-    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]  # format 2, written by R 4.0.0, for R 2.3.0
+    """Write an R object in the format of ``saveRDS(x, file, version = 2)``, which R 1.4 and later versions read."""
+    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]  # format version 2, written by R 4.0.0
     _write_item(value, parts)
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         for part in parts:

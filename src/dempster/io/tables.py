@@ -49,27 +49,28 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> pd.DataFrame:
-    r"""Read a table; the extension selects the format.
+    r"""Read a table from a file; its extension selects the format.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy`` (a numeric 2-D array), or
-        ``.xlsx`` (the first visible sheet). Delimiter, decimal comma, header line and encoding (UTF-8, UTF-16 or
-        Windows-1252) of a text file are detected. A text column is converted to numbers if all its cells are numbers
-        with the same unit, thousands separators or missing values, such as ``12 %``, ``1 234`` or ``?``. A warning
-        names other text columns that look like numbers, such as ``CHF 5.50``.
+        File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy`` (a
+        numeric 2-D array), or ``.xlsx`` (the first visible sheet). Delimiter, decimal mark, header line and encoding
+        (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column is converted to numbers if all its
+        cells are missing values (``?``) or numbers with the same unit (``12 %``); thousands separators (``1 234``) are
+        allowed. A warning lists text columns that look like numbers but are not converted (``CHF 5.50``).
     columns : sequence of str, optional
-        The columns to read, in this order; all by default. Columns without a name are named ``x1``, ``x2``, ...
+        Names of the columns to read, in this order. The default is all columns. Columns without a name are named
+        ``x1``, ``x2``, ...
     index_col : str, optional
-        The column with the names of the rows, which are not converted (``007`` remains text). By default the first
-        column if it has no heading and its cells are unique.
+        Name of the column with the names of the rows, which are not converted (``007`` remains text). The default is
+        the first column if it has no heading and its cells are unique.
     header : bool, optional
-        Whether the first line of a text file or sheet contains column names. By default it does unless it contains
-        only numbers and missing values. It must be given if only some cells are numbers.
+        Whether the first line of a text file or sheet contains column names. The default is True unless the line
+        contains only numbers and missing values. Set ``header`` if only some cells of the line are numbers.
     delimiter, decimal : str, optional
-        Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text file. They must be
-        given if the file is ambiguous. ``decimal`` also applies to numbers stored as text in a sheet.
+        Delimiter (``" "`` for any number of spaces) and decimal mark (``"."`` or ``","``) of a text file. Set them if
+        the file is ambiguous. ``decimal`` also applies to numbers stored as text in a sheet.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def read_quietly(
 ) -> pd.DataFrame:
     """Read a table like `read_table`, without warnings."""
     check_read_options(index_col, header, delimiter, decimal)
-    index_col = None if index_col is None else index_col.strip()  # Column names are stripped too.
+    index_col = None if index_col is None else index_col.strip()  # Spaces around column names are removed, too.
     names = None if columns is None else _validate_columns(columns)
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
@@ -133,7 +134,7 @@ def read_quietly(
 
 
 def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
-    """Validate the options of the readers."""
+    """Raise InvalidParameterError if an option for reading files is invalid."""
     for value, name, allowed in (
         (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
         (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
@@ -141,13 +142,15 @@ def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any
     ):
         rule.check(value, name, allowed)
     if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
-        raise InvalidParameterError("delimiter", "a single character, no letter, digit, quote or dot", delimiter)
+        raise InvalidParameterError(
+            "delimiter", "a single character other than a letter, digit, quote or dot", delimiter
+        )
     if delimiter is not None and delimiter == decimal:
-        raise InvalidParameterError("delimiter", "another character than decimal", delimiter)
+        raise InvalidParameterError("delimiter", "different from decimal", delimiter)
 
 
 def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
-    """Read columns of a table, by position, as names: 007 does not become 7, and NA is not a missing value."""
+    """Read the columns at the given positions as text, so that 007 does not become 7 and NA is not a missing value."""
     header = table.attrs.get("header")
     names = [table.columns[j] for j in columns]
     return [[str(name) for name in read_quietly(path, index_col=name, header=header).index] for name in names]
@@ -162,7 +165,7 @@ def _validate_columns(columns: Any) -> list[str]:
 
 
 def detect_format(path: Path, formats: dict[str, str]) -> str:
-    """Return the format of a file by its extension; raise if ``formats`` does not contain it."""
+    """Return the format for the extension of a file; raise an error if ``formats`` does not contain the extension."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     is_compressed = bool(suffixes) and suffixes[-1] == ".gz"
     file_format = formats.get(suffixes[-2 if is_compressed and len(suffixes) > 1 else -1]) if suffixes else None
@@ -173,7 +176,7 @@ def detect_format(path: Path, formats: dict[str, str]) -> str:
 
 
 def parse_scalar(text: str) -> Any:
-    """Return an integer or a float if Python writes the number exactly like the text, otherwise the text."""
+    """Convert a text to an integer or a float if Python prints the number as the same text; otherwise return it."""
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
@@ -184,7 +187,7 @@ def parse_scalar(text: str) -> Any:
 
 
 def parse_index(values: Sequence[str]) -> Any:
-    """Return names of rows as integers or floats if `parse_scalar` converts all to one type, otherwise as text."""
+    """Return row names as integers or floats if `parse_scalar` converts all of them to one type, otherwise as text."""
     scalars = [parse_scalar(value) for value in values]
     for kind, array in ((int, np.int64), (float, np.float64)):
         if scalars and all(type(value) is kind for value in scalars):
@@ -196,15 +199,15 @@ def parse_index(values: Sequence[str]) -> Any:
 
 
 def exact_float_options() -> dict[str, Any]:
-    """Return the options of ``pandas.read_csv`` that read floats exactly."""
+    """Return the options for which ``pandas.read_csv`` parses floats exactly."""
     import pandas as pd
 
     major, minor = (int(part) for part in pd.__version__.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # the default since 3.1
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # the default since pandas 3.1
 
 
 def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str | None) -> pd.DataFrame:
-    """Read a text file; ``decimal`` is the option of the user."""
+    """Read a text file with the given layout; ``decimal`` is the decimal mark set by the user, or None."""
     import pandas as pd
 
     both = dialect.row_names and dialect.trailing
@@ -233,16 +236,16 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
         return table.set_axis(pd.Index(names), axis=1)
 
     table = read(**exact_float_options())
-    # pandas puts surplus cells into the index; only the name of the row is expected there.
+    # pandas puts additional cells of a line into the index, which should contain only the row name.
     has_index = table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names)
     if has_index and len(table):
         raise InvalidInputError(explain_uneven_lines(path, dialect) or "some lines have more cells than the first one")
     if decimal is None and dialect.decimal == "." and not _has_decimals(table):
-        # The first lines may contain integers only, or quoted decimal commas.
+        # The lines used to detect the decimal mark may contain only integers or quoted decimal commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
-    if table.shape[1] and table.iloc[:, -1].hasnans:  # A line may be too short.
+    if table.shape[1] and table.iloc[:, -1].hasnans:  # The line with the missing value may be too short.
         uneven = explain_uneven_lines(path, dialect) if dialect.delimiter == BLANKS else None
         if uneven is not None:
             raise InvalidInputError(uneven)
@@ -250,7 +253,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
-        # Row names are read as text: pandas would convert 007 to 7 and NA to a missing value.
+        # Row names are read as text, because pandas would convert 007 to 7 and NA to a missing value.
         texts = read(dtype=str, keep_default_na=False)
         if dialect.row_names:
             table.index = pd.Index(parse_index(list(texts.index)))
@@ -264,7 +267,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
 
 
 def _check_comments(table: pd.DataFrame, row_names: bool) -> None:
-    """Raise if a line with a single cell is a comment or a horizontal rule."""
+    """Raise an error if a line with a single cell is a comment or a horizontal rule."""
     rest = table if row_names else table.iloc[:, 1:]
     alone = rest.isna().all(axis=1).to_numpy() if rest.shape[1] else np.zeros(len(table), dtype=bool)
     for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
@@ -277,18 +280,17 @@ def _text_columns(table: pd.DataFrame) -> Any:
 
 
 def _has_decimals(table: pd.DataFrame) -> bool:
-    """Return whether some column contains fractions; integers with missing values are floats, too."""
+    """Return whether a column contains floats other than integers that became floats because of missing values."""
     floats = table.select_dtypes("float")
     return any(not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats)
 
 
 def _text_cells(table: pd.DataFrame) -> list[list[str]]:
-    """Return the unique cells of each text column."""
     return [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
 
 
 def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
-    """Convert text columns to numbers where possible; strip trailing spaces of other text cells."""
+    """Convert text columns to numbers where possible, and remove trailing spaces from the remaining text columns."""
     converted = {}
     for name in (name for name in _text_columns(table) if name not in (index_col, _UNNAMED)):
         numbers = parse_numbers(table[name], decimal)
@@ -325,7 +327,7 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     book.close()
     if sheet is None:
         raise InvalidInputError("the file has no visible sheet")
-    # Cells are not converted, so that 007 and a column named NA remain.
+    # Cells are read without conversion, so that 007 and a column named NA are not changed.
     options: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
     _check_formulas(path, sheet, table.isna().to_numpy())
@@ -346,9 +348,10 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
 
 
 def _check_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
-    """Raise if a formula has no stored value, because it would be read as an empty cell.
+    """Raise an error if a formula has no stored value, because it would be read as an empty cell.
 
-    ``empty`` marks the cells that were read as empty. openpyxl gives a formula without a value the type of a number.
+    ``empty`` is a mask of the cells that were read as empty. openpyxl reports the type of a formula without a stored
+    value as numeric.
     """
     import openpyxl
 
@@ -381,13 +384,13 @@ def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
     table.attrs = {}
     table.columns = pd.Index(_make_unique(table.columns))
     for name in _text_columns(table):
-        if pd.api.types.infer_dtype(table[name]) == "decimal":  # the type NUMERIC of databases
+        if pd.api.types.infer_dtype(table[name]) == "decimal":  # SQL type NUMERIC
             table[name] = table[name].astype(float)
     return table
 
 
 def _make_unique(names: Iterable[Any]) -> list[str]:
-    """Strip names and number repeated ones as pandas does: a, a.1."""
+    """Strip spaces from names, and number repeated names like pandas (a, a.1, a.2)."""
     unique: dict[str, None] = {}
     for name in (str(one).strip() for one in names):
         candidate, number = name, 0

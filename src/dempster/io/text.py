@@ -1,4 +1,4 @@
-"""Text files: encoding, compression, and splitting of lines into cells."""
+"""Open text files (encoding, compression) and split their lines into cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dempster._errors import InvalidInputError
 BLANKS = " "  # delimiter that stands for any number of spaces and tabs
 MAX_LINE_CHARACTERS = 1 << 24
 _SAMPLE_BYTES = 1 << 22
-_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # No table compresses better than this.
+_MAX_SAFE_BYTES, _MAX_RATIO = 100 << 20, 200  # Larger files with a higher compression ratio are rejected.
 _BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
@@ -26,10 +26,10 @@ _WESTERN_UTF_8 = re.compile(rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
-    """Open a file as text (see `text_encoding`), decompressed if its name ends in .gz.
+    """Open a file as text with its `text_encoding`, and decompress it if its name ends in .gz.
 
-    Line ends are not changed, except that single carriage returns, which pandas does not always support, are
-    converted to line feeds.
+    Single carriage returns are converted to line feeds, because pandas does not always support them. Other line ends
+    are not changed.
     """
     encoding = text_encoding(path)
     compressed = Path(path).suffix.lower() == ".gz"
@@ -45,21 +45,22 @@ def open_text(path: str | os.PathLike[str]) -> IO[str]:
         try:
             has_carriage_returns = file.readline(_SAMPLE_BYTES).endswith("\r")
         except (UnicodeError, OSError, EOFError, zlib.error):
-            has_carriage_returns = False  # Reading the whole file raises a clearer error.
+            has_carriage_returns = False  # Reading the whole file will raise a clearer error.
     return open_with(None if has_carriage_returns else "")
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:
-    """Detect UTF-8 (with or without byte order mark), UTF-16 (with byte order mark) or Windows-1252.
+    """Return the encoding of a file, which is UTF-8, UTF-16 (with a byte order mark) or Windows-1252.
 
-    Western spreadsheets write Windows-1252. It is selected if the file is not valid UTF-8 and `_is_western`.
+    Western spreadsheets write Windows-1252. It is selected if the file is not valid UTF-8 and `_is_western` returns
+    True.
     """
     opener = gzip.open if Path(path).suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
         try:
             head = file.read(_SAMPLE_BYTES)
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            return "utf-8-sig"  # Reading the whole file raises a clearer error.
+            return "utf-8-sig"  # Reading the whole file will raise a clearer error.
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -70,7 +71,7 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
 
 
 def _is_western(head: bytes) -> bool:
-    """Return whether bytes are plausible Windows-1252: no control characters, and few runs of non-ASCII letters."""
+    """Return whether bytes may be Windows-1252 text, with no control characters and few runs of non-ASCII letters."""
     try:
         text = head.decode("cp1252")
     except UnicodeDecodeError:
@@ -81,7 +82,7 @@ def _is_western(head: bytes) -> bool:
 
 
 def _check_compression_ratio(path: Path) -> None:
-    """Raise if a file would fill the memory; the last four bytes contain the size of the content."""
+    """Raise an error if the content of a gzip file, whose size is in the last four bytes, would fill the memory."""
     n_bytes = path.stat().st_size
     with open(path, "rb") as file:
         file.seek(max(0, n_bytes - 4))
@@ -93,9 +94,9 @@ def _check_compression_ratio(path: Path) -> None:
 
 
 def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
-    """Return the cells of each line that is not empty, without quotation marks.
+    """Return the cells of each nonempty line, without quotation marks.
 
-    Non-breaking and thin spaces, which occur inside numbers, are not delimiters.
+    Non-breaking and thin spaces are not delimiters, because they occur inside numbers.
     """
     if delimiter != BLANKS:
         limit = csv.field_size_limit(MAX_LINE_CHARACTERS)

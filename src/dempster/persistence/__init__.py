@@ -1,4 +1,4 @@
-"""Model files: save and load estimators, partitions and mass functions without executing code."""
+"""Save and load estimators, partitions and mass functions in model files, which contain no code."""
 
 from dempster.persistence.save_load import describe, load, save
 

@@ -1,4 +1,4 @@
-"""Tables of the schemas: one function for each package, which imports it."""
+"""Schemas of the classes of dempster, in one function for each package; the function imports the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dempster.belief import FocalSets, MassFunctions, Opinions
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, check_names, check_parts
 
-_MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses, in any precision
+_MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses in single or double precision
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _dissimilarity() -> tuple[Schema, ...]:
         Schema.from_arguments(GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData),
         Schema.from_arguments(MatrixSource, {"D": "matrix"}),
         Schema.from_arguments(SparseSource, {"D": "stored"}),
-        # The tree is built again from its points, because indices in a file cannot be trusted.
+        # The tree is rebuilt from its points, because a file may contain invalid indices.
         Schema.from_arguments(PointTree, {"X": "points", "p": "p", "n_jobs": "n_jobs"}, X="n d"),
     )
 
@@ -266,7 +266,7 @@ def _check_components(mixture: Any) -> None:
 
 
 def _check_network(estimator: Any) -> None:
-    """Raise an error if the sizes of the layers do not match the numbers of features and sets."""
+    """Raise an error if the sizes of the layers do not match the numbers of features and focal sets."""
     from dempster.cluster.evclus._network import FeedForward
 
     model = estimator._model
@@ -281,7 +281,7 @@ def _check_network(estimator: Any) -> None:
 
 
 def _networks() -> tuple[Schema, ...]:
-    """Return the schema of torch networks, in a table of its own because torch is slow to import."""
+    """Return the schema of torch networks, which is separate because torch is slow to import."""
     import torch
 
     from dempster.cluster.evclus._torch_network import TorchNetwork
@@ -334,16 +334,16 @@ def _classify() -> tuple[Schema, ...]:
 
 
 def _check_neighbors(model: Any) -> None:
-    """Raise an error unless each training sample has a label: the index of a class, or a mass function."""
+    """Raise an error unless each training sample has a label, either the index of a class or a mass function."""
     codes, soft, n = model._codes, model._soft, model._n_training
     if (codes is None) == (soft is None):
-        raise InvalidInputError("one of _codes and _soft must be None")
+        raise InvalidInputError("exactly one of _codes and _soft must be None")
     if soft is not None and len(soft.missing) != n:
         raise InvalidInputError(f"_soft must contain a label for each of the {n} training samples")
     if codes is not None:
         fits = codes.dtype.kind in "iu" and codes.shape == (n,)
         if not fits or codes.min() < 0 or codes.max() >= len(model.classes_):
-            raise InvalidInputError("_codes must be the index of a class for each training sample")
+            raise InvalidInputError("_codes must be an array with the index of a class for each training sample")
 
 
 def _explain() -> tuple[Schema, ...]:
@@ -357,7 +357,7 @@ def _explain() -> tuple[Schema, ...]:
 
 
 def _check_nodes(tree: Any) -> None:
-    """Raise an error unless nodes are numbered in order and their children come after them."""
+    """Raise an error unless the nodes of a tree are numbered in order and children come after their parents."""
     for number, node in enumerate(tree.nodes_):
         children, n_children = node.children, 0 if node.column is None else 2
         if node.number != number or not all(map(rule.is_integer, children)) or len(children) != n_children:
@@ -370,9 +370,9 @@ def _check_nodes(tree: Any) -> None:
 
 
 def _sklearn() -> tuple[Schema, ...]:
-    """Return the schemas of estimators of scikit-learn that estimators of dempster may contain.
+    """Return the schemas of scikit-learn estimators that estimators of dempster may contain.
 
-    scikit-learn raises an `InconsistentVersionWarning` if another version of it wrote the file.
+    scikit-learn issues an `InconsistentVersionWarning` if a different version of scikit-learn wrote the file.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
@@ -382,7 +382,7 @@ def _sklearn() -> tuple[Schema, ...]:
     from sklearn.svm import OneClassSVM
 
     def build_search(parts: dict[str, Any]) -> NearestNeighbors:
-        """Fit the search again, because indices in a file cannot be trusted."""
+        """Fit the neighbor search again, because a file may contain invalid indices."""
         check_names(parts, ("parameters", "points"))
         return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
 
@@ -400,7 +400,7 @@ def _sklearn() -> tuple[Schema, ...]:
 
 
 def _check_vectors(detector: Any) -> None:
-    """Raise an error for arrays of wrong lengths, because libsvm would read beyond their ends."""
+    """Raise an error if arrays have wrong lengths, because libsvm would read beyond their ends."""
     state = vars(detector)
     if "support_" not in state:  # not fitted
         return
@@ -411,7 +411,7 @@ def _check_vectors(detector: Any) -> None:
     check_parts(state, shapes, {"p": state["n_features_in_"]})
     n, counts = len(state["support_"]), state["_n_support"]
     if counts.min() < 0 or counts.max() > n or state["_sparse"] is not False:
-        raise InvalidInputError(f"_n_support must contain numbers of the {n} dense support vectors")
+        raise InvalidInputError(f"_n_support must contain counts of at most {n} dense support vectors")
     rule.check_choice(state["kernel"], "kernel", ("linear", "poly", "rbf", "sigmoid"))
 
 

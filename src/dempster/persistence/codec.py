@@ -1,12 +1,13 @@
 """Encode objects as JSON and arrays, and decode them.
 
 None, booleans, integers, finite floats, text and lists are encoded as JSON values. Any other value is encoded as a JSON
-object whose key is the type: ``{"array": 3}`` is the array number 3 of the file, ``{"object": 5}`` its object number 5,
-``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, and so on.
+object whose key is the type. For example, ``{"array": 3}`` is array number 3 of the file, ``{"object": 5}`` is object
+number 5, and ``{"dict": [[key, value], ...]}`` is a dictionary.
 
-An object of dempster is encoded as ``{"class": "cluster.ECM", "parts": {...}}`` by its `Schema`, and an object of
-another library, such as a pandas index, as ``{"value": ...}``. Objects refer to earlier objects only. Shared objects
-stay shared, and no object can contain itself. Only the types in this module and in the schemas are supported.
+An object of dempster is encoded by its `Schema` as ``{"class": "cluster.ECM", "parts": {...}}``. An object of another
+library, such as a pandas index, is encoded as ``{"value": ...}``. An object refers only to earlier objects, so it
+cannot contain itself. An object that is used several times is stored once. Only the types in this module and in the
+schemas are supported.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ _INLINE_TYPES |= {"missing", "Timestamp", "Timedelta"}
 
 
 class Encoder:
-    """Encoder of an object.
+    """Convert an object to JSON records and arrays.
 
     Attributes
     ----------
     arrays : list of arrays
+        Arrays that the records refer to by number.
     weights : list of bytes
         Weights of torch networks.
     objects : list
-        Records of the objects, each after those that it refers to.
+        JSON records of the objects. A record refers only to earlier records.
     """
 
     def __init__(self) -> None:
@@ -48,10 +50,10 @@ class Encoder:
         self.weights: list[bytes] = []
         self.objects: list[Any] = []
         self._encoded: dict[int, Any] = {}
-        self._alive: list[Any] = []  # The identity of an object is unique as long as the object exists.
+        self._alive: list[Any] = []  # Keeps objects alive, so that no two of them have the same id.
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """Return a value as JSON; error messages contain its location ``where``."""
+        """Return a value as JSON; ``where`` is its location for error messages."""
         if depth > _MAX_DEPTH:
             raise InvalidInputError(f"{where} cannot be saved: it is nested too deeply, or contains itself")
         if value is None or type(value) in (bool, int, str):
@@ -83,7 +85,7 @@ class Encoder:
             head, _, last = where.rpartition(".")
             pairs = []
             for key, part in value.items():
-                # Messages contain only the names of parameters and attributes.
+                # The location omits the internal keys "parameters" and "fitted".
                 location = f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
                 pairs.append([self.encode(key, where, depth), self.encode(part, location, depth)])
             return {"dict": pairs}
@@ -94,9 +96,9 @@ class Encoder:
         if is_tensor(value):
             return self._encode_array(to_host(value), where, depth)
         if any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(value).__mro__):
-            from safetensors.torch import save  # The format contains names and numbers only.
+            from safetensors.torch import save  # This format contains only names and numbers.
 
-            # safetensors does not support shared tensors, so each is copied.
+            # safetensors does not support shared tensors, so each tensor is copied.
             weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in value.state_dict().items()}
             self.weights.append(save(weights))
             layers = _describe_layers(value)
@@ -134,7 +136,7 @@ def _explain_type(value: Any) -> str:
 
 
 class Decoder:
-    """Decoder of the content of a file; ``network`` is a torch module for the weights of the user's own network."""
+    """Convert the content of a file to objects; weights of the user's own network are loaded into ``network``."""
 
     def __init__(self, reader: Reader, network: Any = None):
         self._reader, self._network = reader, network
@@ -143,7 +145,7 @@ class Decoder:
         self._networks: dict[int, Any] = {}
 
     def decode_all(self, content: Any) -> Any:
-        """Return the object that was saved, which is the last record."""
+        """Decode all records, and return the last object, which is the saved object."""
         for record in content["objects"]:
             if "value" in record:
                 self._objects.append(self.decode(record["value"]))
@@ -157,7 +159,7 @@ class Decoder:
         return self._objects[-1]
 
     def decode(self, encoded: Any) -> Any:
-        """Decode a value of `Encoder.encode`."""
+        """Return the value that `Encoder.encode` encoded."""
         if isinstance(encoded, list):
             return [self.decode(part) for part in encoded]
         if not isinstance(encoded, dict):
@@ -198,7 +200,7 @@ class Decoder:
 
 
 def _encode_value(value: Any) -> dict[str, Any] | None:
-    """Return the parts of a value, None if its type is not supported."""
+    """Return a dictionary with the type of a value as key and its content, or None if the type is not supported."""
     kind = type(value)
     if isinstance(value, np.generic) and value.dtype.kind in CELL_KINDS:
         return {"scalar": np.array([value])}
@@ -292,7 +294,7 @@ def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> 
     if form == "coo":
         return kind((parts["data"], (parts["row"], parts["col"])), shape=shape)
     matrix = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-    matrix.check_format(full_check=True)  # SciPy would read beyond the arrays at wrong indices.
+    matrix.check_format(full_check=True)  # With wrong indices, SciPy would read beyond the arrays.
     return matrix
 
 
@@ -368,7 +370,7 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
 
 
 def _describe_layers(module: Any) -> list[Any] | None:
-    """Return the layers of a sequence of linear and ReLU layers, None for other networks."""
+    """Return the layers of a sequential network of linear and ReLU layers, or None for other networks."""
     from torch import nn
 
     if type(module) is not nn.Sequential:
@@ -385,7 +387,7 @@ def _describe_layers(module: Any) -> list[Any] | None:
 
 
 def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | None) -> Any:
-    """Return a network with weights from a file: a sequence of layers, or a copy of ``module``."""
+    """Return a network with weights from a file, built from ``layers`` or, if they are None, copied from ``module``."""
     import copy
 
     from safetensors.torch import load
@@ -418,7 +420,7 @@ def _build_layers(layers: list[Any], weights: dict[str, Any]) -> Any:
             modules.append(nn.ReLU())
             continue
         inputs, outputs, bias = layer
-        if inputs * outputs > largest:  # checked before memory is allocated
+        if inputs * outputs > largest:  # This is checked before memory is allocated.
             raise InvalidInputError(f"a layer of {inputs} by {outputs} does not match its weights")
         modules.append(nn.Linear(inputs, outputs, bias=bool(bias), dtype=dtype))
     return nn.Sequential(*modules)

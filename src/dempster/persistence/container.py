@@ -1,4 +1,4 @@
-"""Container format of `dempster.persistence.save`: a ZIP archive of JSON texts and NPY arrays.
+"""Container format of `dempster.persistence.save`, a ZIP archive of JSON texts and NPY arrays.
 
 ==================  ================================================================================================
 ``dempster.json``  format and its version, versions of the libraries, size and SHA-256 digest of all other members
@@ -8,7 +8,7 @@
 ==================  ================================================================================================
 
 Members are not compressed. Their sizes can therefore be checked before anything is read, so a small file cannot fill
-the memory, and any program that reads ZIP and NPY files can open them. The digests detect damage, not forgery: a forged
+the memory. Any program that reads ZIP and NPY files can open them. The digests detect damage, but not forgery. A forged
 file may contain wrong numbers, but it cannot execute code.
 """
 
@@ -40,7 +40,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # constant, so that equal objects give equal file
 
 
 class UnreadableFileError(InvalidInputError):
-    """A model file that cannot be read; the message contains its name."""
+    """Raised if a model file cannot be read; the message contains the name of the file."""
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ class _DigestWriter:
 def write_container(
     path: Path, header: Mapping[str, Any], content: Any, arrays: list[np.ndarray], weights: list[bytes]
 ) -> None:
-    """Write all members, the header last."""
+    """Write all members of a model file; the header is the last member."""
     writers: dict[str, Callable[[Any], Any]] = {"content.json": lambda file: file.write(_encode_json(content))}
     for k, array in enumerate(arrays):
         writers[f"arrays/{k}.npy"] = partial(np.lib.format.write_array, array=array, allow_pickle=False)
@@ -91,12 +91,12 @@ def _encode_json(value: Any) -> bytes:
 
 @contextmanager
 def open_container(path: Path) -> Iterator[Reader]:
-    """Open a file, validate its header, and return a reader that validates each member when it is read.
+    """Open a model file, validate its header, and yield a reader that validates each member when it is read.
 
     Raises
     ------
     UnreadableFileError
-        If the file is not a complete file of a known version of the format.
+        If the file is incomplete, or its format or version is unknown.
     """
     with open(path, "rb") as file:
         start = file.read(4)
@@ -109,7 +109,7 @@ def open_container(path: Path) -> Iterator[Reader]:
         raise _damaged(path, str(error)) from error
     except OSError as error:
         if error.filename is not None:
-            raise  # the file system failed, not the content
+            raise  # The error comes from the file system, not from the content of the file.
         raise _damaged(path, error.strerror or str(error)) from error
 
 
@@ -144,7 +144,7 @@ def _damaged(path: Path, reason: str) -> UnreadableFileError:
 
 
 class Reader:
-    """Members of a model file.
+    """Reader of the members of a model file.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Reader:
 
     def _suspicious(self, reason: str) -> UnreadableFileError:
         return UnreadableFileError(
-            f"{self.path}: {reason}, which dempster.persistence.save never does; do not trust this file"
+            f"{self.path}: {reason}; it was not written by dempster.persistence.save; do not trust this file"
         )
 
     def _read_header(self) -> dict[str, Any]:
@@ -193,18 +193,17 @@ class Reader:
         return header
 
     def content(self) -> Any:
-        """Return the content of ``content.json``."""
         self._check_digest("content.json")
         return self._parse_json(self._archive.read("content.json"), "content.json")
 
     def weights(self, number: int) -> bytes:
-        """Return the weights of a network in the safetensors format."""
+        """Return the weights of a network, given its number, in the safetensors format."""
         name = f"weights/{number}.safetensors"
         self._check_digest(name)
         return self._archive.read(name)
 
     def array(self, number: int) -> np.ndarray:
-        """Return an array."""
+        """Return an array, given its number."""
         name = f"arrays/{number}.npy"
         self._check_digest(name)
         with self._archive.open(name) as file:
@@ -213,7 +212,7 @@ class Reader:
             return np.lib.format.read_array(file, allow_pickle=False)
 
     def _check_array_size(self, file: IO[bytes], name: str) -> None:
-        """Compare the shape in the header of an array with its size, because NumPy allocates the memory first."""
+        """Raise an error if the size of an array does not match its header, before NumPy allocates the memory."""
         try:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

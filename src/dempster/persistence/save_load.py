@@ -35,16 +35,16 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     obj : estimator, CredalPartition, MassFunctions, FocalSets or Constraints
-        Any estimator of dempster, fitted or not. Code cannot be saved, such as a function used as metric or an
-        estimator of another library (`EvidenceFromClassifier` may contain the usual ones of scikit-learn). Only the
-        weights of your own torch networks are saved.
+        Object to save. An estimator may be fitted or not. Code cannot be saved, such as a function used as metric or an
+        estimator of another library, except for common estimators of scikit-learn in `EvidenceFromClassifier`. Of your
+        own torch networks only the weights are saved.
     path : path
-        Usually with the extension ``.dempster``; extensions of other file formats raise an error.
+        File to write, usually with the extension ``.dempster``. Extensions of other file formats raise an error.
 
     Raises
     ------
     TypeError
-        If the object is or contains something that cannot be saved; the message contains its location.
+        If the object or a part of it cannot be saved. The message contains the location of the part.
 
     Examples
     --------
@@ -92,29 +92,31 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any = None) -> Any:
-    """Load an object from a file of `save`, without executing any code from the file.
+    """Load an object from a file written by `save`, without executing code from the file.
 
     Parameters
     ----------
     path : path
+        File to read.
     kind : class, optional
-        Class that the file must contain, or a base of it, such as ``CredalPartition``; the default accepts any.
+        Expected class of the object, or one of its base classes, such as ``CredalPartition``. By default any class is
+        accepted.
     network : torch module, optional
-        Your own network for `NNEVCLUS` or `EvidenceFromClassifier`, with the same layers as the saved one. The weights
-        are loaded into a copy of it.
+        Your own network for `NNEVCLUS` or `EvidenceFromClassifier`, with the same layers as the saved network. The
+        weights are loaded into a copy of this network.
 
     Returns
     -------
     object
-        Object with exactly the same parameters, fitted attributes and predictions.
+        Object with exactly the same parameters, fitted attributes and predictions as the saved object.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     ValueError
-        If the file was not written by `save` (such as a pickle), is damaged, needs more memory than its size, was
-        written by a newer version, or does not contain ``kind``.
+        If the file was not written by `save` (for example, if it is a pickle), is damaged, contains arrays larger than
+        the file, was written by a newer version, or contains an object of another class than ``kind``.
     """
     from dempster import __version__
 
@@ -134,8 +136,8 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
                 reason = " ".join(str(error).split())
             library = reader.header.get("library", "?")
             if library != __version__:
-                reason += f"; it was written by dempster {library} in version {FORMAT_VERSION} of the format, this is "
-                reason += f"dempster {__version__}"
+                reason += f"; it was written by dempster {library} in version {FORMAT_VERSION} of the format, but this "
+                reason += f"is dempster {__version__}"
             raise UnreadableFileError(f"{path} cannot be read: {reason}") from error
     if kind is not None and not isinstance(obj, kind):
         raise InvalidInputError(f"{path} must contain {kind.__name__}, got {type(obj).__name__}")
@@ -143,17 +145,18 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the header of a file of `save` without loading the object.
+    """Return the header of a file written by `save`, without loading the object.
 
     Parameters
     ----------
     path : path
+        File to read.
 
     Returns
     -------
     dict
-        ``kind`` (name of the class), ``version`` (of the format), ``library`` (version of dempster that wrote the
-        file), the versions of ``python``, ``numpy`` and ``scikit-learn``, and ``bytes`` (size of the content).
+        ``kind`` (name of the class), ``version`` (version of the format), ``library`` (version of dempster that wrote
+        the file), the versions of ``python``, ``numpy`` and ``scikit-learn``, and ``bytes`` (size of the content).
 
     Examples
     --------

@@ -1,13 +1,14 @@
-"""Schemas of the classes that model files may contain: their parts, types, and how to build an object.
+"""Schemas of the classes that model files may contain.
 
-A file contains names such as ``cluster.ECM``, which are looked up in closed tables (`_schemas`, and `register` for
-packages above this one). Classes without a schema can be neither saved nor loaded.
+A schema lists the parts of an object and their types, and builds the object from the parts. A file contains class names
+such as ``cluster.ECM``, for which a schema must exist in the tables of `_schemas` or be added by `register`. Classes
+without a schema can be neither saved nor loaded.
 
 The types of the parts are declared in the tables or by the type hints of dataclasses, and are checked when a file is
-loaded. A string declares an array by its shape: ``"c p"`` has two axes, and the same word means the same length within
-an object. A number is a length, ``*`` any length. ``"r:int64"`` also declares the type of the cells, ``"p?"`` may be
-None, and ``p+1`` is one more than p. A tuple of strings declares a tuple of arrays. The name of a part may have dots:
-``_input.origin`` is an attribute of the part ``_input``.
+loaded. A string declares an array by its shape. For example, ``"c p"`` declares two axes, and the same word means the
+same length within an object. A number is a fixed length, and ``*`` is any length. ``"r:int64"`` also declares the type
+of the cells, ``"p?"`` allows None, and ``p+1`` is the length p plus one. A tuple of strings declares a tuple of arrays.
+The name of a part may contain dots. For example, ``_input.origin`` is the attribute ``origin`` of the part ``_input``.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ FITTED: dict[str, Any] = {
     "eigenvalues_": "n_components",
 }
 _MODULES_ABOVE = {"recipe": "dempster.apps.recipe.model"}  # These modules call `register`.
-_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}  # a table of its own, as it imports torch
-_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # Arrays with these axes have no missing values.
-_CELLS = {  # kinds of NumPy types, and their names in messages
+_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}  # This table is separate because it imports torch.
+_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # Arrays with these axes must be finite.
+_CELLS = {  # kinds of NumPy types, and their names in error messages
     "": ("biuf", "numbers"),
     "int": ("iu", "integers"),
     "any": ("biufmMOSTU", "numbers or text"),
@@ -66,15 +67,16 @@ _CELLS = {  # kinds of NumPy types, and their names in messages
 
 @dataclasses.dataclass(frozen=True)
 class Schema:
-    """Decomposition of the objects of a class.
+    """Functions that decompose the objects of a class and build them again.
 
     Attributes
     ----------
     cls : type
+        Class of the objects.
     parts : function
-        Returns the parts of an object by name: values, and other objects with a schema.
+        Returns a dictionary of the parts of an object. A part is a plain value or another object with a schema.
     build : function
-        Builds an object from its parts, or raises a TypeError or ValueError if they are invalid.
+        Builds an object from its parts, or raises a TypeError or ValueError if the parts are invalid.
     """
 
     cls: type
@@ -86,7 +88,7 @@ class Schema:
         """Return the schema of a dataclass or named tuple.
 
         Fields with a default may be missing in files of earlier versions. ``check`` raises an error if the fields of
-        an object are inconsistent.
+        an object are inconsistent. ``shapes`` declares the fields that are arrays.
         """
         if dataclasses.is_dataclass(kind):
             fields = [field for field in dataclasses.fields(kind) if field.init]
@@ -114,9 +116,10 @@ class Schema:
     def from_arguments(
         cls, kind: Any, attributes: Mapping[str, str] | Iterable[str], *, optional: Iterable[str] = (), **types: Any
     ) -> Schema:
-        """Return the schema of a class by the arguments of its constructor and the attributes that store them.
+        """Return the schema of a class whose constructor builds the object.
 
-        ``optional`` arguments may be missing in files of earlier versions.
+        ``attributes`` are the arguments of the constructor, mapped to the attributes that store them if the names
+        differ. ``optional`` arguments may be missing in files of earlier versions.
         """
         stored = dict(attributes if isinstance(attributes, Mapping) else {name: name for name in attributes})
 
@@ -129,7 +132,7 @@ class Schema:
 
     @classmethod
     def from_attributes(cls, kind: Any, **types: Any) -> Schema:
-        """Return the schema of a class by its attributes; its constructor is not called."""
+        """Return the schema of a class whose objects are built by setting attributes instead of the constructor."""
 
         def build(parts: Parts) -> Any:
             check_names(parts, types)
@@ -143,16 +146,17 @@ class Schema:
 
     @classmethod
     def from_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
-        """Return the schema of an estimator: its parameters and its fitted attributes, except lazy ones.
+        """Return the schema of an estimator, with its parameters and all fitted attributes that are not lazy.
 
         Parameters
         ----------
         kind : type
+            Class of the estimator.
         check : function, optional
             Raises an error if the attributes of a fitted estimator are inconsistent.
         **attributes
-            Types of required fitted attributes; those with a question mark are optional. Other attributes must have
-            the types in `FITTED`.
+            Types of the required fitted attributes by name. A question mark at the end of a type makes the attribute
+            optional. Additional attributes must have the types in `FITTED`.
         """
         ours = kind.__module__.startswith("dempster.")
         declared = {**FITTED, **attributes} if ours else {}
@@ -195,7 +199,7 @@ class Schema:
 
 
 def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[str] | None = None) -> None:
-    """Raise an error for missing or unknown names; ``required`` is ``known`` by default."""
+    """Raise an error for missing or unknown names of parts; by default all known names are required."""
     found, allowed = set(parts), set(known)
     missing = sorted(allowed - found if required is None else set(required) - found)
     unknown = sorted(map(str, found - allowed))
@@ -206,15 +210,16 @@ def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[s
 def check_parts(
     parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, int] | None = None
 ) -> None:
-    """Raise an error for parts of other types than declared, and for arrays of inconsistent shapes.
+    """Raise an error if a part does not have its declared type, or if the shapes of arrays are inconsistent.
 
     Parameters
     ----------
     parts : mapping
+        Parts of an object by name.
     declared : mapping
-        Class, type hint or array shape of the parts to check.
-    lengths : mapping
-        Known lengths of words in shapes.
+        Class, type hint or array shape of each part to check, by name.
+    lengths : mapping, optional
+        Known lengths of axes, by the word that denotes the axis in a shape.
     """
     sizes = dict(lengths or {})
     for name, expected in declared.items():
@@ -258,7 +263,7 @@ def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) 
 
 
 def _is_instance(value: Any, expected: Any) -> bool:
-    """Return whether a value has a type; type hints that are not classes are not checked."""
+    """Return whether a value has the expected type; type hints that are not classes accept any value."""
     if isinstance(expected, types.UnionType) or typing.get_origin(expected) is typing.Union:
         return any(_is_instance(value, part) for part in typing.get_args(expected))
     expected = typing.get_origin(expected) or expected
@@ -300,7 +305,7 @@ def _is_lazy(value: Any) -> bool:
 
 
 def _may_be_fitted(kind: type, name: Any, ours: bool) -> bool:
-    """Return whether `fit` may set this attribute; a file must not replace methods."""
+    """Return whether `fit` may set an attribute of this name; a file must not replace methods."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
     in_class = getattr(kind, name, None)
@@ -313,13 +318,13 @@ _REGISTERED: dict[str, tuple[Schema, ...]] = {}
 
 
 def register(package: str, *schemas: Schema) -> None:
-    """Add the schemas of a package above this one."""
+    """Add the schemas of a package that imports this module."""
     _REGISTERED[package] = schemas
 
 
 @cache
 def schemas_by_name(package: str) -> Mapping[str, Schema]:
-    """Import a package and return its schemas by the names of their classes."""
+    """Import a package, and return a dictionary of its schemas with the class names as keys."""
     from dempster.persistence._schemas import TABLES
 
     if package in _MODULES_ABOVE:
@@ -331,7 +336,7 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
 
 
 def schema_named(name: str) -> Schema:
-    """Return the schema of a name in files, such as ``cluster.ECM``."""
+    """Return the schema for a class name in a file, such as ``cluster.ECM``."""
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
@@ -340,7 +345,7 @@ def schema_named(name: str) -> Schema:
 
 
 def schema_for(obj: Any) -> tuple[str, Schema] | None:
-    """Return the name in files and the schema of an object's class; None if it has no schema."""
+    """Return the name and the schema of an object's class for files, or None if the class has no schema."""
     kind = type(obj)
     top, *inside = kind.__module__.split(".")
     package = top if top == "sklearn" else ""

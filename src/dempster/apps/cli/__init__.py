@@ -1,4 +1,4 @@
-"""The program ``dempster``: one module for each command, imported when the command is called."""
+"""The program ``dempster``, with one module for each command, imported when the command is called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dempster.apps.cli.shared.errors import Program, install_signal_handlers
 
 __all__ = ["COMMANDS", "main", "program"]
 
-# Listing commands imports none of them.
+# Descriptions of the commands, so that they can be listed without importing the modules.
 COMMANDS = {
     "demo": "Cluster an example dataset.",
     "cluster": "Cluster the rows of a table.",
@@ -52,7 +52,7 @@ def program(context: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the program; entry point of the executable."""
+    """Run the program (entry point of the executable)."""
     install_signal_handlers()
     # A closed stream (``>&-``) is redirected to the null device. Otherwise the next opened file would replace it.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -60,5 +60,5 @@ def main() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # The terminal may lack characters of a name.
+            stream.reconfigure(errors="replace")  # The encoding of the terminal may lack characters of a name.
     program.main(prog_name="dempster")

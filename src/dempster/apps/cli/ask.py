@@ -52,8 +52,8 @@ MAX_PRINTED_CHANGES = 10
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE, ask which pairs of rows belong together, and cluster again with the answers.
 
-    On a terminal, answer each question with a key. Otherwise, or with --json, the questions are written to a table:
-    fill in its third column and pass the table to --answers. Contradictions between answers are printed. The methods
+    On a terminal, answer each question with a key. Otherwise, or with --json, the questions are written to a table.
+    Fill in its third column and pass the table to --answers. Contradictions between answers are printed. The methods
     evclus, cecm and nnevclus can use answers.
     """
     from dempster.io import write_partition
@@ -63,7 +63,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         raise WrongUse(f"--method must be one of {', '.join(methods_that('constraints'))}, got {recipe.method}")
     outputs = Outputs(list_input_files(recipe))
     outputs.add("answers", options["output"] or _default_output(Path(recipe.files[0]), options["answers"]), [".csv"])
-    outputs.protect(options["answers"])  # only the file of answers itself may be overwritten
+    outputs.protect(options["answers"])  # Outputs added below must not overwrite the answers.
     outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
@@ -109,7 +109,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
 
 def _default_output(file: Path, answers: Path | None) -> Path:
-    """Return the default file of answers, or raise an error if answers in it would be lost."""
+    """Return the default path of the answers, or raise an error if existing answers in this file would be lost."""
     from dempster.io.tables import read_quietly
 
     output = default_path(file, ".answers.csv")
@@ -121,13 +121,14 @@ def _default_output(file: Path, answers: Path | None) -> Path:
 
 
 class _Questions:
-    """Pairs of objects, and the answers to whether they belong to the same cluster.
+    """Questions whether two objects belong to the same cluster, and their answers.
 
     Attributes
     ----------
     pairs : (q, 2) int array
-        Positions of objects.
-    answers : list of True (same), False (different) or None (unknown)
+        Positions of the two objects of each question.
+    answers : list of bool or None
+        True for the same cluster, False for different clusters, None for questions without an answer.
     """
 
     def __init__(self, result: RecipeResult, n_questions: int):
@@ -141,22 +142,21 @@ class _Questions:
 
     @property
     def n_answers(self) -> int:
-        """Number of answered questions."""
         return sum(answer is not None for answer in self.answers)
 
     def constraints(self) -> Constraints:
-        """Return the constraints of the recipe and of the answers."""
+        """Return the constraints from the recipe and from the answers."""
         from dempster.constraints import Constraints
 
         same, different = (self.pairs[[answer is value for answer in self.answers]] for value in (True, False))
         return self._former | Constraints(same, different, n_objects=len(self._names))
 
     def contradictions(self) -> list[Any]:
-        """Return the contradictions among the constraints and answers."""
+        """Return the contradictions among the constraints from the recipe and from the answers."""
         return self.constraints().contradictions()
 
     def read_answers(self, path: Path) -> None:
-        """Read questions and answers from a table of two objects and an answer, which may be empty."""
+        """Read questions and answers from a table whose columns are two objects and an answer, which may be empty."""
         from dempster.constraints.files import find_positions
         from dempster.io.atomic import as_file
         from dempster.io.tables import read_names, read_quietly
@@ -177,13 +177,13 @@ class _Questions:
         return f"{name}: {', '.join(f'{column} {format_cell(value)}' for column, value in row.items())}"
 
     def describe_contradiction(self, contradiction: Any) -> str:
-        """Return the pair and the chain of pairs that contradict each other."""
+        """Return a sentence about a pair in different clusters and the chain of pairs that contradicts it."""
         first, second = (self._names[k] for k in contradiction.cannot_link)
         chain = " - ".join(str(self._names[k]) for k in contradiction.chain)
         return f"{first} and {second} are different, but {chain} are the same"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with the columns object, other and answer."""
+        """Return the questions as a table with the columns ``object``, ``other`` and ``answer``."""
         import pandas as pd
 
         columns = [[str(self._names[k]) for k in positions] for positions in self.pairs.T]
@@ -203,7 +203,7 @@ def _parse_answer(cell: Any, path: Path) -> bool | None:
 
 
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
-    """Ask for answers by keys, and print contradictions at once, so that the user can undo an answer."""
+    """Ask the questions on the terminal, and print contradictions immediately, so that the user can undo an answer."""
     n_questions = len(questions.pairs)
     screen.print(f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold")
     number = 0
@@ -231,7 +231,7 @@ def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
 
 
 def _fit_with_answers(result: RecipeResult, constraints: Constraints, screen: Screen) -> Any:
-    """Return the partition of the same estimator, fitted with the constraints."""
+    """Return the partition of the same estimator, fitted with the constraints from the answers."""
     from sklearn.base import clone
 
     prepared = result.prepared

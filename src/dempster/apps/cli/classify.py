@@ -1,4 +1,4 @@
-"""``dempster classify``: train a classifier on labelled rows and classify others."""
+"""``dempster classify``: train a classifier on labelled rows and classify other rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SCORES = {
 
 
 class ClassifyCommand(shared.RecipeCommand):
-    """A command that has the parameters of the selected classifier as options."""
+    """Command that has the parameters of the selected classifier as options."""
 
     package = "classify"
 
@@ -77,10 +77,10 @@ class ClassifyCommand(shared.RecipeCommand):
 @shared.settings_option
 @shared.screen_options
 def classify(file: Path, screen: Screen, **options: Any) -> None:
-    """Train a classifier on the rows of FILE with a known class, and classify the others or those of another table.
+    """Train a classifier on the rows of FILE with a known class, and classify its other rows or another table.
 
     The decision is a class, several classes (see --rule), or "undecided" (see --reject). Cross-validation estimates
-    the quality of the decisions; columns are standardised within each fold.
+    the quality of the decisions. Columns are standardised within each fold.
     """
     from dempster.apps.recipe import TableModel
     from dempster.apps.recipe.labels import is_file_name
@@ -144,7 +144,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
 
 
 def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attributes, pd.Series]:
-    """Read the attributes of the rows and their classes."""
+    """Return the prepared attributes and the classes of the rows of a table."""
     from dempster.apps.recipe import choose_attributes
     from dempster.apps.recipe.labels import find_labels, is_file_name
     from dempster.apps.recipe.run import describe_reading
@@ -165,7 +165,7 @@ def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attribut
 
 
 def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
-    """Raise an error for fewer than two classes, or if a class has the name of another decision."""
+    """Raise an error if there are fewer than two classes, or if the name of a class also denotes another decision."""
     target = f"--target {options['target']}"
     if len(set(classes)) < 2:
         raise UserError(f"{target} must have at least two classes, got {len(set(classes))}")
@@ -176,7 +176,7 @@ def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
 
 
 def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarray]:
-    """Return the selected classes of each row: one, several, or none."""
+    """Return the array of selected classes for each row, which contains one, several or no classes."""
     if not len(rows):
         return []
     rule, classes = options["rule"], estimator.classes_
@@ -190,7 +190,7 @@ def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarr
 def _cross_validate(
     estimator: Any, values: np.ndarray, classes: np.ndarray, options: dict[str, Any], screen: Screen
 ) -> dict[str, float]:
-    """Return scores of decisions on held-out rows, none if a class has too few rows."""
+    """Return scores of the decisions on held-out rows, or an empty dictionary if a class has too few rows."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
     from sklearn.preprocessing import StandardScaler

@@ -59,8 +59,9 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE and write their masses on sets of clusters.
 
     FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are standardised and
-    clustered. Each row is certain (one cluster), ambiguous between several clusters, or an outlier. Several FILEs are
-    views of the same rows (--method wmvec). --method secm clusters the pixels of an image.
+    clustered. Each row is certain (it belongs to one cluster), ambiguous between several clusters, or an outlier. With
+    --method wmvec, several FILEs are views of the same rows. With --method secm, FILE is an image whose pixels are
+    clustered.
     """
     recipe = shared.build_recipe(ctx, options)
     file = Path(recipe.files[0])
@@ -106,7 +107,7 @@ def run_recipe(recipe: Recipe, screen: Screen) -> RecipeResult:
 
 
 def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, Any]:
-    """Return the description of a run for the JSON document."""
+    """Return the content of the JSON document about a run."""
     return {
         "recipe": recipe.to_dict(),
         "run": recipe.to_command(),
@@ -119,7 +120,7 @@ def run_document(recipe: Recipe, estimator: Any, seconds: float) -> dict[str, An
 
 
 def describe_result(result: RecipeResult) -> str:
-    """Return the heading of a result."""
+    """Return a line that describes the result of a run (method, clusters, objects, objective)."""
     attributes = result.attributes
     data, objects = "", "object"
     if attributes is not None:

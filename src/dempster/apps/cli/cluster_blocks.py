@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe
 
 
-# Fields of the recipe and outputs that need all rows in memory.
+# Fields of the recipe and output files that need all rows in memory.
 _NEED_MEMORY = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
 _OUTPUTS_NEED_MEMORY = ("plot", "report")
 BLOCK_ROWS = 65_536
@@ -34,7 +34,7 @@ DASK_TIMEOUT = 10  # seconds
 
 
 def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
-    """Cluster a Parquet file, or a folder of them, and write the masses into a new folder."""
+    """Cluster a Parquet file, or a folder of Parquet files, and write the masses into a new folder."""
     unsupported = [f"--{name}" for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
     unsupported += [f"--{name}" for name in _OUTPUTS_NEED_MEMORY if name in outputs]
     unsupported += ["--missing drop"] * (recipe.missing == "drop")
@@ -98,7 +98,7 @@ def _write_folder(partition: Any, output: Path) -> None:
 
 @dataclass
 class _Table:
-    """Numeric columns of Parquet files, in blocks of rows; ``(cells - center) / scale`` are clustered."""
+    """Numeric columns of Parquet files in blocks of rows; the values to cluster are ``(cells - center) / scale``."""
 
     dataset: Any  # pyarrow.dataset.Dataset
     columns: list[str]
@@ -130,7 +130,7 @@ class _Table:
         return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
-        """Scale to mean 0 and standard deviation 1, without constant columns."""
+        """Return the table with columns scaled to mean 0 and standard deviation 1, without constant columns."""
         from dempster.data.blocks import compute_moments
         from dempster.data.in_process import open_blocks
         from dempster.optimize.blocks import block_map
@@ -146,7 +146,7 @@ class _Table:
         return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
 
     def to_dask(self) -> Any:
-        """Return the table as a Dask DataFrame that the workers read."""
+        """Return the table as a Dask DataFrame, which the Dask workers read."""
         import dask.dataframe as dd
 
         return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
@@ -169,7 +169,7 @@ def _numeric_columns(schema: Any) -> list[str]:
 
 @contextmanager
 def _start_workers(address: str | None) -> Iterator[None]:
-    """Connect to Dask at an address, or start workers on this computer if it is empty; do nothing for None."""
+    """Connect to a Dask cluster, or start local workers if the address is empty; do nothing if it is None."""
     if address is None:
         yield
         return
@@ -186,7 +186,7 @@ def _start_workers(address: str | None) -> Iterator[None]:
 
 
 class _PassCounter(logging.Handler):
-    """Log handler that counts the passes of a fit over its table."""
+    """Log handler that counts how often a fit reads the complete table (passes)."""
 
     def __init__(self, note: Callable[[str], None] | None):
         super().__init__(logging.INFO)
@@ -200,7 +200,7 @@ class _PassCounter(logging.Handler):
             self.note(record.getMessage())
 
     def summarize(self, n_rows: int, seconds: float) -> str:
-        """Return ``12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB``."""
+        """Return a text such as "12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB"."""
         from dempster.data.passes import peak_memory
 
         memory = peak_memory()
@@ -212,7 +212,7 @@ class _PassCounter(logging.Handler):
 
 @contextmanager
 def _count_passes(note: Callable[[str], None] | None) -> Iterator[_PassCounter]:
-    """Count the passes of fits in this context."""
+    """Count the passes over the table during all fits in the ``with`` block."""
     log, counter = logging.getLogger("dempster"), _PassCounter(note)
     level = log.level
     log.addHandler(counter)

@@ -36,7 +36,7 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 @seed_option
 @screen_options
 def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any) -> None:
-    """Combine partitions of the same objects, by different methods or from different tables.
+    """Combine partitions of the same objects, which come from different methods or different tables.
 
     FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects are matched by name if they
     have names, otherwise by position.

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
     """Compare two or more partitions of the same objects.
 
-    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other;
-    of two partitions with the same consistency the more precise one is more informative. Objects move from the first
-    FILE to each other FILE; clusters of the other FILEs are renumbered after the most similar clusters of the first.
+    The credal Rand index is 1 for equal partitions. Consistency is 1 if the partitions do not contradict each other. If
+    two partitions have the same consistency, the more precise one is more informative. The list of moved objects
+    compares the first FILE with each other FILE. For this list, each cluster gets the name of the most similar cluster
+    of the first FILE.
     """
     import pandas as pd
 
@@ -83,7 +84,7 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
 
 
 def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
-    """Load partitions and reorder their objects like those of the first."""
+    """Load partitions, and reorder their objects to match the first partition."""
     from dempster._validation import match_names
 
     partitions = [load_result(file).partition for file in files]
@@ -101,7 +102,7 @@ def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
 
 
 def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFrame:
-    """Return the indices of agreement, one row for each pair of partitions."""
+    """Return a table of agreement indices with one row for each pair of partitions."""
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
@@ -121,7 +122,7 @@ def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.
 
 
 def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
-    """Return the objects whose set of clusters changed, the most certain changes first."""
+    """Return a table of the objects whose set of clusters differs, sorted by decreasing certainty of the difference."""
     import pandas as pd
     from scipy.optimize import linear_sum_assignment
 

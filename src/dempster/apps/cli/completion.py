@@ -1,4 +1,4 @@
-"""``dempster completion``: print the completion script of a shell."""
+"""``dempster completion``: print the completion script for a shell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dempster.apps.cli.shared.errors import Command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print a script that lets SHELL complete commands, options, methods and columns of the input file."""
+    """Print a script with which SHELL completes commands, options, methods and columns of the input file."""
     script = get_completion_class(shell)
     assert script is not None
     click.echo(script(ctx.find_root().command, {}, "dempster", "_DEMPSTER_COMPLETE").source())

@@ -32,9 +32,9 @@ _ONNX = ".onnx"
 def convert(source: Path, target: Path, screen: Screen) -> None:
     """Write the partition in SOURCE to TARGET; the extensions select the file formats.
 
-    Both files may be .csv, .tsv, .parquet, .npz, .dempster, or .rds, a credpart of the R package evclust. A model
-    (.dempster) gives the partition of its training rows or, if TARGET is .onnx, an ONNX graph that computes masses
-    from the columns of the table in their original units.
+    Both files may be .csv, .tsv, .parquet, .npz, .dempster, or .rds (a credpart of the R package evclust). If SOURCE is
+    a model (.dempster), the partition of its training rows is written. If TARGET is .onnx, the model is written as an
+    ONNX graph that computes masses from the columns of the table in their original units.
     """
     check_extension("SOURCE", source, _EXTENSIONS)
     outputs = Outputs([source])

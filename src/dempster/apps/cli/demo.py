@@ -87,9 +87,9 @@ def demo(output: Path, screen: Screen) -> None:
 
 
 def _make_folder(path: Path) -> list[Path]:
-    """Make a folder and its missing parents; return the new ones, innermost first."""
+    """Create a folder and its missing parent folders, and return the created folders, the innermost first."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     if path.exists() and not path.is_dir():
-        raise UserError(f"--output: {path} is a file, it must be a folder")
+        raise UserError(f"--output: {path} is a file, but must be a folder")
     path.mkdir(parents=True, exist_ok=True)
     return missing

@@ -19,7 +19,7 @@ from dempster.apps.cli.shared.param_types import PATH
 if TYPE_CHECKING:
     import pandas as pd
 
-_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # content of the JSON document, and a function that draws
+_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # JSON content, and a function that draws the plot
 
 
 @click.command(
@@ -41,8 +41,8 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]  # content of the JSO
 def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     """Explain a partition or a model by the columns of its TABLE.
 
-    SUBJECT is a partition or, better, a model of "dempster cluster --save-model": explanations of a model use its
-    method. Without --object, --cluster or --pair all clusters are described.
+    SUBJECT is a partition, or a model written by "dempster cluster --save-model". A model is better, because its
+    explanations use the clustering method. Without --object, --cluster or --pair all clusters are described.
     """
     explainers = {"object": _explain_object, "cluster": _explain_cluster, "pair": _explain_pair}
     selected = [name for name in explainers if options[name] is not None]

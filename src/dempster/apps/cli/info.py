@@ -52,7 +52,7 @@ def _version(name: str) -> str | None:
 
 
 def _devices() -> dict[str, str]:
-    """Return the processor and the GPUs that torch finds."""
+    """Return descriptions of the processor and of the GPUs that torch detects."""
     devices = {"cpu": platform.processor() or platform.machine()}
     if find_spec("torch") is None:
         return devices | {"cuda": "needs torch (pip install 'dempster[nn]')"}
@@ -77,7 +77,7 @@ def _kernels() -> dict[str, str]:
 
 
 def _caches() -> dict[str, str]:
-    """Return the folder of downloaded datasets and its size."""
+    """Return a description of the folder for downloaded datasets, with its size."""
     from sklearn.datasets import get_data_home
 
     home = Path(get_data_home())

@@ -37,9 +37,9 @@ from dempster.apps.cli.shared.param_types import PATH
 def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
     """Predict the clusters or classes of the rows of FILE, with their masses.
 
-    MODEL is a file of "dempster cluster --save-model" or "dempster classify --save-model". Columns are selected by name
-    and standardised as in training; other columns are ignored. For a model of dissimilarities, FILE contains the
-    dissimilarities of each new object to the training objects.
+    MODEL is a file written by "dempster cluster --save-model" or "dempster classify --save-model". The columns used in
+    training are selected by name and standardised in the same way. Additional columns are ignored. If the model was
+    trained on dissimilarities, FILE contains the dissimilarities of each new object to the training objects.
     """
     outputs = Outputs([model, file])
     outputs.add("masses", output or default_path(file, ".predicted.csv"))
@@ -71,7 +71,7 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
 
 
 def _select_columns(table: Any, estimator: Any) -> Any:
-    """Return the columns that an estimator without a preparation was fitted to."""
+    """Return the columns of a table on which an estimator without a `Preparation` was fitted."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         for name, dtype in table.dtypes.items():
@@ -85,7 +85,7 @@ def _select_columns(table: Any, estimator: Any) -> Any:
 
 
 def print_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
-    """Print and return the number of rows for each decision, the most frequent first."""
+    """Print and return the number of rows for each decision, sorted by decreasing frequency."""
     names, counts = np.unique(np.asarray(decisions).astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")
     width = max(map(len, names), default=0) + 2

@@ -29,10 +29,10 @@ from dempster.apps.cli.shared.param_types import PATH
 @reading_options
 @screen_options
 def report(subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any) -> None:
-    """Write an HTML report: description of the clusters, doubtful objects, and reliability of the result.
+    """Write an HTML report on the clusters, the doubtful objects, and the reliability of the result.
 
-    SUBJECT is a partition, or a model of "dempster cluster --save-model". TABLE is the table that was clustered. The
-    report is one file without links to the network.
+    SUBJECT is a partition, or a model written by "dempster cluster --save-model". TABLE is the table that was
+    clustered. The report is one file, which can be viewed without a network.
     """
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels

@@ -38,8 +38,9 @@ MAX_CLUSTERS = 100_000
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Compare numbers of clusters for the rows of FILE by several criteria.
 
-    Four criteria are computed on a sample of the rows: the silhouette, two likelihoods, and the belief peaks. Support
-    is their mean. The table is read and prepared as by "dempster cluster".
+    Four criteria are computed on a sample of the rows: the silhouette, two likelihoods, and the belief peaks. The
+    support of a number is the mean of the four criteria. The table is read and prepared in the same way as by "dempster
+    cluster".
     """
     low, high = options["low"], options["high"]
     if low is not None and high is None:
@@ -73,7 +74,7 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
 
 def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progress: Any) -> tuple[Any, Any]:
-    """Return the comparison of the numbers of clusters and its table, with the curve of the method if requested."""
+    """Return the criteria for each number of clusters, and a table of them with the curve if --curve is set."""
     import pandas as pd
 
     from dempster._progress import report_progress_to

@@ -19,13 +19,13 @@ from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def studio(file: Path | None, port: int | None, host: str, browser: bool) -> None:
-    """Start the studio, optionally with the table FILE, and print the address of its page."""
+    """Start the studio, optionally with the table FILE, and print the address of the studio."""
     from dempster.apps.studio import serve
 
     if file is not None and not file.is_file():
         raise UserError(f"{file}: no such file")
     hangup = getattr(signal, "SIGHUP", None)
-    if hangup is not None and callable(signal.getsignal(hangup)):  # nohup makes the program ignore the signal
-        # The server removes its files on SIGTERM but not on SIGHUP, which a closed terminal sends.
+    if hangup is not None and callable(signal.getsignal(hangup)):  # Under nohup the signal stays ignored.
+        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server removes its files.
         signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
     serve(file, port=port, host=host, open_browser=browser)

@@ -1,4 +1,4 @@
-"""Select and standardise the columns and rows of a table for clustering, and new rows in the same way."""
+"""Select and standardise the columns and rows of a table for clustering, and prepare new rows in the same way."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 MISSING = ("refuse", "drop", "partial")
 Note = Callable[[str], None]
 
-_ALL = "all"  # as the only name in ``categories``: every column of text
+_ALL = "all"  # value of ``categories`` that selects every text column
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
-_MAX_DATE_CELLS = 1000  # cells of a column that are parsed to detect dates
+_MAX_DATE_CELLS = 1000  # number of cells of a column that are parsed to detect dates
 _MAX_NAMED_COLUMNS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """Columns and standardisation of the training table, to prepare new rows in the same way.
+    """Selected columns and standardisation of a training table, used to prepare new rows in the same way.
 
     Attributes
     ----------
     numbers, categories : list of str
-        Names of the numeric columns and of the categories, in the order of clustering: numbers first.
+        Names of the numeric columns and of the categorical columns. The estimator gets the numeric columns first.
     center, scale : arrays
-        Mean and standard deviation of the numeric columns; zeros and ones if they are not standardised.
+        Mean and standard deviation of each numeric column, or zeros and ones if the columns are not standardised.
     missing : {"refuse", "drop", "partial"}
-        What to do with rows that have missing values, as in `choose_attributes`.
+        Treatment of rows with missing values (see `choose_attributes`).
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Preparation:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns."""
+        """Names of the numeric columns and the categorical columns."""
         return [*self.numbers, *self.categories]
 
     @property
@@ -83,9 +83,9 @@ class Preparation:
         Parameters
         ----------
         table : DataFrame
-            Table with the columns of the training run in any order; other columns are ignored.
+            Table with the columns of the training run in any order. Additional columns are ignored.
         note : function, optional
-            Called with a text for each kind of rows that are left out.
+            Function that is called with a text about rows that are left out.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Preparation:
             raise InvalidParameterError("table", message=message)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Standardise rows that are valid."""
+        """Return validated rows with standardised numeric columns."""
         check_table(rows, "rows")
         if not self.is_scaled:
             return rows
@@ -118,7 +118,7 @@ class Preparation:
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
 
     def to_original_units(self, points: np.ndarray) -> np.ndarray:
-        """Convert points in the standardised numeric columns to the units of the table."""
+        """Convert standardised values of the numeric columns to the units of the table."""
         return rule.as_reals(points, "points") * self.scale + self.center
 
 
@@ -137,7 +137,7 @@ class Attributes:
     rows : (n,) int array
         Positions of the selected rows in the original table.
     notes : list of str
-        Columns and rows that were left out, as text.
+        Notes about columns and rows that were left out.
     """
 
     table: pd.DataFrame
@@ -174,19 +174,19 @@ def choose_attributes(
     table : DataFrame
         Table as returned by `dempster.io.read_table`.
     columns : sequence of str, optional
-        Columns to use. The default is all numeric columns except those that number the rows or repeat another one.
+        Columns to use. The default is all numeric columns except row numbers and copies of another column.
     exclude : sequence of str, optional
         Columns to ignore.
     categories : sequence of str, optional
         Columns to use as categories; ``["all"]`` selects all columns of text. Numeric columns are then not
-        standardised, as Gower's dissimilarity scales them.
+        standardised, because Gower's dissimilarity scales them.
     numbers : bool, default=True
-        If False, use categories only; integers are categories.
+        If False, use only categorical columns, which include columns of integers.
     scale : bool, default=True
-        Standardise the numeric columns, and leave out constant ones.
+        Whether to standardise the numeric columns. Constant columns are then left out.
     missing : {"refuse", "drop", "partial"}, default="refuse"
-        What to do with rows that have missing values: raise an error, drop them, or keep them for an estimator that
-        accepts missing values.
+        Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out, and "partial" keeps
+        them for an estimator that accepts missing values.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def check_table(table: Any, name: str = "table") -> None:
 
 @dataclass(frozen=True)
 class _Selection:
-    """Names of the selected columns, and (name, kind, reason) of the others (see `_describe`)."""
+    """Names of the selected columns; ``left_out`` lists (name, kind, reason) for each column that is not selected."""
 
     numbers: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
@@ -270,10 +270,10 @@ def _select_columns(
     *,
     numbers: bool = True,
 ) -> _Selection:
-    """Select the named columns or, if none are named, all informative ones.
+    """Select the columns given by name or, if no name is given, all informative columns.
 
-    Text, dates, columns that number the rows, empty and repeated columns are left out unless they are named. If
-    ``numbers`` is False, integers are categories and other numbers are left out.
+    Text, dates, row numbers, empty columns and copies of other columns are left out unless they are given by name. If
+    ``numbers`` is False, columns of integers are categories and columns of floats are left out.
     """
     columns, exclude = _list_names(columns, "columns"), _list_names(exclude, "exclude")
     categories = _list_names(categories, "categories")
@@ -331,7 +331,7 @@ def _list_names(names: Sequence[str], argument: str) -> list[str]:
 
 
 def _is_category(column: pd.Series) -> bool:
-    """Return whether a column contains text or integers (floats if values are missing)."""
+    """Return whether a column contains text or integers, which may be stored as floats if values are missing."""
     is_integer = column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()))
     return is_integer or _is_text(column)
 
@@ -347,7 +347,7 @@ def _find_empty(column: pd.Series) -> tuple[str, str]:
 
 
 def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
-    """Return the kind of a column that does not describe the rows and the reason, empty texts for other columns."""
+    """Return the kind of an uninformative column and the reason to leave it out, or two empty texts."""
     kind, reason = _find_empty(column)
     if kind or not column.is_unique:
         return kind, reason
@@ -367,7 +367,7 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
 
 
 def _describe(column: pd.Series) -> tuple[str, str]:
-    """Return the kind of a column that is not numeric, and its description."""
+    """Return the kind of a column that is not numeric, and a description of its content in parentheses."""
     import pandas as pd
 
     if _are_dates(column):
@@ -405,7 +405,7 @@ def _are_dates(column: pd.Series) -> bool:
 
 
 def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
-    """Leave out columns that are equal to an earlier one and would count twice."""
+    """Remove copies of earlier columns from a selection, because they would count twice."""
     import pandas as pd
 
     first: dict[int, str] = {}
@@ -420,7 +420,7 @@ def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
 
 
 def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[str]) -> pd.DataFrame:
-    """Convert numbers to floats with NaN for missing values, and categories to text."""
+    """Return numeric columns as floats with NaN for missing values, and categorical columns as text."""
     import pandas as pd
 
     cells: dict[str, Any] = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
@@ -434,7 +434,7 @@ def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[s
 
 
 def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndarray:
-    """Return the positions of the rows to use; infinite values raise an error."""
+    """Return the positions of the rows to use; raise an error for infinite values."""
     is_missing = rows.isna().to_numpy()
     is_incomplete, is_empty = np.asarray(is_missing.any(axis=1)), np.asarray(is_missing.all(axis=1))
     kept = np.flatnonzero(~(is_empty if missing == "partial" else is_incomplete))
@@ -487,8 +487,8 @@ def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
 
 
 def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean and standard deviation of the values that are present."""
-    values = np.asfortranarray(numbers.to_numpy())  # NumPy sums contiguous columns pairwise, with smaller errors.
+    """Return the mean and the standard deviation of each column, without missing values."""
+    values = np.asfortranarray(numbers.to_numpy())  # NumPy sums contiguous columns more accurately.
     with np.errstate(over="ignore", invalid="ignore"):
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     for name, spread in zip(numbers.columns, scale, strict=True):

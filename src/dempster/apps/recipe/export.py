@@ -15,7 +15,7 @@ _MAX_LINE_CHARACTERS = 100
 
 
 def to_command(recipe: Any) -> str:
-    """Return the command with the options that differ from their defaults."""
+    """Return the shell command for a recipe, with all options that differ from their defaults."""
     words = ["dempster", "cluster", *(f"./{file}" if file.startswith("-") else file for file in recipe.files)]
     if recipe.kind == "dissimilarities":
         words.append("--dissimilarities")
@@ -43,7 +43,7 @@ def to_command(recipe: Any) -> str:
             text = str(value).lower()
         else:
             text = json.dumps(list(value)) if isinstance(value, list | tuple) else str(value)
-        # A negative number after a blank would be parsed as another option.
+        # A negative number after a space would be parsed as an option.
         words += [f"{option}={text}"] if text.startswith("-") else [option, text]
     return shlex.join(words)
 
@@ -57,7 +57,7 @@ def _quote_name(name: str) -> str:
 
 
 def to_code(recipe: Any) -> str:
-    """Return Python code that uses public names of the library only."""
+    """Return Python code for a recipe, which uses only public names of the library."""
     code, reading = _Code(), recipe.reading_options()
     if recipe.kind == "image":
         code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
@@ -89,23 +89,23 @@ def to_code(recipe: Any) -> str:
 
 
 class _Variable(str):
-    """Name of a variable in the code, as opposed to a text."""
+    """Name of a variable in the code; a plain str would be written as a quoted text."""
 
 
 class _Code:
-    """Lines of code and the names that they import."""
+    """Lines of Python code, and the imports that they need."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._imports: dict[str, set[str]] = {}
 
     def use(self, module: str, name: str) -> str:
-        """Import a name and return it."""
+        """Add an import of a name, and return the name."""
         self._imports.setdefault(module, set()).add(name)
         return name
 
     def call(self, variable: str, module: str, name: str, arguments: dict[str, Any]) -> None:
-        """Append a line that assigns the result of a function to a variable."""
+        """Append a line that assigns the result of a function call to a variable, and import the function."""
         self.lines.append(_format_call(f"{variable} = {self.use(module, name)}", arguments))
 
     def to_text(self) -> str:
@@ -115,7 +115,7 @@ class _Code:
 
 
 def _read_supervision(recipe: Any, code: _Code) -> list[str]:
-    """Append lines that read labels and constraints, and return the arguments of `fit` that pass them."""
+    """Append lines that read labels and constraints, and return the arguments that pass them to `fit`."""
     is_table = recipe.kind == "table"
     rows = "[attributes.rows]" if is_table else ""
     arguments, has_constraints = [], recipe.constraints is not None
@@ -134,7 +134,7 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
         read = code.use("dempster.constraints", "read_constraints")
         index = "table.index" if is_table else "dissimilarities.index"
         if not is_table and recipe.files[0].lower().endswith((".mtx", ".npz")):
-            index = "None"  # Objects of a sparse matrix have no names, only positions.
+            index = "None"  # Objects of a sparse matrix have no names.
         also = "constraints | " if recipe.labels is not None and not recipe.learns_labels else ""
         code.lines.append(f"constraints = {also}{read}({_format_value(recipe.constraints)}, {index}){rows}")
     return [*arguments, "constraints=constraints"] if has_constraints else arguments
@@ -151,7 +151,7 @@ def _format_value(value: Any) -> str:
 
 
 def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
-    """Return a call in one line, or with one line for each argument if it is too long."""
+    """Return the code of a function call on one line, or with one line for each argument if it is too long."""
     parts = [_format_value(value) if not key else f"{key}={_format_value(value)}" for key, value in arguments.items()]
     line = f"{name}({', '.join(parts)}){tail}"
     if len(line) <= _MAX_LINE_CHARACTERS:
@@ -163,7 +163,7 @@ def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
-    """Write plain values as TOML, one line for each; mappings become tables after the other values."""
+    """Return plain values as TOML with one line for each value; mappings become tables at the end."""
     lines = [f"{_toml_key(name)} = {_toml_value(v)}" for name, v in values.items() if not isinstance(v, Mapping)]
     for name, table in values.items():
         if isinstance(table, Mapping):
@@ -172,7 +172,7 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; "none" among the parameters becomes None, which TOML does not have."""
+    """Parse TOML, and convert the text "none" in the table of parameters to None, which TOML does not support."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -205,5 +205,5 @@ def _toml_value(value: Any) -> str:
 
 
 def _toml_string(text: str) -> str:
-    # JSON and TOML strings differ in one character only.
+    # JSON strings are valid TOML, except that TOML does not allow the character \x7f.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Read labels of some rows from a column of the table or from another file."""
+"""Read labels of rows from a column of the table or from another file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = 300  # number of labelled objects up to which every pair is a constraint
-_MAX_CONSTRAINTS = 50_000  # number of pairs that are drawn at random if there are more labelled objects
+_MAX_ALL_PAIRS = 300  # maximum number of labelled objects for which every pair is a constraint
+_MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labelled objects
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 
 def is_file_name(source: str) -> bool:
-    """Return whether labels come from a file, not from a column: the name has the extension of a table."""
+    """Return whether a name has the extension of a table, so that it denotes a file and not a column."""
     return Path(source).suffix.lower() in _TABLES
 
 
@@ -42,9 +42,11 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     Parameters
     ----------
     source : str or path
-        Name of a column, or a file with the extension of a table, such as ``.csv``. The file has one column, the
-        labels of all rows in their order, or two columns, names of rows and labels. Empty cells are unknown labels.
+        Name of a column, or a file with the extension of a table, such as ``.csv``. The file has either one column with
+        the labels of all rows in their order, or two columns with names of rows and labels. Empty cells are unknown
+        labels.
     table : DataFrame
+        Table whose rows are labelled.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
 
 
 def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
-    """Read labels like `read_labels`; ``name`` is the argument in error messages."""
+    """Read labels like `read_labels`; ``name`` is the name of the argument in error messages."""
     import pandas as pd
 
     check_table(table)
@@ -96,10 +98,10 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
 
 
 def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
-    """Return whether the first line of a file of labels is a header, None if the reader has to detect it.
+    """Return whether the first line of a file of labels is a header, or None if `read_table` has to detect it.
 
-    It is not a header if it names a row of the table, or if it is a label that occurs again and without which there
-    would be fewer labels than rows.
+    The line is not a header if it contains the name of a row of the table. It is not a header either if its label
+    occurs again and the file would otherwise have fewer labels than the table has rows.
     """
     try:
         content = read_quietly(path, header=False)
@@ -117,7 +119,7 @@ def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
 
 
 def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.DataFrame:
-    """Insert a missing label for each empty line of the file if this gives one label for each row."""
+    """Insert a missing label for each empty line of the file if the file then has one label for each row."""
     if len(labels) >= n_rows or "header" not in labels.attrs or path.suffix.lower() == ".xlsx":
         return labels
     with open_text(path) as file:
@@ -129,7 +131,7 @@ def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.Da
 
 
 def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> None:
-    """Raise an error if labels are to come from a column that the table does not have."""
+    """Raise an error if ``source`` is the name of a column that the table does not have."""
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
         advice = f"the columns are {quote_names(table.columns, 20)}" if len(table.columns) else "use a file of labels"
@@ -137,7 +139,7 @@ def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame)
 
 
 def _restore_integers(labels: pd.Series) -> pd.Series:
-    """Convert integers that became floats, because labels are missing, back to integers."""
+    """Convert labels that became floats because of missing labels back to integers."""
     if labels.dtype.kind != "f" or not labels.isna().any() or not (labels.dropna() % 1 == 0).all():
         return labels
     return labels.astype("Int64").astype(object).where(labels.notna(), None)
@@ -149,12 +151,12 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     Parameters
     ----------
     labels : pandas Series
-        Labels that can be sorted; unknown labels are missing values.
+        Labels of types that can be sorted. Unknown labels are missing values.
 
     Returns
     -------
     codes : (n,) int array
-        0, 1, ..., and -1 for unknown labels.
+        Code 0, 1, ... of each label, or -1 for unknown labels.
     names : list
         Label of each code.
 
@@ -174,7 +176,7 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
 
 
 def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
-    """Return the constraints on pairs of labelled objects.
+    """Return must-link and cannot-link constraints between labelled objects.
 
     All pairs are used if at most 300 objects are labelled, otherwise at most 50,000 pairs drawn at random.
 
@@ -183,6 +185,7 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     y : array-like of shape (n,)
         Labels, with -1 for unknown labels.
     random_state : int, RandomState, Generator or None, default=0
+        Random numbers for the selection of pairs.
 
     Returns
     -------
@@ -194,7 +197,7 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     >>> constraints_from_labels([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
-    from dempster.constraints import Constraints  # imports SciPy, which help and completion do not need
+    from dempster.constraints import Constraints  # This imports SciPy, which help and completion do not need.
 
     labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
     if labelled <= _MAX_ALL_PAIRS:

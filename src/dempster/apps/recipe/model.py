@@ -1,4 +1,4 @@
-"""Prepared data of a recipe, its result, and models with the preparation of their table."""
+"""Classes for the prepared data and the result of a recipe, and for models with the preparation of their table."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """A fitted estimator with the preparation of its table; `dempster.persistence` saves and loads it.
+    """Fitted estimator with the preparation of its table; `dempster.persistence` can save and load it.
 
     Attributes
     ----------
     estimator : fitted clusterer or classifier
     preparation : Preparation or None
-        Columns, standardisation and treatment of missing values; None for dissimilarities and images.
+        Selected columns, standardisation and treatment of missing values. It is None for dissimilarities and images.
     recipe : str
-        Recipe of the run as TOML; empty for a classifier.
+        Recipe of the training run as TOML, or an empty text for a classifier.
 
     Examples
     --------
@@ -63,9 +63,9 @@ class TableModel:
         table : DataFrame
             Table with the columns of the training run, or dissimilarities of each new object to the training objects.
         missing : {"refuse", "drop", "partial"}, optional
-            What to do with rows that have missing values; the default is as in the training run.
+            Treatment of rows with missing values. By default they are treated in the same way as in the training run.
         note : function, optional
-            Called with a text for each kind of rows that are left out.
+            Function that is called with a text about rows that are left out.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class TableModel:
         return self.estimator.predict_mass(self.prepare(table, missing=missing, note=note))
 
     def prepare(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
-        """Prepare new rows for the estimator; parameters as in `predict_mass`."""
+        """Prepare new rows for the estimator; the parameters are those of `predict_mass`."""
         if self.preparation is None:
             return table
         preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
@@ -99,9 +99,11 @@ class PreparedTable:
     y : array or None
         Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels.
     constraints : Constraints or None
+        Constraints on pairs of the selected rows.
     truth : Series or None
-        Labels to compare the result with.
+        True labels, with which the result is compared.
     notes : list of str
+        Notes on the input data, such as columns that were left out.
 
     Examples
     --------
@@ -132,9 +134,10 @@ class RecipeResult:
     Attributes
     ----------
     recipe : Recipe
+        Recipe that was run.
     estimator : fitted estimator
     prepared : PreparedTable
-        Input data and all notes.
+        Input data, and notes on them.
     seconds : float
         Duration of the fit.
 
@@ -153,7 +156,7 @@ class RecipeResult:
     [4.62]
     """
 
-    recipe: Any  # a Recipe, whose module imports this one
+    recipe: Any  # a Recipe; its module imports this module
     estimator: Any
     prepared: PreparedTable
     seconds: float
@@ -180,12 +183,12 @@ class RecipeResult:
 
     @property
     def truth(self) -> pd.Series | None:
-        """Labels of the clustered rows to compare the result with."""
+        """True labels of the clustered rows, with which the result is compared."""
         return self.prepared.truth
 
     @property
     def choices(self) -> dict[str, str]:
-        """Values that replaced "auto", with the reason, by parameter."""
+        """Dictionary of the parameters set to "auto", with the selected value and the reason."""
         return dict(self.partition.metadata.get("choices", {}))
 
     @cached_property
@@ -197,21 +200,21 @@ class RecipeResult:
 
 @dataclass(frozen=True)
 class Units:
-    """Original units of standardised columns: ``value = shift + factor * standardised``, by column."""
+    """Conversion of standardised columns to original units by ``value = shift + factor * standardised``."""
 
     shift: dict[str, float]
     factor: dict[str, float]
 
     @classmethod
     def from_preparation(cls, preparation: Preparation) -> Units:
-        """Return the units of the columns that a preparation standardises."""
+        """Return the conversion for the columns that a preparation standardises."""
         if not preparation.is_scaled:
             return cls({}, {})
         moments = (preparation.center, preparation.scale)
         return cls(*(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments))
 
     def convert(self, name: str, value: Any) -> Any:
-        """Convert a value of a standardised column to its original unit; return anything else unchanged."""
+        """Convert a value of a standardised column to its original unit; return values of other columns unchanged."""
         if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
             return value
         return self.shift[name] + self.factor[name] * value

@@ -1,4 +1,4 @@
-"""Describe a run of a clustering method: the input files, their preparation, and the method."""
+"""Describe a run of a clustering method by the input files, their preparation, and the method."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_FOR: dict[str, tuple[str, ...]] = {
     "image": ("index", "header", "delimiter", "decimal", *_COLUMNS, "labels", "truth", "constraints"),
 }
 _NO_TABLE = {"dissimilarities": "the files contain dissimilarities", "image": "the file is an image"}
-# Parameters of estimators that have other names in a recipe.
+# Parameters of estimators that have a different name in a recipe.
 _RESERVED = {"n_clusters": "clusters", "random_state": "seed", "missing": "missing", "verbose": "progress"}
 
 
@@ -38,14 +38,15 @@ class Recipe:
 
     Parameters
     ----------
-    files : str, path or sequence of them
-        Input files. Several tables or matrices of the same objects are views, for the method "wmvec".
+    files : str, path or sequence of str or path
+        Input files. Several tables or matrices of the same objects are the views of the method "wmvec".
     kind : {"table", "dissimilarities", "image"}, default="table"
-        Content of the files; always an image if the method is "secm".
+        Content of the files. It is always "image" if the method is "secm".
     header, delimiter, decimal, index : optional
-        Format of a text file, as in `dempster.io.read_table` (``index`` is the column with the names of the rows).
+        Format of a text file (see `dempster.io.read_table`). ``index`` is the column with the names of the rows.
     columns, exclude, categories, scale, missing
-        Selection of the columns and rows, as in `choose_attributes`. Columns of labels and truth are always excluded.
+        Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and ``truth`` are always
+        excluded.
     method : str, default="evclus"
         One of `method_names`.
     clusters : int or "auto", default="auto"
@@ -53,14 +54,15 @@ class Recipe:
     seed : int, default=0
         Seed of the random numbers. The same recipe and seed give exactly the same masses.
     parameters : mapping, optional
-        Other parameters of the method, by name (see `method_parameters`).
+        Further parameters of the method, by name (see `method_parameters`).
     constraints : str, optional
-        File of pairs of objects (see `dempster.constraints.read_constraints`).
+        File of pairs of objects in the same or in different clusters (see `dempster.constraints.read_constraints`).
     labels : str, optional
-        Known labels of some rows, which the method uses: a column of the table, or a file with the extension of a
-        table, such as ``.csv`` (see `read_labels`).
+        Known labels of some rows, which the method uses. The value is the name of a column, or a file with the
+        extension of a table, such as ``.csv`` (see `read_labels`).
     truth : str, optional
-        Labels to compare the result with, in the same form. The method does not use them.
+        True labels, with which the result is compared, as a column or file like ``labels``. The method does not use
+        them.
 
     Examples
     --------
@@ -115,7 +117,7 @@ class Recipe:
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
-                # The text itself is kept: the path of the column "km/" would be "km".
+                # The text is not converted to a path, because this would change a column name such as "km/" to "km".
                 self._set(name, os.fspath(getattr(self, name)))
         for name in ("delimiter", "decimal", "index"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
@@ -163,7 +165,7 @@ class Recipe:
         self.settings()
 
     def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
-        """Raise an error for a field unless the method has one of the capabilities."""
+        """Raise an error about the field ``name`` unless the method has one of the capabilities."""
         if not any(map(self._can, capabilities)):
             others = ", ".join(dict.fromkeys(other for one in capabilities for other in methods_that(one)))
             self._reject(name, f"method {self.method} {reason}; use one of {others}")
@@ -180,11 +182,11 @@ class Recipe:
 
     @property
     def learns_labels(self) -> bool:
-        """Whether the method uses labels directly; other methods convert them to constraints."""
+        """Whether the method uses labels directly; for other methods they are converted to constraints."""
         return self._can("labels")
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameters of the estimator that the recipe sets."""
+        """Return the parameters that the recipe sets on the estimator."""
         settings: dict[str, Any] = {}
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
@@ -239,10 +241,12 @@ class Recipe:
         Parameters
         ----------
         progress : bool or function, default=False
-            True shows progress bars. A function is called with the name of the task, the number of finished units,
-            the total number (None if unknown), the name of a unit, and a text on the state.
+            True shows progress bars. A function is called with the name of the task, the number of finished steps, the
+            total number of steps (None if unknown), the word for a step (such as "iterations"), and a text about the
+            current state.
         note : function, optional
-            Called with each note on the data, such as columns that are left out; the result keeps all notes.
+            Function that is called with each note on the data, for example about columns that are left out. The result
+            contains all notes.
 
         Returns
         -------
@@ -253,24 +257,24 @@ class Recipe:
         return run(self, progress, note)
 
     def to_command(self) -> str:
-        """Return the shell command of this run."""
+        """Return the shell command that runs the recipe."""
         return to_command(self)
 
     def to_code(self) -> str:
-        """Return Python code of this run."""
+        """Return Python code that runs the recipe."""
         return to_code(self)
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML; `from_toml` parses it."""
+        """Return the recipe as TOML, which `from_toml` can parse."""
         return to_toml(self.to_dict())
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
-        """Return a recipe from TOML; unknown keys raise an error."""
+        """Return the recipe in a TOML text; unknown keys raise an error."""
         return cls.from_dict(parse_toml(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values that differ from their defaults."""
+        """Return a dictionary of the fields that differ from their defaults."""
         values = {}
         for one in fields(self):
             value = getattr(self, one.name)
@@ -281,7 +285,7 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """Return a recipe from plain values; unknown names raise an error."""
+        """Return a recipe from a dictionary of fields; unknown names raise an error."""
         known = [one.name for one in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown:

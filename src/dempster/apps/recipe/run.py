@@ -1,4 +1,4 @@
-"""Run a recipe: read, prepare and cluster."""
+"""Run a recipe, that is, read, prepare and cluster the data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     Parameters
     ----------
     files : sequence of paths
-        Tables with the same rows, matched by name if rows have names, otherwise by position.
+        Tables with the same rows. Rows are matched by name if they have names, otherwise by position.
     **options
         Arguments of `dempster.io.read_table`.
 
@@ -91,6 +91,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     Parameters
     ----------
     path : str or path
+        Picture (such as ``.png``) or array with two to four dimensions (``.npy``).
 
     Returns
     -------
@@ -126,7 +127,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list[str]:
-    """Return notes on the properties of a file that the reader detected."""
+    """Return notes on properties of a file that were detected while reading it."""
     notes = []
     if table.attrs.get("header") is False and header is None:
         notes.append(f"the file has no header line; its columns are named {table.columns[0]}, ...")
@@ -140,7 +141,7 @@ def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
 
 
 def run(recipe: Recipe, progress: bool | Listener = False, note: Note | None = None) -> RecipeResult:
-    """Read, prepare and cluster (see `Recipe.run`)."""
+    """Read, prepare and cluster the data of a recipe (see `Recipe.run`)."""
     prepared = prepare(recipe, note)
     estimator = recipe.estimator()
     if prepared.attributes is not None and len(recipe.files) > 1:
@@ -164,8 +165,9 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     Parameters
     ----------
     recipe : Recipe
+        Recipe that names the files and their preparation.
     note : function, optional
-        Called with each note on the data, such as columns that are left out.
+        Function that is called with each note on the data, for example about columns that are left out.
 
     Returns
     -------
@@ -217,7 +219,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
 def _read_supervision(
     recipe: Recipe, table: pd.DataFrame, rows: np.ndarray, add_note: Note
 ) -> tuple[np.ndarray | None, Constraints | None, pd.Series | None]:
-    """Read labels, constraints and true labels of some rows; labels become constraints if the method needs these."""
+    """Return labels, constraints and true labels of rows; convert labels to constraints if the method needs them."""
     y = constraints = truth = None
     if recipe.labels is not None:
         codes, names = encode_labels(find_labels("labels", recipe.labels, table))
@@ -225,7 +227,7 @@ def _read_supervision(
         add_note(f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}")
         y = codes[rows]
     if recipe.constraints is not None:
-        from dempster.constraints import read_constraints  # imports SciPy, which help and completion do not need
+        from dempster.constraints import read_constraints  # This imports SciPy, which --help does not need.
 
         constraints = read_constraints(recipe.constraints, table.index)
         add_note(

@@ -42,7 +42,7 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        atexit.register(app.state.sessions.close)  # removes the files if the server does not shut down regularly
+        atexit.register(app.state.sessions.close)  # Remove the files even if the server is not shut down properly.
         app.state.workers.prepare()
         yield
         app.state.sessions.close()

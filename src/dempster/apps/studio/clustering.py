@@ -23,7 +23,7 @@ MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
 _LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # parameters that depend on the machine
 _HIDDEN_PARAMETERS = ("n_clusters", "random_state", "missing", "verbose", "init", *_LOCAL_PARAMETERS)
-# The most important parameters; the page collapses all other parameters.
+# The page shows these parameters first and collapses all other parameters.
 _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
 
 # ---- methods --------------------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ _MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors",
 
 @cache
 def list_methods() -> list[dict[str, Any]]:
-    """Return every method with its capabilities and its parameters; main parameters come first."""
+    """Return a description of each method with its capabilities and parameters, the most important parameters first."""
     return [_describe_method(name) for name in method_names() if name not in _OTHER_INPUT_METHODS]
 
 
@@ -70,11 +70,11 @@ def _describe_method(name: str) -> dict[str, Any]:
 
 
 def build_recipe(session: Session, params: Params, source: Source, rows: np.ndarray | None = None) -> Recipe:
-    """Build the recipe of a run and write the file of answers that it needs.
+    """Return the recipe for a run, and write the file of answers that the recipe needs.
 
-    ``params`` are ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``,
-    ``parameters`` (numbers may be text) and ``learn`` (whether to use the answers about pairs). ``source`` is the
-    whole table, or the table of the selected ``rows``.
+    ``params`` contains ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``,
+    ``parameters`` (with numbers or text as values) and ``learn`` (whether to use the answers about pairs). ``source``
+    is the complete table, or the table of the selected ``rows``.
     """
     columns, categories = list(params.get("columns") or []), list(params.get("categories") or [])
     if not columns and not categories:
@@ -115,7 +115,7 @@ def _select_answers(session: Session, rows: np.ndarray | None) -> list[tuple[int
 
 
 def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Parse the fields of the page; omit empty fields, so that the default is used."""
+    """Return the parameters entered on the page; empty fields are omitted, so that defaults are used."""
     filled = {str(name): value for name, value in fields.items() if value not in ("", None)}
     for name in filled:
         if name in _LOCAL_PARAMETERS:
@@ -124,7 +124,7 @@ def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -> None:
-    """Write answers about pairs as a CSV file with the names of both rows and the answer."""
+    """Write answers about pairs to a CSV file with the columns object, other and answer."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["object", "other", "answer"])
@@ -135,7 +135,7 @@ def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -
 
 
 def _start_run(session: Session, params: Params) -> dict[str, Any]:
-    """Start a run on all objects or on the selected objects, optionally from belief peaks."""
+    """Start a clustering run of all objects or of the selection, optionally with belief peaks as initial centers."""
     source, origin, rows = session.get_source(), "all objects", None
     table = source.table
     if params.get("only") == "selection":
@@ -176,7 +176,7 @@ def _start_run(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _write_rows(session: Session, rows: np.ndarray) -> Source:
-    """Write the given rows of the table to a file, from which the run can be repeated."""
+    """Write the given rows of the table to a file, so that the run can be repeated from this file."""
     source = session.get_source()
     if len(rows) < 2:
         raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
@@ -188,7 +188,7 @@ def _write_rows(session: Session, rows: np.ndarray) -> Source:
 
 
 def _start_from_peaks(session: Session, params: Params) -> tuple[Params, str]:
-    """Return the settings with the selected peaks as initial centers, and a description of the start of the run."""
+    """Return the settings with the selected belief peaks as initial centers, and a description of these centers."""
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
     values, centers = session.peaks["values"], list(params["start"])

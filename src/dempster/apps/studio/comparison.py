@@ -16,15 +16,16 @@ from dempster.partition import CredalPartition, credal_rand_index, embed_partiti
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
 MAX_MOVED_ROWS = 50_000
-MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # Pairs are sampled if there are more objects.
+MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # With more objects, pairs are sampled.
 _STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Params) -> dict[str, Any]:
     """Compare two runs on their common objects.
 
-    Return the credal Rand index, the numbers of objects by state in both runs, the largest flows between sets, and the
-    objects whose set changed. Clusters of the second run are matched with clusters of the first run.
+    Return the credal Rand index, a table of the states of the objects (outlier, certain, ambiguous) in both runs, the
+    most frequent changes between sets, and the objects whose set changed. Clusters of the second run are matched with
+    clusters of the first run.
     """
     before, after = session.get_run(str(params.get("before"))), session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
@@ -77,7 +78,7 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _select(run: Run, positions: np.ndarray) -> CredalPartition:
-    """Return the partition of the given objects without object names, because names need not be unique."""
+    """Return the partition of the objects at the given positions, without names because they need not be unique."""
     return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
 
 
@@ -86,7 +87,7 @@ def _n_pairs(n_objects: int) -> int | None:
 
 
 def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
-    """Return the cluster of the first partition matched with each cluster of the second; -1 for unmatched clusters."""
+    """Return the matching cluster of the first partition for each cluster of the second, or -1 if there is none."""
     shared = np.zeros((one.n_clusters, other.n_clusters))
     np.add.at(shared, (one.labels, other.labels), 1)
     rows, columns = linear_sum_assignment(-shared)
@@ -96,7 +97,7 @@ def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
 
 
 def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
-    """Return whether each object has the same set in both partitions after matching their clusters."""
+    """Return a mask of the objects that have the same set in both partitions, after matching the clusters."""
     width = one.n_clusters + other.n_clusters
     a = np.zeros((len(one.focal_sets), width), dtype=bool)
     a[:, : one.n_clusters] = one.focal_sets.membership
@@ -107,7 +108,7 @@ def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray
 
 
 def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
-    """Embed the runs in the plane; runs with similar partitions of the common objects are close to each other."""
+    """Return positions of the runs in the plane; runs with similar partitions of their common objects are close."""
     runs = list(session.runs.values())
     if len(runs) < 2:
         return {"points": [], "stress": 0.0}

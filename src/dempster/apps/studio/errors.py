@@ -1,4 +1,4 @@
-"""Define the errors of the studio, and convert errors to responses; the type of an error determines the HTTP status."""
+"""Define the errors of the studio, and convert errors to HTTP responses with a status for each type of error."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 FOLDER_PREFIX = "dempster-studio-"
-# Messages omit the temporary folder of the studio, as in '/tmp/dempster-studio-x1/0f/1/table.csv'.
+# The path of the temporary folder, such as /tmp/dempster-studio-x1/0f/1/, is removed from messages.
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 
 class GoneError(Exception):
-    """The requested session, run or job no longer exists."""
+    """Raised if the requested session, run or job no longer exists."""
 
 
 class TooLargeError(Exception):
-    """A request or file is larger than the limit."""
+    """Raised if a request or file is larger than the limit."""
 
 
 def to_response(error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Export the partition, model, report or selection of a run, and the code and command that repeat the run."""
+"""Export the partition, model, report or selection of a run, and code and a command that repeat the run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _partition(session: Session, params: Params) -> Response:
 
 
 def _model(session: Session, params: Params) -> Response:
-    """Return a file with the model and the preparation of the table, in the format accepted by `dempster predict`."""
+    """Return a model file that contains the preparation of the table, for use with `dempster predict`."""
     run = session.get_run(params["run"])
     path = session.new_file(f"{_stem(run)}.dempster")
     save(_to_table_model(run), path)
@@ -65,14 +65,14 @@ def _data(run: Run, params: Params) -> Response:
 
 
 def _answers(run: Run, params: Params) -> Response:
-    """Return the answers about pairs that a run used."""
+    """Return the answers about pairs that a run used, as a CSV file."""
     if run.recipe.constraints is None:
         raise InvalidInputError("this run used no answers")
     return download(Path(run.recipe.constraints).read_bytes(), "answers.csv", _CSV)
 
 
 def _selection(session: Session, params: Params) -> Response:
-    """Return the selected rows with the set and the doubt of each row, as a CSV file."""
+    """Return the selected rows, with the set of clusters and the doubt score of each row, as a CSV file."""
     run = session.get_run(params["run"])
     positions = np.flatnonzero(session.get_selection()[run.rows])
     table = run.table.iloc[positions].copy()
@@ -86,7 +86,7 @@ def _selection(session: Session, params: Params) -> Response:
 
 
 def _recipe(session: Session, params: Params) -> dict[str, Any]:
-    """Return a command, Python code and a settings file; each of them repeats the run exactly."""
+    """Return a command, Python code and a TOML file, each of which repeats the run exactly."""
     run = session.get_run(params["run"])
     recipe, source = _portable_recipe(run), session.get_source()
     return {

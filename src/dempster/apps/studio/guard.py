@@ -1,9 +1,9 @@
-"""Control access to the studio: only the page that was opened with the token can send requests.
+"""Control access to the studio, so that only a page opened with the token can send requests.
 
-Any web page can make a browser send requests to this machine. Four checks reject such requests. The host name must
-belong to this server, which prevents DNS rebinding. If the browser sends an origin, it must be the origin of this page.
-The request must contain the cookie of this page. All requests except for files of the page must contain the token in a
-header. Other pages can neither read nor send this header.
+Any web page can make a browser send requests to this machine. Four checks reject requests from other pages. The host
+name must be a name of this server, which prevents DNS rebinding. If the browser sends an origin, it must be the origin
+of this page. The request must contain the cookie of this page. All requests except for files of the page must contain
+the token in a header, which other pages can neither read nor send.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _REJECTED = "Access denied. Open the address with the token that the studio prin
 
 
 class Guard:
-    """Host names and token (random by default) that requests must contain; ``host`` is the address of the server."""
+    """Host names and token that a request must contain; ``host`` and ``port`` are the address of the server."""
 
     def __init__(self, host: str, port: int, token: str | None = None):
         self.host, self.port = host, port
         self.token = secrets.token_urlsafe(24) if token is None else token
-        self.cookie = f"dempster-{port}"  # Browsers share cookies among all ports of a host.
+        self.cookie = f"dempster-{port}"  # The name contains the port, because all ports of a host share cookies.
         self._is_wildcard = host in ("0.0.0.0", "::", "")
         self._names = {host, f"[{host}]"}
         if self._is_wildcard:
@@ -90,7 +90,7 @@ class GuardMiddleware:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
-            return  # The studio has no web sockets.
+            return  # Web sockets are rejected, because the studio does not use them.
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -106,7 +106,7 @@ class GuardMiddleware:
             await self.app(scope, receive, send_with_headers)
 
     def _rejection_status(self, scope: Scope) -> int:
-        """Return the HTTP status for the rejection of a request; 0 if the request is accepted."""
+        """Return the HTTP status with which a request is rejected, or 0 if it is accepted."""
         request, path, guard = HTTPConnection(scope), scope["path"], self.guard
         headers = request.headers
         if not guard.is_own_host(headers.get("host", "")):

@@ -25,32 +25,32 @@ Finish = Callable[[Any, list[str]], Any]
 
 
 class TooBusyError(ValueError):
-    """Too many jobs are running."""
+    """Raised if too many jobs are running."""
 
 
 class Job:
-    """A task in a process; its state is "running", "done", "failed" or "stopped"."""
+    """Task that runs in a worker process; its state is "running", "done", "failed" or "stopped"."""
 
     def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Finish):
         self.id, self.kind = str(next(_numbers)), kind
         self.state, self.message = "running", "starting"
         self.error: str | None = None
         self.share: float | None = None  # completed share of the work, None if the task does not report it
-        self.answer: Any = None  # return value of the function finish
+        self.answer: Any = None  # return value of the function ``finish``
         self.start_time = time.time()
         self.end_time: float | None = None
         self._process, self._finish = process, finish
         self._lock = Lock()
 
     def stop(self) -> None:
-        """End the process and discard its work."""
+        """End the worker process and discard its result."""
         with self._lock:
             if self.state == "running":
                 self.state, self.end_time = "stopped", time.time()
                 self._process.kill()
 
     def describe(self) -> dict[str, Any]:
-        """Return the state of the job for the page."""
+        """Return the state, progress and answer of the job as a dictionary for the page."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -63,7 +63,7 @@ class Job:
         }
 
     def watch(self, task: tuple[str, dict[str, Any]], on_first_message: Callable[[], None]) -> None:
-        """Send the task to the process and receive messages until the task or the process ends."""
+        """Send the task to the worker process, and receive messages until the task or the process ends."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -86,7 +86,7 @@ class Job:
             try:
                 self.message = "showing"
                 answer = self._finish(content["result"], content["warnings"])
-            except Exception as problem:  # The job must end even if finish fails.
+            except Exception as problem:  # The job must end even if ``finish`` raises an error.
                 state, error = "failed", describe_error(problem)[1]
         else:
             error = content
@@ -97,7 +97,7 @@ class Job:
 
 
 class Workers:
-    """Worker processes that run jobs, and one or two idle processes that have already imported the library."""
+    """Worker processes that run jobs, and idle processes that have already imported the library."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -113,7 +113,7 @@ class Workers:
                 self._idle.append(_start_process())
 
     def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> Job:
-        """Run a task in a worker process; ``finish`` converts its result and warnings to the answer of the job."""
+        """Start a task in a worker process and return its job; ``finish`` converts the result to the answer."""
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
             if len(self._jobs) >= MAX_RUNNING_JOBS:
@@ -136,7 +136,6 @@ class Workers:
         _end_process(process)
 
     def close(self) -> None:
-        """End all processes."""
         with self._lock:
             self._is_closed = True
             for job in self._jobs:
@@ -148,7 +147,7 @@ class Workers:
 
 def _start_process() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dempster.apps.studio.worker"]
-    # In a new session, Ctrl-C in the terminal interrupts only the studio, which then ends its workers.
+    # The worker runs in a new session, so that Ctrl-C interrupts only the studio, which then ends its workers.
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
     )

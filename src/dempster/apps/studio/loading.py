@@ -28,7 +28,7 @@ EXAMPLES = {
 
 
 def _load_file(session: Session, path: Path, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Start a job that reads a table and sets it as the table of the session."""
+    """Start a job that reads a file and makes it the table of the session."""
 
     def finish(table: Any, warnings: list[str]) -> dict[str, Any]:
         source = Source(path, name, options, table, warnings)
@@ -40,7 +40,7 @@ def _load_file(session: Session, path: Path, name: str, options: dict[str, Any])
 
 
 async def _upload(request: Request) -> Response:
-    """Write an uploaded file to disk chunk by chunk, then read it."""
+    """Write an uploaded file to disk in chunks, and start a job that reads it."""
     try:
         session = request.app.state.sessions.get(request.path_params["session"])
         name = safe_name(request.query_params.get("name", "table.csv"))
@@ -89,7 +89,7 @@ def _example_table(name: str) -> Any:
 
 
 def _reload(session: Session, params: Params) -> dict[str, Any]:
-    """Read the same file again with other options."""
+    """Start a job that reads the file of the current table again with different options."""
     source = session.get_source()
     options = {name: params[name] for name in _READ_OPTIONS if params.get(name) not in (None, "")}
     return _load_file(session, source.path, source.name, options)
@@ -102,7 +102,7 @@ def _stop_job(session: Session, params: Params) -> dict[str, Any]:
 
 
 async def _open_session(request: Request) -> Response:
-    """Open a tab and load the file that the studio was started with."""
+    """Open a session for a browser tab, and load the file with which the studio was started."""
     try:
         session = request.app.state.sessions.new()
         response = {}
@@ -115,7 +115,7 @@ async def _open_session(request: Request) -> Response:
 
 
 def _store_settings(session: Session, params: Params) -> dict[str, Any]:
-    """Store the settings of the page, which are restored after a reload."""
+    """Store the settings of the page, so that they can be restored after a reload."""
     session.settings = {key: value for key, value in params.items() if key != "session"}
     return {}
 

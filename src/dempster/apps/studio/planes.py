@@ -1,4 +1,4 @@
-"""Compute positions of the objects on the map by two attributes, principal components, MDS or UMAP (if installed)."""
+"""Compute positions of the objects on the map from two attributes, principal components, MDS or UMAP (if installed)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _DISTORTION_MESSAGES = {
 
 
 def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] | None:
-    """Measure how well (n, 2) positions preserve the distances of the (n, p) data, on a sample of the objects.
+    """Measure how well positions in the plane, shape (n, 2), preserve the distances of the data, shape (n, p).
 
-    The entry ``kept`` is the mean share of the ten nearest neighbors of an object that are also its nearest neighbors
-    in the plane. ``correlation`` is the rank correlation of the distances. ``words`` is a sentence for the page. Return
-    None for fewer than four objects.
+    Return a dictionary computed from a sample of the objects, or None for fewer than four objects. ``kept`` is the mean
+    share of the ten nearest neighbors of an object that are also its nearest neighbors in the plane. ``correlation`` is
+    the rank correlation of the distances, and ``words`` is a sentence for the page.
     """
     from scipy.stats import spearmanr
 
@@ -73,28 +73,28 @@ class Plane:
     points: np.ndarray  # (n, 2)
     axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
-    # The data at a point of a linear plane are origin + ((point - shift) / stretch) @ directions.
+    # In a linear plane, the values at a point are origin + ((point - shift) / stretch) @ directions.
     directions: np.ndarray | None = None
     origin: np.ndarray | None = None
     shift: np.ndarray | float = 0.0
     stretch: np.ndarray | float = 1.0
 
     def to_values(self, points: np.ndarray) -> np.ndarray | None:
-        """Return the clustered values at (m, 2) points of a linear plane; None for other planes."""
+        """Return the clustered values at points of a linear plane, shape (m, 2), or None for other planes."""
         if self.directions is None or self.origin is None:
             return None
         return self.origin + ((points - self.shift) / self.stretch) @ self.directions
 
     def describe(self) -> dict[str, Any]:
-        """Return the axes and the distortion for the page."""
+        """Return the names of the axes and the distortion as a dictionary for the page."""
         return {"axes": list(self.axes), "distortion": self.distortion, "straight": self.directions is not None}
 
 
 def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray) -> Plane:
     """Return the plane of two columns in the units of the table.
 
-    A single column (x equal to y) is drawn as a strip, in which the second coordinate separates the points and has no
-    meaning. The distortion is computed from the scaled data.
+    If x and y are the same column, the points are drawn as a strip. Its second coordinate only separates the points and
+    has no meaning. The distortion is computed from the scaled data.
     """
     complete = impute_missing(data)
     values = impute_missing(np.asarray(table, dtype=float))
@@ -131,7 +131,7 @@ def principal_plane(data: np.ndarray) -> Plane:
 
 
 def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
-    """Return the plane of metric multidimensional scaling, started from the principal components."""
+    """Return the plane of metric multidimensional scaling, initialized with the principal components."""
     complete = impute_missing(data)
     start = principal_plane(data).points
     points = scale_to_plane(complete, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
@@ -139,7 +139,7 @@ def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
 
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
-    """Return (n, 2) positions by multidimensional scaling of landmarks; fit the other objects to the landmarks."""
+    """Return positions, shape (n, 2), by multidimensional scaling of landmarks; other objects are fitted to them."""
     from sklearn.manifold import smacof
 
     n = len(data)
@@ -161,7 +161,7 @@ def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> n
 
 
 def _fit_to_landmarks(distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Improve the fit between given distances and distances to fixed landmarks by Guttman transforms of the points."""
+    """Move points by Guttman transforms, so that their distances to fixed landmarks approximate the given distances."""
     center = landmarks.mean(axis=0)
     for _ in range(N_PLACING_STEPS):
         flat = cdist(points, landmarks)

@@ -19,7 +19,7 @@ from dempster.apps.studio.errors import TooLargeError, to_response
 from dempster.apps.studio.sessions import Run, Session
 
 Params = dict[str, Any]
-MAX_BODY_BYTES = 32 << 20  # Uploaded tables have another limit.
+MAX_BODY_BYTES = 32 << 20  # Uploaded tables have a different limit.
 MAX_DIGITS = 18
 
 _TEXTS = Rule("a list of texts", lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v))
@@ -34,9 +34,9 @@ _RULES = {
 
 
 def route(path: str, function: Callable[[Session, Params], Any], method: str = "GET") -> Route:
-    """Route requests of a session to ``function(session, params)``, which is called in a thread.
+    """Return a route that answers requests by ``function(session, params)``, which is called in a thread.
 
-    Parameters are read from the address and from the body, which is a JSON object (POST) or bytes (PUT).
+    The parameters are read from the address and from the body, which is a JSON object (POST) or bytes (PUT).
     """
 
     async def endpoint(request: Request) -> Response:
@@ -54,7 +54,7 @@ def route(path: str, function: Callable[[Session, Params], Any], method: str = "
 
 
 def run_route(path: str, function: Callable[[Run, Params], Any], method: str = "GET") -> Route:
-    """Route requests about a run to ``function(run, params)``."""
+    """Return a route that answers requests about a run by ``function(run, params)``."""
     return route(
         f"/runs/{{run}}{path}", lambda session, params: function(session.get_run(params["run"]), params), method
     )
@@ -93,7 +93,7 @@ def parse_json(text: bytes | str, name: str) -> Any:
     """Parse JSON; raise an error for numbers that are not finite and for text that UTF-8 cannot encode."""
     try:
         content = json.loads(text, parse_int=_parse_int)
-        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # raises if invalid
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # raises an error if invalid
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} must be JSON with finite numbers and valid text") from error
     return content
@@ -106,7 +106,7 @@ def _parse_int(digits: str) -> int:
 
 
 def parse_integer(params: Params, name: str, bounds: tuple[int, int] | None = None) -> int:
-    """Return an integer parameter, given as a number or text; the second of the two bounds is excluded."""
+    """Return an integer parameter given as a number or text; it must be in ``range(*bounds)`` if bounds are given."""
     value = params.get(name)
     expected = "an integer" if bounds is None else f"an integer from {bounds[0]} to {bounds[1] - 1}"
     try:

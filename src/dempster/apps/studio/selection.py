@@ -1,7 +1,7 @@
 """Store selections of objects, compare them with other objects, and describe them by rules.
 
-A rule is a conjunction of ranges of a few attributes. A selection is stored as rows of the table and therefore valid
-for all runs.
+A rule is a conjunction of ranges of a few attributes. A selection is stored as rows of the table, so it is valid for
+all runs.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)  # shares of the selection that a range
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition that the values of a column are within a range that includes both ends."""
+    """Condition that the values of a column are in the closed range from ``low`` to ``high``."""
 
     column: str
     low: float
     high: float
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return whether the value of each row is within the range; False for missing values."""
+        """Return a boolean array of whether the value of each row is in the range; missing values give False."""
         if self.column not in table.columns or table[self.column].dtype.kind not in "iufb":
             raise InvalidInputError(f"there is no numeric column '{self.column}'")
         values = table[self.column].to_numpy(dtype=float, na_value=np.nan)
@@ -64,7 +64,7 @@ class Rule:
         return cls(tuple(conditions))
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return whether all conditions hold for each row."""
+        """Return a boolean array of whether all conditions hold for each row."""
         return np.logical_and.reduce([condition.holds(table) for condition in self.conditions])
 
     def to_text(self) -> str:
@@ -72,12 +72,12 @@ class Rule:
         return " and ".join(f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions)
 
     def describe(self) -> dict[str, Any]:
-        """Return the text and the conditions of the rule for the page."""
+        """Return the text and the conditions of the rule as a dictionary for the page."""
         return to_plain({"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]})
 
 
 def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
-    """Fit the rule with at most three conditions that describes a selection best.
+    """Return a rule with at most three conditions that describes a selection well.
 
     Conditions are added greedily as long as the F-score (harmonic mean of precision and recall) increases. The ends of
     a range are rounded to as few digits as possible such that the same rows remain inside.
@@ -144,7 +144,7 @@ def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, fl
 
 
 def _round_end(end: float, limit: float, direction: int) -> float:
-    """Return the number with the fewest digits between the end of a range and a limit, which is excluded."""
+    """Return the number with the fewest digits from the end of a range up to a limit, which is excluded."""
     for digits in range(1, 17):
         unit = 10.0 ** (np.floor(np.log10(abs(end))) - digits + 1) if end else 1.0
         number = float(f"{(np.floor if direction < 0 else np.ceil)(round(end / unit, 9)) * unit:.15g}")
@@ -157,7 +157,7 @@ def _round_end(end: float, limit: float, direction: int) -> float:
 
 
 def _select(session: Session, params: Params) -> dict[str, Any]:
-    """Store a selection, given by one byte for each object of a run, and compare it with the other objects."""
+    """Store a selection, given as one byte for each object of a run, and compare it with the objects not selected."""
     run = session.get_run(params["run"])
     mask = np.frombuffer(params.get("bytes", b""), dtype=np.uint8) > 0
     if len(mask) != len(run):
@@ -177,7 +177,7 @@ def _selected_objects(session: Session, run: Run) -> np.ndarray:
 
 
 def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
-    """Fit a rule on the clustered columns to the selection; return the rule and its numbers of objects."""
+    """Fit a rule to the selection, and return it with the numbers of objects for which it holds."""
     run = session.get_run(params["run"])
     selected = _selected_objects(session, run)
     rule = fit_rule(run.attributes, selected)
@@ -187,7 +187,7 @@ def _fit_rule(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _apply_rule(run: Run, params: Params) -> bytes:
-    """Return the objects for which a rule holds."""
+    """Return a packed mask of the objects for which a rule holds, and their number."""
     holds = Rule.from_json(parse_json(str(params.get("conditions")), "conditions")).holds(run.table)
     return pack({"mask": holds.astype(np.uint8)}, n=int(holds.sum()))
 

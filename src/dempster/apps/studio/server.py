@@ -61,7 +61,7 @@ def serve(
     if not is_loopback(host):
         print(f"Anyone who can reach {host} and has the token can use the studio. Nothing is encrypted.", flush=True)
     try:
-        # This import takes seconds. The address is printed afterwards, when the studio can respond.
+        # This import takes seconds. The address is printed afterwards, when the studio can answer requests.
         from dempster.apps.studio.app import make_app
 
         app = make_app(guard, path)
@@ -74,7 +74,7 @@ def serve(
                 Timer(0.5, webbrowser.open, [guard.address]).start()
             uvicorn.Server(config).run(sockets=[listener])
         finally:
-            app.state.sessions.close()  # The server does not do this if it is interrupted while it starts.
+            app.state.sessions.close()  # The server does not close the sessions if it is interrupted while it starts.
     except KeyboardInterrupt:
         pass
     finally:
@@ -86,7 +86,7 @@ def bind_socket(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name != "nt":  # On Windows this option would let two programs use one port.
+    if os.name != "nt":  # On Windows this option would allow two programs to use the same port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port or 0))

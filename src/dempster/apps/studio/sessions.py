@@ -1,4 +1,4 @@
-"""State of each browser tab: its table (`Source`), runs, selection and answers about pairs. Tabs are independent."""
+"""Store the table, runs, selection and answers about pairs of each browser tab, independently of other tabs."""
 
 from __future__ import annotations
 
@@ -40,22 +40,21 @@ MAX_COUNTED_VALUES = 100_000
 
 @dataclass(eq=False)
 class Source:
-    """A table that was loaded."""
+    """Table loaded in a session."""
 
     path: Path  # the file on disk, or a copy of the uploaded file
     name: str  # name of the file in exported code and commands
     options: dict[str, Any]  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
-    notes: list[str] = field(default_factory=list)  # warnings of the reader
+    notes: list[str] = field(default_factory=list)  # warnings raised while reading the file
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the rows."""
         return [str(name) for name in self.table.index]
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The table and its columns, for the page."""
+        """Description of the table and its columns for the page."""
         try:
             attributes = choose_attributes(self.table, missing="partial")
             suggested, notes = set(attributes.columns), attributes.notes
@@ -96,11 +95,11 @@ def _describe_column(column: pd.Series) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Run:
-    """A clustering."""
+    """Result of a clustering run."""
 
     id: str
     name: str
-    recipe: Recipe  # the settings; its files belong to the session
+    recipe: Recipe  # settings of the run, with files in the folder of the session
     estimator: Any
     table: pd.DataFrame  # the clustered rows, with all columns of the file
     attributes: pd.DataFrame  # the clustered columns in the units of the file
@@ -109,14 +108,13 @@ class Run:
     rows: np.ndarray  # positions of the objects in the table of the session
     notes: list[str]  # notes on omitted rows, automatic choices and warnings
     seconds: float
-    origin: str  # the objects and the start, such as "all objects" or "5 chosen belief peaks"
+    origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
     planes: dict[str, Plane] = field(default_factory=dict)
     cache: dict[str, Any] = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 
     @property
     def partition(self) -> CredalPartition:
-        """Credal partition of the estimator."""
         return self.estimator.credal_partition_
 
     def __len__(self) -> int:
@@ -126,7 +124,7 @@ class Run:
     def numbers(self) -> np.ndarray:
         """Clustered values as a numeric array.
 
-        A categorical column is encoded by indicator columns such that two categories have the distance 1. If there are
+        A categorical column is encoded by indicator columns such that the distance of two categories is 1. If there are
         categorical columns, numeric columns are divided by their standard deviation.
         """
         import pandas as pd
@@ -146,21 +144,18 @@ class Run:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the objects."""
         return [str(name) for name in self.table.index]
 
     @cached_property
     def set_names(self) -> list[str]:
-        """Names of the focal sets."""
         return name_sets(self.partition)
 
     @cached_property
     def doubt(self) -> np.ndarray:
-        """Doubt score of each object."""
         return doubt_scores(self.partition)
 
     def describe(self) -> dict[str, Any]:
-        """Return the entry of the list of runs."""
+        """Return a description of the run for the list of runs on the page."""
         partition, model = self.partition, self.estimator
         cardinality = partition.focal_sets.cardinality[partition.best_set]
         return to_plain(
@@ -201,7 +196,7 @@ class Run:
         arrays: dict[str, np.ndarray] = {}
         for name, kind in (("empty", cardinality == 0), ("single", cardinality == 1), ("several", cardinality > 1)):
             columns = np.flatnonzero(kind)
-            # If two sets have equal mass, the smaller set is selected, as in `CredalPartition.best_set`.
+            # If two sets have equal mass, the smaller set is selected, like in `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
             if len(columns):
                 best = masses[:, columns].argmax(axis=1)
@@ -220,9 +215,9 @@ class Run:
 
 @dataclass
 class PairAnswers:
-    """Answers of the user about pairs of rows of the table; all runs of a session share them."""
+    """Answers of the user about pairs of rows of the table, which all runs of a session share."""
 
-    # (row, row, answer) in order of time; the answer is "same", "different" or "unknown".
+    # Tuples (row, row, answer) in the order of answering. The answer is "same", "different" or "unknown".
     answers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, first: int, second: int, answer: str) -> None:
@@ -230,19 +225,18 @@ class PairAnswers:
         if answer not in ("same", "different", "unknown"):
             raise InvalidParameterError("answer", "'same', 'different' or 'unknown'", answer)
         if first == second:
-            raise InvalidParameterError("second", "another object than first", second)
+            raise InvalidParameterError("second", "an object other than first", second)
         self.remove(first, second)
         self.answers.append((first, second, answer))
 
     def remove(self, first: int, second: int) -> None:
-        """Remove the answer about a pair."""
         self.answers = [one for one in self.answers if {one[0], one[1]} != {first, second}]
 
     def __len__(self) -> int:
         return sum(answer != "unknown" for _, _, answer in self.answers)
 
     def select(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
-        """Return the answers about pairs of the given rows, as positions in ``rows``; omit the answer "unknown"."""
+        """Return the answers "same" and "different" about pairs of the given rows, as positions in ``rows``."""
         position = {int(row): k for k, row in enumerate(rows)}
         return [
             (position[a], position[b], answer)
@@ -276,7 +270,7 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
 
 
 class Session:
-    """State of one browser tab; it is kept while the studio runs, so that the page can be reloaded."""
+    """State of one browser tab, which is kept while the studio runs, so that the page can be reloaded."""
 
     def __init__(self, folder: Path, workers: Workers):
         self.id = secrets.token_urlsafe(12)
@@ -297,7 +291,7 @@ class Session:
         self._file_numbers = count(1)
 
     def new_file(self, name: str) -> Path:
-        """Return a path for a file of a given name, in a new folder of this session."""
+        """Return the path of a new file with the given name, in a new folder of this session."""
         folder = self.folder / f"{next(self._file_numbers)}"
         folder.mkdir(parents=True)
         return folder / safe_name(name)
@@ -331,15 +325,15 @@ class Session:
                 del self.runs[next(iter(self.runs))]
 
     def get_run(self, number: str) -> Run:
-        """Return a run; raise an error if it was deleted."""
+        """Return a run by its number; raise an error if it was deleted."""
         if number not in self.runs:
             raise GoneError("this run no longer exists")
         return self.runs[number]
 
     def start_job(self, kind: str, task: str, arguments: dict[str, Any], finish: Finish) -> dict[str, Any]:
-        """Start a job, stop a running job of the same kind, and return the response for the page.
+        """Start a job, stop any running job of the same kind, and return the response for the page.
 
-        The result is discarded if another table was loaded in the meantime.
+        The result of the job is discarded if another table is loaded before the job ends.
         """
         source = self.source
 
@@ -361,17 +355,16 @@ class Session:
             return {"job": job.describe()}
 
     def get_job(self, number: str) -> Job:
-        """Return a job; raise an error if it is no longer stored."""
+        """Return a job by its number; raise an error if it is no longer stored."""
         if number not in self._jobs:
             raise GoneError("this job no longer exists")
         return self._jobs[number]
 
     def running_jobs(self) -> list[Job]:
-        """Return the jobs that are running."""
         return [job for job in self._jobs.values() if job.state == "running"]
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that the page needs when it is opened or reloaded."""
+        """Return the state of the session as a dictionary, which the page needs when it is opened or reloaded."""
         with self.lock:
             return {
                 "id": self.id,
@@ -386,14 +379,14 @@ class Session:
             }
 
     def close(self) -> None:
-        """Stop all jobs and remove all files."""
+        """Stop all jobs of this session and remove its files."""
         for job in self.running_jobs():
             job.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Sessions:
-    """Sessions of all browser tabs; if there are too many, the least recently used session is closed."""
+    """Sessions of all browser tabs."""
 
     def __init__(self, workers: Workers):
         self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
@@ -402,7 +395,7 @@ class Sessions:
         self._lock = RLock()
 
     def new(self) -> Session:
-        """Open a session."""
+        """Open a new session, and close the least recently used session if there are too many."""
         with self._lock:
             session = Session(self._folder / secrets.token_hex(8), self._workers)
             session.folder.mkdir()
@@ -414,7 +407,7 @@ class Sessions:
             return session
 
     def get(self, number: str) -> Session:
-        """Return a session; raise an error if it was closed."""
+        """Return a session by its id; raise an error if it was closed."""
         with self._lock:
             if number not in self._sessions:
                 raise GoneError("this session has ended")
@@ -423,7 +416,7 @@ class Sessions:
             return session
 
     def close(self) -> None:
-        """Stop all jobs and remove all files."""
+        """Close all sessions, end all worker processes, and remove all files."""
         with self._lock:
             for session in self._sessions.values():
                 session.close()
@@ -433,7 +426,7 @@ class Sessions:
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path; replace all characters that have a special meaning in file systems."""
+    """Return the last part of a path, without characters that have a special meaning in file systems."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
     return cleaned[-120:] or "table.csv"

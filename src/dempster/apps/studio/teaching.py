@@ -1,4 +1,4 @@
-"""Handle requests about pairs of objects: suggest questions, and add, remove, read and write answers."""
+"""Suggest questions about pairs of objects, and add, remove, read and write answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dempster.apps.studio.routing import Params, download, parse_integer, route
 from dempster.apps.studio.sessions import PairAnswers, Run, Session, to_constraints
 from dempster.constraints import Constraints, read_constraints, suggest_pairs
 
-MIN_GAIN_BITS = 0.05  # Questions with a smaller expected gain are hardly worth the time.
+MIN_GAIN_BITS = 0.05  # If the expected gain is smaller, further answers change little.
 N_SPARE_PAIRS = 20  # number of suggested pairs in addition to the answered pairs
 
 
@@ -24,7 +24,7 @@ def _describe_answers(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _describe_question(session: Session, params: Params) -> dict[str, Any]:
-    """Return the next question with both objects, the expected gain, and whether further answers are useful."""
+    """Return the next question with its two objects and the expected gain, and whether further answers are useful."""
     run = session.get_run(str(params["run"]))
     pair = _next_pair(run, session.pair_answers)
     if pair is None:
@@ -58,7 +58,7 @@ def _describe_question(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _next_pair(run: Run, answers: PairAnswers) -> tuple[int, int] | None:
-    """Return the unanswered pair with the largest expected gain; None if no useful pair is left."""
+    """Return the unanswered pair with the largest expected gain, or None if no useful pair is left."""
     constraints = to_constraints(answers.select(run.rows), len(run))
     if len(constraints.contradictions()):
         constraints = Constraints(n_objects=len(run))
@@ -70,11 +70,11 @@ def _next_pair(run: Run, answers: PairAnswers) -> tuple[int, int] | None:
 
 
 def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
-    """Compute the expected gain of a question about an uncertain object i and a certain object j of cluster k.
+    """Return p, gain and N(m_i) of a question about an uncertain object i and a certain object j of cluster k.
 
-    The answer "same" assigns i to cluster k and removes its nonspecificity. The answer "different" excludes k, so
-    that the masses are conditioned on the other clusters. Let N be the nonspecificity in bits, and p the pignistic
-    probability of cluster k. Then gain = N(m_i) - (1 - p) N(m_i | not k). Return p, gain and N(m_i).
+    N(m_i) is the nonspecificity of the masses m_i of object i in bits, and p is the pignistic probability that i
+    belongs to k. The answer "same" assigns i to cluster k and removes its nonspecificity. The answer "different"
+    excludes k, so that m_i is conditioned on the other clusters. The expected gain is N(m_i) - (1 - p) N(m_i | not k).
     """
     own = run.partition[np.array([i])]
     k = int(run.partition.labels[j])
@@ -117,7 +117,7 @@ def _save_answers(session: Session, params: Params) -> Response:
 
 
 def _load_answers(session: Session, params: Params) -> dict[str, Any]:
-    """Add the answers in a file."""
+    """Add the answers in an uploaded file."""
     path = session.new_file("answers.csv")
     path.write_bytes(params.get("bytes", b""))
     index = session.get_source().table.index

@@ -23,7 +23,7 @@ MAX_CONTOUR_SETS = 40
 
 
 def _start_plane(session: Session, params: Params) -> dict[str, Any]:
-    """Start a job for a plane that takes long to compute (MDS or UMAP); other planes are computed on request."""
+    """Start a job that computes a plane by MDS or UMAP; other planes are fast and computed on request."""
     run, kind = session.get_run(str(params["run"])), str(params.get("kind"))
     if kind in run.planes or kind not in ("mds", "umap"):
         return {"ready": True}
@@ -59,9 +59,9 @@ def _plane(run: Run, params: Params) -> bytes:
 
 
 def _contours(run: Run, params: Params) -> bytes:
-    """Return masses in steps of 1/255 on a grid over a box (left, bottom, right, top) of a plane.
+    """Return masses, as integers from 0 to 255, on a grid in a box (left, bottom, right, top) of a plane.
 
-    Attributes that the plane does not show are held at their medians.
+    Attributes that the plane does not show have their median values.
     """
     import pandas as pd
 
@@ -91,7 +91,7 @@ MAX_MATCHES = 8
 
 
 def _rows(run: Run, params: Params) -> dict[str, Any]:
-    """Return the values of the objects at the given positions."""
+    """Return the names and all cells of the objects at the given positions."""
     positions = (params.get("positions") or [])[:MAX_ROWS]
     if not all(0 <= i < len(run) for i in positions):
         raise InvalidInputError(f"positions must be integers from 0 to {len(run) - 1}")
@@ -104,7 +104,7 @@ def _rows(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _order(run: Run, params: Params) -> bytes:
-    """Return the positions of the objects, sorted by doubt, mass, set, name or a column; missing values are last."""
+    """Return the positions of the objects, sorted by doubt, mass, set, name or a column, with missing values last."""
     import pandas as pd
 
     by = str(params.get("by"))
@@ -129,7 +129,7 @@ def _order(run: Run, params: Params) -> bytes:
 
 
 def _find(run: Run, params: Params) -> dict[str, Any]:
-    """Return the first objects whose name contains a text; names that start with the text come first."""
+    """Return objects whose name contains a text; names that start with the text come first."""
     text = str(params.get("text", "")).strip().lower()
     matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
     matches.sort(key=lambda i: not run.names[i].lower().startswith(text))
@@ -144,7 +144,7 @@ MIN_SHOWN_MASS = 0.005
 
 
 def _why(run: Run, params: Params) -> dict[str, Any]:
-    """Return the explanation of an object: sentences, masses, contributions of attributes, and exemplars."""
+    """Return the explanation of an object, with sentences, masses, contributions of attributes, and exemplars."""
     position = parse_integer(params, "object", (0, len(run)))
     compared = np.arange(len(run))
     if len(run) > MAX_COMPARED_OBJECTS:
@@ -186,7 +186,7 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
-    """Return the reference of an object for `explain_object`: its position, its unique name, or its values."""
+    """Return the position, the unique name or the values of an object, as accepted by `explain_object`."""
     if run.partition.index is None and len(compared) == len(run):
         return position
     index = run.values.index
@@ -194,7 +194,7 @@ def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
 
 
 def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[dict[str, Any]]:
-    """Return the contributions of the attributes, sorted by size, and the values in the units of the file."""
+    """Return the contributions of the attributes, sorted by decreasing size, and their values in original units."""
     pull = explanation.contributions
     order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
     values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
@@ -224,7 +224,7 @@ def _sample_objects(n: int) -> np.ndarray:
 
 
 def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
-    """Return the profile of a run, and the positions of the profiled objects (all objects, or a sample)."""
+    """Return the profile of the clusters of a run, and the positions of the objects used (all or a sample)."""
     with run.lock:
         if "profile" not in run.cache:
             sample, used = _sample_objects(len(run)), set(run.values.columns)
@@ -242,7 +242,7 @@ def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
 
 
 def _profiles(run: Run, params: Params) -> dict[str, Any]:
-    """Return the size and typical objects of each group, and how each attribute differs from the other objects."""
+    """Return the size, the typical objects and the attributes of each group, compared with all other objects."""
     group_profile, sample = _compute_profile(run)
     statistics = group_profile.statistics
     strength = np.nan_to_num(np.abs(statistics["delta"])).max(axis=0, initial=0)
@@ -270,7 +270,7 @@ def _profiles(run: Run, params: Params) -> dict[str, Any]:
 
 
 def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
-    """Compare the attributes of selected and other objects; sort the attributes by the size of the difference."""
+    """Compare the attributes of selected and remaining objects; sort the attributes by decreasing difference."""
     sample = _sample_objects(len(run))
     inside = selected[sample]
     if not inside.any() or inside.all():
@@ -301,11 +301,11 @@ def profile_selection(run: Run, selected: np.ndarray) -> list[dict[str, Any]]:
 
 MAX_BOUNDARIES = 60
 MAX_BOUNDARY_OBJECTS, MAX_BOUNDARY_ATTRIBUTES = 400, 12
-MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # shares of the second-best cluster
+MIN_RIVAL_SHARE, MIN_CLOSE_SHARE = 0.02, 0.2  # minimum plausibility shares of the second cluster
 
 
 def _boundaries(run: Run, params: Params) -> dict[str, Any]:
-    """Return the pairs of clusters with ambiguous or close objects between them, sorted by the number of objects."""
+    """Return the pairs of clusters with ambiguous or nearly ambiguous objects, sorted by the number of objects."""
     first, second, share = _rivals(run)
     is_ambiguous = run.partition.focal_sets.cardinality[run.partition.best_set] > 1
     c = run.partition.n_clusters
@@ -328,11 +328,11 @@ def _boundaries(run: Run, params: Params) -> dict[str, Any]:
 
 
 def _boundary(run: Run, params: Params) -> dict[str, Any]:
-    """Return the objects whose two most plausible clusters are a and b, in the order from a to b."""
+    """Return the objects whose two most plausible clusters are a and b, sorted by increasing plausibility of b."""
     bounds = (0, run.partition.n_clusters)
     a, b = parse_integer(params, "a", bounds), parse_integer(params, "b", bounds)
     if a == b:
-        raise InvalidParameterError("b", "another cluster than a", b)
+        raise InvalidParameterError("b", "a cluster other than a", b)
     first, second, share = _rivals(run)
     is_between = ((first == a) & (second == b)) | ((first == b) & (second == a))
     objects = np.flatnonzero(is_between & (share >= MIN_RIVAL_SHARE))
@@ -397,9 +397,9 @@ _RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 
 def _curve(run: Run, params: Params) -> dict[str, Any]:
-    """Return the quality of the objects with the least doubt as a function of the share of retained objects.
+    """Return the quality of the partition when only the objects with the least doubt are retained, for several shares.
 
-    The quality is the adjusted Rand index with a column of classes, or the mean silhouette if there is none.
+    The quality is the adjusted Rand index with a column of classes, or the mean silhouette if no column is given.
     """
     classes = params.get("classes") or None
     key = f"curve {classes}"

@@ -1,9 +1,9 @@
 """Worker process of the studio, which reads tables, clusters, embeds and writes reports, one task after the other.
 
 Run as ``python -m dempster.apps.studio.worker``. The worker reads tasks from standard input and writes messages to
-standard output, as pickles. Pickles are safe here, because both processes belong to the same program. For each task it
-writes any number of messages ``("progress", {"words", "share"})``, and then ``("done", {"result", "warnings"})`` or
-``("failed", message)``.
+standard output, as pickles. Pickles are safe here, because both processes belong to the same program. For each task the
+worker writes any number of messages ``("progress", {"words", "share"})``, and then one message ``("done", {"result",
+"warnings"})`` or ``("failed", message)``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
-    """Read a table; do not execute code in the file."""
+    """Read a table from a file, without executing code in the file."""
     progress("reading the table", None)
     _check_unpacked_size(Path(path))
     table = read_quietly(as_file(path), **options)
@@ -74,7 +74,7 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     progress("reading and preparing", None)
     outcome = Recipe.from_dict(recipe).run(progress=_to_listener(progress))
     attributes = outcome.attributes
-    assert attributes is not None  # The studio clusters tables only.
+    assert attributes is not None  # The studio clusters only tables.
     progress("returning the result", None)
     return {
         "estimator": outcome.estimator,
@@ -95,13 +95,13 @@ def _to_listener(progress: Progress) -> Callable[..., None]:
 
 
 def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) -> dict[str, Any]:
-    """Compute the belief and delta of every object from the prepared values."""
+    """Compute the belief and delta of each object (the coordinates of belief peaks) from the prepared values."""
     progress("finding belief peaks", None)
     attributes = _prepare_attributes(recipe)
     if attributes.preparation.categories:
         raise InvalidInputError("belief peaks need numeric columns; deselect the categories")
     if len(attributes.values) > MAX_PEAK_OBJECTS:
-        raise InvalidInputError(f"belief peaks are shown for up to {MAX_PEAK_OBJECTS:,} objects")
+        raise InvalidInputError(f"belief peaks can be computed for up to {MAX_PEAK_OBJECTS:,} objects")
     values = attributes.values.to_numpy(dtype=float)
     if np.isnan(values).any():
         raise InvalidInputError("belief peaks need complete rows; leave out rows with missing values")
@@ -118,7 +118,7 @@ def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) ->
 
 
 def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
-    """Compute the support of each number of clusters."""
+    """Compute the support of each number of clusters by several criteria."""
     progress("comparing numbers of clusters", None)
     attributes = _prepare_attributes(recipe)
     metric = "gower" if attributes.preparation.categories else "euclidean"
@@ -136,7 +136,7 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
 
 def _prepare_attributes(recipe: dict[str, Any]) -> Attributes:
     attributes = prepare(Recipe.from_dict(recipe)).attributes
-    assert attributes is not None  # The studio clusters tables only.
+    assert attributes is not None  # The studio clusters only tables.
     return attributes
 
 
@@ -159,7 +159,7 @@ TASKS: dict[str, Callable[..., Any]] = {task.__name__: task for task in (load, c
 
 
 class _Channel:
-    """Channel that sends messages (kind, content) to the studio."""
+    """Send messages (kind, content) to the studio."""
 
     def __init__(self, stream: BinaryIO):
         self._stream, self._last = stream, 0.0
@@ -178,7 +178,7 @@ class _Channel:
 def main() -> None:
     """Run tasks until the studio closes standard input."""
     channel = _Channel(os.fdopen(os.dup(1), "wb"))
-    os.dup2(2, 1)  # Printed text must not mix with the messages.
+    os.dup2(2, 1)  # Printed text goes to stderr, because stdout is used for messages.
     # Import the modules that the first task needs before it arrives.
     import pandas  # noqa: F401
     import scipy.sparse.csgraph  # noqa: F401

@@ -1,1 +1,1 @@
-"""Shared by the commands: errors, options, inputs, output."""
+"""Errors, options, input and output that the commands share."""

@@ -1,4 +1,4 @@
-"""Draw pictures to files with Matplotlib, without opening a window."""
+"""Draw plots with Matplotlib and save them to files, without opening a window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
-    """Draw a partition over its columns, over an embedding of the dissimilarities, or as an image."""
+    """Draw a partition in the plane of its columns, in an embedding of the dissimilarities, or as an image."""
     if result.attributes is not None:
         draw_attributes(result.estimator, result.attributes, path, title)
     elif result.recipe.kind == "image":
@@ -26,7 +26,7 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
 
 
 def draw_attributes(estimator: Any, attributes: Attributes, path: Path, title: str) -> None:
-    """Draw one or two columns in their original units, or the principal components of more columns."""
+    """Draw a partition over one or two columns in original units, or over the principal components of more columns."""
     from dempster.plot import CredalPartitionDisplay
 
     numbers = attributes.preparation.numbers
@@ -64,7 +64,7 @@ def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
 
 
 def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
-    """Color each pixel by its cluster, paler where it is less certain."""
+    """Draw an image with each pixel in the color of its cluster; uncertain pixels are paler."""
     from matplotlib import colormaps
 
     shape = result.prepared.X.shape[:-1]
@@ -83,14 +83,14 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
 
 def draw_picture(draw: Callable[[Any], Any], path: Path, size: tuple[float, float] = (7, 4.5)) -> None:
     """Call ``draw(ax)`` on new axes and save the figure in the format of the file's extension."""
-    from matplotlib.figure import Figure  # pyplot would open windows and keep state
+    from matplotlib.figure import Figure  # pyplot would open windows.
     from matplotlib.text import Text
 
     figure = Figure(figsize=size, layout="constrained")
     draw(figure.add_subplot())
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # A dollar sign in the name of a file or a column starts no formula.
-    # Matplotlib reports a full disk in several ways, so it writes to memory.
+        text.set_parse_math(False)  # A dollar sign in the name of a file or column must not start a formula.
+    # The figure is first written to memory, because Matplotlib raises different errors if the disk is full.
     content = BytesIO()
     figure.savefig(content, dpi=150, format=path.suffix.lower().removeprefix("."))
     path.write_bytes(content.getvalue())

@@ -1,9 +1,9 @@
 """Print every error as one line on stderr and exit with a code for its cause.
 
 Exit codes are 0 for success, 1 for invalid data or files, 2 for a wrong command line, 70 for a defect of dempster, 130
-for an interrupt, and 143 (129) for termination by another program (or by closing the terminal). The type of the
-exception selects the code: an input error of the library gives 1, or 2 if it names an option on the command line. The
-traceback is printed only if the environment variable DEMPSTER_DEBUG is set.
+for an interrupt, 143 for termination by another program, and 129 for a closed terminal. The type of the exception
+determines the code. An input error raised by the library gives code 1, or code 2 if it concerns an option on the
+command line. The traceback is printed only if the environment variable DEMPSTER_DEBUG is set.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from dempster._text import printable
 
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
 EXIT_DATA, EXIT_USE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 70, 130
-EXIT_SIGNAL = 128  # plus the number of the signal
+EXIT_SIGNAL = 128  # The number of the signal is added.
 MAX_LINE_CHARACTERS = 2000
 
-# Arguments of the library that have other names on the command line.
+# Arguments of the library that have different names on the command line.
 _ALIASES = {"n_clusters": "clusters", "index_col": "index", "random_state": "seed", "kind": "dissimilarities"}
 
 
 class UserError(Exception):
-    """Invalid data or files; the message is printed as it is."""
+    """Raised for invalid data or files; the message is printed without changes."""
 
     code = EXIT_DATA
 
 
 class WrongUse(UserError):
-    """Invalid command line."""
+    """Raised for an invalid command line."""
 
     code = EXIT_USE
 
 
 class Interrupted(Exception):
-    """Interrupt by Ctrl-C, in a class that click does not handle."""
+    """Raised for Ctrl-C instead of KeyboardInterrupt, which click would handle."""
 
 
 class Terminated(SystemExit):
-    """Termination by a signal; as an exception it lets temporary files be removed first."""
+    """Raised for a termination signal, so that temporary files are removed before the program ends."""
 
 
 def install_signal_handlers() -> None:
-    """Raise `Terminated` on SIGTERM and SIGHUP; ignored signals stay ignored."""
+    """Raise `Terminated` on SIGTERM and SIGHUP, unless the program was started with the signal ignored."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -69,12 +69,12 @@ def _terminate(number: int, _: Any) -> NoReturn:
 
 
 class Program(click.Group):
-    """A group of commands that are imported when they are called.
+    """Group of commands, each of which is imported when it is called.
 
     Parameters
     ----------
     lazy : dict
-        One-line description of each command, which is a function in the module of the same name.
+        Names of the commands with one-line descriptions. A command is a function in the module of the same name.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
@@ -92,7 +92,7 @@ class Program(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing them."""
+        """Write the list of commands without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
 
@@ -113,33 +113,33 @@ class Program(click.Group):
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run a command and exit with its exit code."""
-        extra["standalone_mode"] = False  # click must not print errors itself
+        extra["standalone_mode"] = False  # click must not print errors.
         try:
             code = super().main(args, prog_name, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            code = EXIT_DATA  # The reader closed the pipe, as in `dempster ... | head`.
+            code = EXIT_DATA  # The reading program closed the pipe (`dempster ... | head`).
         except (Exception, KeyboardInterrupt, Terminated) as error:
             code, line = describe_exception(error)
-            with suppress(OSError):  # The terminal may be closed, or the disk full.
+            with suppress(OSError):  # The terminal may be closed, or the disk may be full.
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except OSError:  # Python would fail at exit if the stream is closed or the disk full.
+            except OSError:  # Otherwise Python would fail when it flushes the stream at exit.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(code if isinstance(code, int) else 0)
 
 
 class Command(click.Command):
-    """A command that prints warnings as one line each and translates input errors to its options.
+    """Command that prints each warning as one line, and rewrites input errors in terms of its options.
 
     Parameters
     ----------
     examples : sequence of str
-        Command lines that the help shows.
+        Examples of command lines for the help.
     """
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any):
@@ -164,10 +164,11 @@ class Command(click.Command):
 
 
 def translate_error(error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]) -> UserError:
-    """Translate an error of the library to the options of a command.
+    """Rewrite an input error of the library in terms of the options of a command.
 
     The result is `WrongUse` if ``error.name`` is FILE or an option on the command line, otherwise `UserError`. In the
-    message, the name of the argument and the settings that it proposes (``missing='drop'``) become options.
+    message, the name of the argument and suggested settings are replaced by options (``missing='drop'`` becomes
+    ``--missing drop``).
     """
     options = {
         (parameter.name or "").removeprefix("set_"): parameter
@@ -201,7 +202,7 @@ def _option_name(parameter: click.Parameter) -> str:
 
 
 def _type_setting(parameter: click.Parameter, value: Any) -> str:
-    """Return a setting as it is typed: ``--missing drop``, ``--no-header``."""
+    """Return a setting in the form typed on the command line, such as ``--missing drop`` or ``--no-header``."""
     if isinstance(parameter, click.Option) and parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -247,7 +248,7 @@ def _describe_system_error(error: OSError) -> str:
 
 @contextmanager
 def print_warnings() -> Iterator[None]:
-    """Print each different warning of the library once, as one line."""
+    """Print each distinct warning of the library once, as one line."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -257,7 +258,7 @@ def print_warnings() -> Iterator[None]:
             click.echo(f"dempster: warning: {printable(line)}", err=True)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Other categories concern programmers.
+        warnings.simplefilter("ignore")  # Other categories, such as DeprecationWarning, are for programmers.
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield

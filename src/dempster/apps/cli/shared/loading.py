@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedResult:
-    """A partition or a model from a file; a classifier has no partition, and a file of a partition has no model."""
+    """Partition or model from a file; a classifier has no partition, and a file with only a partition has no model."""
 
     path: Path
     saved_partition: CredalPartition | None
@@ -25,14 +25,14 @@ class SavedResult:
 
     @property
     def partition(self) -> CredalPartition:
-        """The partition; a classifier raises an error."""
+        """The partition; an error is raised if the file contains a classifier."""
         if self.saved_partition is None:
-            raise UserError(f"{self.path} contains a classifier, it must contain a partition or a clustering model")
+            raise UserError(f"{self.path} contains a classifier, but must contain a partition or a clustering model")
         return self.saved_partition
 
     @property
     def model(self) -> TableModel:
-        """The model; a file that contains a partition only raises an error."""
+        """The model; an error is raised if the file contains only a partition."""
         if self.saved_model is None:
             raise UserError(
                 f"{self.path} contains a partition, not a model; write a model with dempster cluster --save-model"
@@ -41,12 +41,12 @@ class SavedResult:
 
     @property
     def recipe(self) -> str:
-        """The recipe of the model as TOML, empty if there is none."""
+        """The recipe of the model as TOML; an empty text if there is none."""
         return "" if self.saved_model is None else self.saved_model.recipe
 
 
 def load_result(path: Path) -> SavedResult:
-    """Load a partition in any of the file formats, or a model."""
+    """Load a partition or a model from a file in any supported format."""
     from dempster.apps.recipe import TableModel
     from dempster.io import read_partition, read_r
     from dempster.partition import CredalPartition
@@ -60,12 +60,12 @@ def load_result(path: Path) -> SavedResult:
         return SavedResult(path, content, None)
     model = content if isinstance(content, TableModel) else TableModel(content)
     if not hasattr(model.estimator, "predict_mass"):
-        raise UserError(f"{path} contains {type(content).__name__}, it must contain a partition or a model")
+        raise UserError(f"{path} contains {type(content).__name__}, but must contain a partition or a model")
     return SavedResult(path, getattr(model.estimator, "credal_partition_", None), model)
 
 
 def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
-    """Read a table; the index column is that of the recipe (TOML) unless ``options`` names one."""
+    """Read a table; if ``options`` does not name an index column, use that of the recipe (TOML text)."""
     from dempster.apps.recipe import Recipe
     from dempster.io import read_table
 
@@ -77,7 +77,7 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
 
 
 def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
-    """Return the rows of a table that a partition describes, in its order."""
+    """Return the rows of a table that match the objects of a partition, in the order of the objects."""
     from dempster._validation import row_index
 
     if partition.index is None:
@@ -101,7 +101,7 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
 
 
 def find_object(partition: CredalPartition, name: str) -> int:
-    """Return the position of an object by its name or, if objects have no names, by its number."""
+    """Return the position of the object with a given name or, if objects have no names, with a given number."""
     if partition.index is not None:
         names = list(map(str, partition.index))
         if names.count(name) == 1:
@@ -115,7 +115,7 @@ def find_object(partition: CredalPartition, name: str) -> int:
 
 
 def list_input_files(recipe: Recipe) -> list[Path]:
-    """Return all files that a run reads."""
+    """Return the paths of all files that a recipe reads."""
     from dempster.apps.recipe.labels import is_file_name
 
     labels = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]

@@ -1,4 +1,4 @@
-"""Options that several commands share, options of the methods, and conversion of options to a recipe."""
+"""Options shared by several commands, options for the parameters of methods, and conversion of options to a recipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dempster.apps.recipe import Recipe
 
 
-# Parameters of methods that the program sets with other options.
+# Parameters of methods for which the program has an option with a different name.
 _RESERVED = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}
 _FIELDS = (
     *("header", "delimiter", "decimal", "index", "scale", "missing"),
@@ -73,7 +73,7 @@ def plot_option(help: str = "Write a plot: .png, .svg or .pdf.") -> Decorator:
     return click.option("--plot", type=PATH, help=help)
 
 
-# --json and --quiet; the command receives a `Screen` in the argument ``screen``.
+# Options --json and --quiet, which the command receives as a `Screen` in the argument ``screen``.
 screen_options = _combine(
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
     click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors."),
@@ -144,7 +144,7 @@ recipe_options = _combine(
 
 
 class RecipeCommand(Command):
-    """A command that has the parameters of the selected method as options."""
+    """Command that has the parameters of the selected method as options."""
 
     package = "cluster"
 
@@ -164,7 +164,7 @@ class RecipeCommand(Command):
             ) from error
 
     def _find_method(self, args: Sequence[str]) -> str:
-        """Return the method on the command line or in the configuration file, before options are parsed."""
+        """Return the name of the method on the command line or in the configuration file, before options are parsed."""
         method, config = None, None
         for position, word in enumerate(args):
             name, equals, value = word.partition("=")
@@ -175,7 +175,7 @@ class RecipeCommand(Command):
             try:
                 method = _read_config(Path(config)).get("method")
             except (OSError, UserError):
-                method = None  # The same error is raised again when the command reads the file.
+                method = None  # The command will read the file again and raise the error.
         method = method.lower() if isinstance(method, str) else ""
         return method if method in registry.method_names(self.package) else _DEFAULT_METHODS[self.package]
 
@@ -235,7 +235,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Split the values of ``--columns a,b --columns '"c,d"'`` into names; quotes protect commas and blanks."""
+    """Split values of an option, such as ``a,b`` or ``"c,d",e``, into names; quoted names may contain commas."""
     parts = [part for value in values for part in _NAME.finditer(value)]
     names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     names = [name for name in names if name]
@@ -245,7 +245,7 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
 
 
 def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict[str, Any]:
-    """Return the parameters of the method that are set by options or -p, in the order of the constructor."""
+    """Return the parameters of the method set by options or by -p, in the order of the constructor's arguments."""
     names = [parameter.name for parameter in registry.method_parameters(method, package)]
     parameters: dict[str, Any] = {}
     for setting in options["settings"]:
@@ -270,7 +270,7 @@ def parse_parameters(options: dict[str, Any], package: str, method: str) -> dict
 
 
 def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
-    """Return the recipe of --config, updated with the options on the command line."""
+    """Return the recipe in the file of --config, updated with the options on the command line."""
     from dempster.apps.recipe import Recipe
 
     values: dict[str, Any] = {}
@@ -286,7 +286,7 @@ def build_recipe(ctx: click.Context, options: dict[str, Any]) -> Recipe:
     if options["files"]:
         values["files"] = list(options["files"])
     elif not values.get("files"):
-        raise WrongUse("FILE is missing: name a table, or a --config that names one (dempster demo needs none)")
+        raise WrongUse("FILE is missing; give a table, or a --config file with a table (dempster demo needs neither)")
     values |= {name: options[name] for name in _FIELDS if is_given(name)}
     values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
     if options["dissimilarities"]:

@@ -1,4 +1,4 @@
-"""Output of the program: text and JSON on the screen, and files that are written all or none."""
+"""Output of the program as text or JSON on the screen, and as files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 PROGRESS_DELAY = 1.0  # seconds until progress is shown
 MAX_NAMED_OUTLIERS = 1000  # maximum number of outliers in a JSON document
-MAX_MARKER_BYTES = 1 << 16  # size of the beginning of a file that must contain its marker
+MAX_MARKER_BYTES = 1 << 16  # The marker of a file must be within this number of bytes.
 
 # Each file that the program writes under a default name contains a marker near its beginning.
-# The keys are the last parts of the file names.
+# The keys are the ends of the file names.
 _MARKERS = {
     **dict.fromkeys((".partition.csv", ".csv"), (",label_with_outliers,",)),
     ".predicted.csv": (",label_with_outliers,", ",decision,"),
@@ -47,12 +47,12 @@ _OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
 
 
 class Screen:
-    """Results on stdout, notes and progress on stderr; with ``--json`` only a JSON document on stdout.
+    """Print results to stdout, and notes and progress to stderr; with ``--json`` print only a JSON document.
 
     Attributes
     ----------
     notes : list of str
-        All notes so far.
+        All notes printed so far.
     """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False):
@@ -61,7 +61,7 @@ class Screen:
         self._status: Any = None
 
     def print(self, text: str = "", style: str = "") -> None:
-        """Print a part of the result; ``style`` has an effect on a terminal only."""
+        """Print a part of the result; ``style`` has an effect only on a terminal."""
         if self.is_silent:
             return
         from rich.console import Console
@@ -69,7 +69,7 @@ class Screen:
 
         lines = "\n".join(map(printable, text.split("\n")))
         console = Console(highlight=False)
-        # Lines are wrapped between words on a terminal, and not at all for other programs.
+        # Lines are wrapped only on a terminal, not in a pipe or file.
         console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
     def print_partition(self, head: str, partition: CredalPartition) -> None:
@@ -100,7 +100,7 @@ class Screen:
         self.print_document(command, **content, files=files)
 
     def print_document(self, command: str, **content: Any) -> None:
-        """Print the JSON document if ``--json`` is given."""
+        """Print a JSON document with the given content if ``--json`` is set."""
         if self.as_json:
             from dempster import __version__
 
@@ -109,9 +109,9 @@ class Screen:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
-        """Show a task and its progress on a terminal if it takes longer than a second.
+        """Show the progress of a task on a terminal if the task takes longer than a second.
 
-        The context value is a progress listener for `dempster.apps.recipe.Recipe.run`.
+        Yield a function that can be passed as ``progress`` to `dempster.apps.recipe.Recipe.run`.
         """
         if self.is_silent or not sys.stderr.isatty():
             yield lambda *_: None
@@ -120,7 +120,7 @@ class Screen:
         from rich.status import Status
         from rich.text import Text
 
-        # rich.text.Text does not interpret brackets in names as markup.
+        # rich would interpret brackets in a plain string as markup.
         status = Status(Text(printable(text)), console=Console(stderr=True, highlight=False))
 
         def start() -> None:
@@ -144,7 +144,7 @@ class Screen:
 
 
 def format_headline(estimator: Any, data: str, *, seconds: float, objects: str = "object") -> str:
-    """Describe a fit in one line: method, clusters, objects, ``data``, objective, starts and time."""
+    """Return a line with the method, numbers of clusters and objects, ``data``, objective, starts and time."""
     partition = estimator.credal_partition_
     name = type(estimator).__name__
     parts = [
@@ -159,9 +159,9 @@ def format_headline(estimator: Any, data: str, *, seconds: float, objects: str =
 
 
 def partition_document(partition: Any) -> dict[str, Any]:
-    """Return the description of a partition for the JSON document."""
+    """Return a summary of a partition as a dictionary for the JSON document."""
     summary = partition.summary()
-    frame = getattr(partition, "frame", range(len(summary.names)))  # a lazy partition has no names of clusters
+    frame = getattr(partition, "frame", range(len(summary.names)))  # A lazy partition has no cluster names.
     return {
         "n_objects": summary.n_objects,
         "n_clusters": len(summary.names),
@@ -196,12 +196,12 @@ def _to_json(value: Any) -> Any:
 
 
 class Outputs(dict[str, Path]):
-    """Files that a command writes, by their content; `add` validates each before any work is done.
+    """Dictionary of the files that a command writes; `add` validates each path before the computation starts.
 
     Parameters
     ----------
     inputs : iterable of Path
-        Files that the command reads, which no output may overwrite.
+        Files that the command reads. An output must not overwrite them.
     """
 
     def __init__(self, inputs: Iterable[Path | None] = ()):
@@ -210,13 +210,13 @@ class Outputs(dict[str, Path]):
         self.protect(*inputs)
 
     def protect(self, *inputs: Path | None) -> None:
-        """Raise an error if an output added later would overwrite one of these files; None is ignored."""
+        """Add input files, which outputs added later must not overwrite; None is ignored."""
         self._inputs |= {os.path.realpath(path) for path in inputs if path is not None}
 
     def add(
         self, name: str, path: Path | None, extensions: Sequence[str] = _PARTITION_EXTENSIONS, option: str = "--output"
     ) -> None:
-        """Add a file if ``path`` is not None, or raise an error if it cannot be written."""
+        """Add an output file unless ``path`` is None; raise an error if the file cannot be written."""
         if path is None:
             return
         check_extension(option, path, extensions)
@@ -239,15 +239,15 @@ class Outputs(dict[str, Path]):
         self[name] = path
 
     def add_options(self, options: Mapping[str, Any]) -> None:
-        """Add the files of --plot, --report, --save-model and --save-config."""
+        """Add the output files given by --plot, --report, --save-model and --save-config."""
         for option, extensions in EXTENSIONS.items():
             name = option.removeprefix("--").replace("-", "_")
             self.add(name.removeprefix("save_"), options.get(name), extensions, option)
 
     def write(self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None) -> None:
-        """Write all files or none; each writer is called with the path of a temporary file of the same extension.
+        """Write either all files or none; each writer is called with the path of a temporary file.
 
-        ``also`` is called before the temporary files are renamed: if it fails, no file is written.
+        ``also`` is called before the temporary files are renamed. If it raises an exception, no file is written.
         """
         from dempster.io import atomic_writes
 
@@ -270,13 +270,13 @@ def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
 
 
 def default_path(file: Path, ending: str) -> Path:
-    """Return the default path of a result, ``data.partition.csv`` for ``data.csv`` (and ``data.csv.gz``).
+    """Return the default path of a result, such as ``data.partition.csv`` for ``data.csv`` or ``data.csv.gz``.
 
-    An existing file is overwritten only if dempster created it, which one of its markers shows.
+    Raise an error if the file exists and was not created by dempster (it contains none of the markers).
     """
     stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
     if not stem.strip("."):
-        raise UserError(f"{file} is a folder, it must be a file")
+        raise UserError(f"{file} is a folder, but must be a file")
     path = file.with_name(stem + ending)
     if path.is_file() and path.stat().st_size:
         try:
@@ -298,7 +298,7 @@ def write_text(text: str) -> Callable[[Path], Any]:
 
 
 def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:
-    """Write a table as CSV or TSV, with names escaped that a spreadsheet would evaluate as formulas."""
+    """Write a table as CSV or TSV; escape names that a spreadsheet would evaluate as formulas."""
     from dempster.io.partitions import encode_cell
 
     def encode(cell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Types of option values, with plain error messages and completion in the shell."""
+"""Types of option values, with error messages and shell completion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from click.shell_completion import CompletionItem
 
 from dempster import registry
 
-NONE = object()  # the value "none" of an option; None means that the option was not given
+NONE = object()  # value of an option set to "none"; None means that the option is not set
 
 
 class FileName(click.Path):
-    """A nonempty path; an empty one, such as an unset shell variable, would mean the current folder."""
+    """Nonempty path; an empty path (from an unset shell variable) is rejected, as it would mean the current folder."""
 
     def __init__(self, path_type: type | None = None):
         super().__init__(readable=False, path_type=path_type)
@@ -30,7 +30,7 @@ PATH = FileName(Path)
 
 
 class WholeNumber(click.ParamType):
-    """An integer between two bounds."""
+    """Integer between two bounds."""
 
     name = "n"  # shown in capitals in the help
 
@@ -49,14 +49,14 @@ class WholeNumber(click.ParamType):
 
 
 class NumberOrAuto(WholeNumber):
-    """An integer, or "auto"."""
+    """Integer or "auto"."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return "auto" if value == "auto" else super().convert(value, param, ctx)
 
 
 class ParameterValue(click.ParamType):
-    """Value of a parameter of a method: a number, a truth value, a list or a text."""
+    """Value of a parameter of a method, which may be a number, a boolean, a list or a text."""
 
     name = "value"
 
@@ -74,7 +74,7 @@ class ParameterValue(click.ParamType):
 
 
 class MethodName(click.ParamType):
-    """Name of a method in the registry, in any case."""
+    """Name of a method in the registry, in uppercase or lowercase letters."""
 
     name = "method"
 
@@ -94,7 +94,7 @@ class MethodName(click.ParamType):
 
 
 class ColumnNames(click.ParamType):
-    """Names of columns, separated by commas; completed from the columns of the input file."""
+    """Names of columns separated by commas; the shell completes them from the columns of the input file."""
 
     name = "a,b,..."
 
@@ -103,7 +103,7 @@ class ColumnNames(click.ParamType):
         from dempster.io.tables import read_quietly
 
         argument = ctx.params.get("files") or ctx.params.get("file") or ()
-        # click leaves arguments unparsed while the option before them has no value.
+        # click does not parse the arguments after an option that has no value yet.
         files = [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
         names: list[str] = []
         try:
@@ -114,6 +114,6 @@ class ColumnNames(click.ParamType):
             else:
                 names = list(read_quietly(file).columns)
         except (IndexError, OSError, ValueError, ImportError):
-            pass  # There are no completions without a readable file.
+            pass  # Without a readable file there are no completions.
         before, comma, last = incomplete.rpartition(",")
         return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
