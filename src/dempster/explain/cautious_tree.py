@@ -1,4 +1,4 @@
-"""Describe a partition by rules: a small decision tree whose leaves predict clusters or sets of clusters."""
+"""Describe a partition by the rules of a small decision tree whose leaves predict clusters or sets of clusters."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a 
 ROWS_PER_BLOCK = 100_000
 MIN_RELATIVE_GAIN = 1e-10  # minimum gain of a split per unit of weight; smaller gains are rounding errors
 MIN_RELATIVE_IMPROVEMENT = 1e-9  # minimum decrease of the cost, relative to the cost of the root
-N_SPARE_LEAVES = 8  # number of leaves grown before pruning in addition to 4 * max_leaves
-NEGLIGIBLE_VARIANCE = 1e-3  # share of the variance of the masses that is ignored while growing
-TIE_TOLERANCE = 1e-9  # answers are tied if their mistakes per object differ by less than this value
-MAX_PAIRED_CLUSTERS = 100  # with more clusters, pairs are not candidate answers
-MIN_CAUTION = 1e-3  # with a caution of 0 or 1 a set could have the same mistake as its subset
+N_SPARE_LEAVES = 8  # before pruning, the tree has up to 4 * max_leaves + 8 leaves
+NEGLIGIBLE_VARIANCE = 1e-3  # share of the variance of the masses that is ignored while the tree grows
+TIE_TOLERANCE = 1e-9  # two predicted sets are tied if their mistakes per object differ by less than this value
+MAX_PAIRED_CLUSTERS = 100  # with more clusters, a leaf predicts a pair of clusters only if it is a focal set
+MIN_CAUTION = 1e-3  # with a caution of 0 or 1, a set could have the same mistake as its subset
 
 
 # ---- columns and splits ---------------------------------------------------------------------------------------------
@@ -45,10 +45,10 @@ MIN_CAUTION = 1e-3  # with a caution of 0 or 1 a set could have the same mistake
 
 @dataclass(frozen=True)
 class SplitColumn:
-    """A numeric column, or the indicator of one category of another column.
+    """A numeric column, or the indicator of one category of a categorical column.
 
-    Floating-point numbers cannot represent all integers beyond 2^53. Thresholds on a column with such integers are
-    relative to ``origin``, the smallest integer of the column.
+    Floating-point numbers cannot represent all integers beyond 2^53. If a column contains larger integers, thresholds
+    are relative to ``origin``, the smallest integer of the column.
     """
 
     name: str
@@ -58,7 +58,7 @@ class SplitColumn:
     origin: int = 0
 
     def condition(self, threshold: float, left: bool) -> str:
-        """Format the condition of the left or right side of a split."""
+        """Format the condition on this column that the objects of the left or right child satisfy."""
         name = printable(self.name)
         if self.is_category:
             return f"{name} is {'not ' * left}{printable(self.category)}"
@@ -70,13 +70,13 @@ class SplitColumn:
 
 
 def exact_text(number: float) -> str:
-    """Format a number with as few digits as possible without changing it."""
+    """Format a number with as few digits as possible without changing its value."""
     short = f"{number + 0.0:.12g}"
     return short if float(short) == number else repr(float(number))
 
 
 def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColumn]:
-    """Return the columns that can be split: numeric columns, and indicators of categories.
+    """Return the columns on which the tree can split, which are numeric columns and indicators of categories.
 
     A category is used if at least ``min_objects`` objects belong to it and at least ``min_objects`` objects do not.
     """
@@ -99,7 +99,7 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
 
 
 def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray:
-    """Return the (n, q) values of the split columns; missing values are NaN."""
+    """Return the values of the split columns, shape (n_objects, n_columns); missing values are NaN."""
     values = np.empty((len(table[0]), len(columns)))
     for j, column in enumerate(columns):
         source = table[column.source]
@@ -144,10 +144,10 @@ class TreeNode:
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
     share: float  # weighted share of all training objects in this node
-    mass: np.ndarray  # (f,) mean masses of the objects in this node
+    mass: np.ndarray  # mean mass of each focal set over the objects in this node
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
-    set_shares: np.ndarray  # (f,) share of the objects in this node whose largest mass is on each set
-    fidelity: float  # mean overlap of the answer with the sets of the objects
+    set_shares: np.ndarray  # for each focal set, the share of the objects in this node whose largest mass is on it
+    fidelity: float  # mean overlap of the predicted set with the sets of the objects in this node
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
@@ -155,15 +155,13 @@ class TreeNode:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the node has no children."""
         return not self.children
 
     def format_answer(self, frame: Sequence[Hashable]) -> str:
-        """Format the answer with the names of the clusters."""
         return format_answer(self.answer, frame)
 
     def condition(self, left: bool) -> str:
-        """Format the condition of the left or right child."""
+        """Format the condition that the objects of the left or right child satisfy."""
         if self.column is None:
             raise InvalidInputError(f"node {self.number} is a leaf and has no condition")
         text = self.column.condition(self.threshold, left)
@@ -171,7 +169,7 @@ class TreeNode:
 
 
 def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
-    """Format the conditions and answers of the nodes as text, indented by depth."""
+    """Format the conditions and predicted sets of the nodes as text, indented by depth."""
     lines = []
     conditions: dict[int, str] = {}
     for node in nodes:  # a parent comes before its children
@@ -186,7 +184,7 @@ def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
 
 
 def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
-    """Format the conditions on the path to a node; merge conditions on the same column."""
+    """Format the conditions on the path from the root to a node; merge conditions on the same column."""
     path = []
     while number:
         parent = next(node for node in nodes if number in node.children)
@@ -213,9 +211,9 @@ def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
 
 # ---- growth ---------------------------------------------------------------------------------------------------------
 #
-# A leaf of objects with targets z_i and weights w_i has the impurity sum_i w_i |z_i - mean|^2. A split into L and R
-# lowers it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, with S the sum of the weighted targets and W the sum of the
-# weights. So sums over the bins of each column are sufficient.
+# The impurity of a leaf is sum_i w_i |z_i - mean|^2 over its objects i with targets z_i and weights w_i. A split into L
+# and R decreases it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, where S is the sum of the weighted targets and W is
+# the sum of the weights. Therefore the sums over the bins of each column are sufficient to find the best split.
 
 
 @dataclass
@@ -247,7 +245,7 @@ class Bins:
             self.codes[:, j] = self.starts[j] + np.where(np.isnan(column), len(thresholds) + 1, code)
 
     def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return the (bins, k) sums of the targets of the objects in each bin."""
+        """Return the sum of the targets of the given rows in each bin, shape (n_bins, n_targets)."""
         from scipy.sparse import csr_array
 
         q = self.codes.shape[1]
@@ -277,7 +275,7 @@ def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
 def grow(
     values: np.ndarray, targets: np.ndarray, weights: np.ndarray, *, max_leaves: int, min_objects: int, max_depth: int
 ) -> Node:
-    """Grow a tree by best-first search from (n, q) values (NaN if missing) and (n, k) targets."""
+    """Grow a tree by best-first search; splits on columns of ``values`` minimize the variance of ``targets``."""
     summed = np.column_stack([np.ones(len(values)), weights, targets * weights[:, None]])
     bins = Bins(values, summed.shape[1])
     root = Node(np.arange(len(values)))
@@ -307,7 +305,7 @@ def grow(
 
 
 def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.ndarray:
-    """Return whether each object belongs to the left child of a split."""
+    """Return whether each value of a column belongs to the left child of a split."""
     return np.where(np.isnan(column), missing_left, column <= threshold)
 
 
@@ -322,7 +320,7 @@ def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
 
 
 def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> None:
-    """Set the split with the largest gain; on ties, use the first column and the lowest threshold."""
+    """Find the split of a node that decreases the impurity most; on ties, use the first column and lowest threshold."""
     total = sums[: bins.starts[1]].sum(axis=0)
     whole = _concentration(total[None])[0]
     for j, thresholds in enumerate(bins.thresholds):
@@ -346,7 +344,7 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """Return |S|^2 / W for each of s rows of sums.
+    """Return |S|^2 / W for each row of ``sums``.
 
     A row contains the number of objects, the sum W of their weights, and the sum S of their weighted targets.
     """
@@ -359,10 +357,10 @@ def _concentration(sums: np.ndarray) -> np.ndarray:
 
 
 def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndarray:
-    r"""Return the (a, b) mistakes of a answers A for b true sets B, given as rows of Boolean arrays.
+    r"""Return the mistake of each predicted set A for each true set B, shape (n_answers, n_truths).
 
-    The mistake is caution |B \ A| / |B| + (1 - caution) |A \ B| / |A|. It is 0 if A = B and 1 if the sets are disjoint;
-    the mistake between the empty set and a nonempty set is 1. Lopes de Souza et al. (2025) define similar utilities.
+    The sets are rows of Boolean arrays. The mistake is caution |B \ A| / |B| + (1 - caution) |A \ B| / |A|. It is 0 if
+    A = B, and 1 if the sets are disjoint or only one is empty. Lopes de Souza et al. (2025) define similar utilities.
     """
     common = answers.astype(float) @ truths.T.astype(float)
     sizes, others = answers.sum(axis=1)[:, None], truths.sum(axis=1)[None, :]
@@ -373,7 +371,7 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
 
 
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """Return the (n,) overlaps (|A n B| / |A| + |A n B| / |B|) / 2 of the sets A and B in each row of two arrays."""
+    """Return the overlap (|A n B| / |A| + |A n B| / |B|) / 2 of the sets A and B in each row of two Boolean arrays."""
     common = (answers & truths).sum(axis=1)
     sizes, others = answers.sum(axis=1), truths.sum(axis=1)
     both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
@@ -381,9 +379,10 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
 
 
 def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict[int, np.ndarray]:
-    """Return a dictionary from the id of each node to the smallest costs of its subtree with at most 1, 2, ... leaves.
+    """Return for each node the smallest costs of its subtree after pruning to at most 1, 2, ... leaves.
 
-    ``cost`` maps the id of each node to its cost as a leaf. Dynamic programming finds the exact minimum.
+    The keys of the result are the ids of the nodes. ``cost`` maps the id of each node to its cost as a leaf. Dynamic
+    programming finds the exact minimum.
     """
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
@@ -397,7 +396,7 @@ def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict
 
 
 def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the smallest sum of the costs of two subtrees with a total of 2, 3, ... leaves."""
+    """Return the smallest costs of a tree with 2, 3, ... leaves, given the costs of its left and right subtree."""
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
     for k, cost in enumerate(few.tolist()):
@@ -407,7 +406,7 @@ def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
-    """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves; on ties, to the smallest one."""
+    """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves; on ties, to the smallest subtree."""
     stack = [(root, leaves)]
     while stack:
         node, leaves = stack.pop()
@@ -428,8 +427,8 @@ def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
 class CautiousTree(DocumentedEstimator, BaseEstimator):
     r"""Decision tree that describes a credal partition by a few rules.
 
-    A leaf predicts a set of clusters: one cluster if its objects are certain, several clusters if they are ambiguous
-    or mixed, and the empty set for outliers. The mistake of predicting the set A for an object with the set B is
+    A leaf predicts one cluster if its objects are certain, several clusters if they are ambiguous or mixed, and the
+    empty set for outliers. The mistake of predicting the set A for an object with the set B is
 
         caution |B \ A| / |B|  +  (1 - caution) |A \ B| / |A|,
 
@@ -441,11 +440,12 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     Parameters
     ----------
     max_leaves : int or "auto", default="auto"
-        Maximum number of leaves. The tree has fewer leaves if more leaves would not decrease the mistakes. "auto": the
-        number of sets with enough objects for a leaf.
+        Maximum number of leaves. The tree has fewer leaves if more leaves would not decrease the mistakes. "auto" is
+        the number of sets with enough objects for a leaf.
     caution : float in [0, 1], default=0.5
-        Preference for sets: 0 predicts one cluster unless the objects are ambiguous, 1 predicts every possible
-        cluster. (The formula uses 0.001 instead of 0, and 0.999 instead of 1, to distinguish a pair from its clusters.)
+        Preference for sets of several clusters. With 0 a leaf predicts one cluster unless its objects are ambiguous;
+        with 1 it predicts every possible cluster. (The formula uses 0.001 instead of 0, and 0.999 instead of 1, to
+        distinguish a pair from its clusters.)
     max_depth : int or None, default=None
         Maximum number of conditions in a rule.
     min_samples_leaf : int, or float in (0, 0.5], default=0.01
@@ -454,31 +454,33 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     Attributes
     ----------
     fidelity_ : float
-        Mean over the objects of (|A n B| / |A| + |A n B| / |B|) / 2, with A the set predicted by the leaf and B the set
-        with the largest mass: 1 if they are equal, 3/4 if one is a cluster and the other a pair that contains it, 0 if
-        they are disjoint. It does not depend on ``caution``.
+        Mean over the objects of (|A n B| / |A| + |A n B| / |B|) / 2, where A is the set that the leaf predicts and B is
+        the set with the largest mass. The value is 1 if the sets are equal, 3/4 if one is a cluster and the other is a
+        pair that contains it, and 0 if they are disjoint. It does not depend on ``caution``.
     scores_ : dict of str to float
-        "same_set": share of the objects with equal sets. "compatible": share whose sets have a common cluster or are
-        both empty. "same_label": share with the same cluster of largest plausibility. "distance": mean Jousselme
-        distance of the masses.
+        Agreement of the tree with the partition. "same_set" is the share of the objects with equal sets. "compatible"
+        is the share of the objects whose sets have a common cluster or are both empty. "same_label" is the share with
+        the same most plausible cluster. "distance" is the mean Jousselme distance of the masses.
     mistakes_by_leaves_ : array of shape (min(max_leaves, n_samples),)
         Smallest mean mistake with at most 1, 2, ... leaves.
     nodes_ : tuple of nodes
         Nodes in depth-first order from the root, with ``number``, ``depth``, ``children``, ``condition(left)``,
         ``n_objects``, ``share``, ``mass``, ``answer`` (the predicted set of a leaf), ``set_shares`` and ``fidelity``.
     focal_sets_ : FocalSets
+        Focal sets of the partition.
     frame_ : tuple
         Names of the clusters.
     n_clusters_, n_features_in_ : int
+        Numbers of clusters and of columns of X.
     feature_names_in_ : array of str
         Column names, if X had any.
 
     Notes
     -----
     Columns may contain numbers, Booleans or categories, and missing values. Each split assigns missing values to the
-    side with the larger gain, or to the larger side if no value was missing in `fit`. A category that
-    was not in `fit` satisfies no condition on a category. If a column has more than about 500 distinct values, only
-    quantiles are tried as thresholds. Thresholds are rounded to few digits without changing the split.
+    child for which the variance decreases more, or to the larger child if no value was missing in `fit`. A category
+    that was not in `fit` satisfies no condition on a category. If a column has more than about 500 distinct values,
+    only quantiles are tried as thresholds. Thresholds are rounded to few digits without changing the split.
 
     References
     ----------
@@ -533,6 +535,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         y : CredalPartition, estimator that has one, MassFunctions, or labels
             The partition to describe. Objects are matched with the rows of X by name if both have names.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects.
         """
         with fit_transaction(self) as draft:
             draft._fit(X, y, sample_weight)
@@ -578,7 +581,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self._set_scores(credal, values, weights)
 
     def _prune(self, root: Node, weighted: np.ndarray, max_leaves: int) -> dict[int, tuple[int, ...]]:
-        """Prune the tree; return a dictionary from the id of each node to the set with the fewest mistakes."""
+        """Prune the tree; return the set of clusters with the fewest mistakes for each node, by the id of the node."""
         family = self.focal_sets_
         candidates = family.sorted()  # On ties, the smaller set is selected.
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
@@ -645,7 +648,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     # ---- objects --------------------------------------------------------------------------------------------------
 
     def apply(self, X: TableLike) -> np.ndarray:
-        """Return the (n,) positions in `nodes_` of the leaf of each object."""
+        """Return the position in `nodes_` of the leaf of each object, shape (n_samples,)."""
         check_is_fitted(self, "nodes_")
         return self._find_leaves(self._values(join_attributes(X)))
 
@@ -656,12 +659,12 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return CredalPartition.unchecked(self._masses()[leaf], self.focal_sets_, row_index(X), self.frame_)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
-        """Return the (n, c) Boolean sets of clusters that the leaves predict, empty for outliers."""
+        """Return the predicted set of clusters of each object, as a Boolean array of shape (n_samples, n_clusters)."""
         leaf = self.apply(X)
         return self._answers()[leaf]
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the (n,) clusters (0 to c - 1) with the largest plausibility under the mean masses of the leaves."""
+        """Return the cluster (0 to n_clusters - 1) with the largest plausibility in the leaf of each object."""
         leaf = self.apply(X)
         return self._labels()[leaf]
 
@@ -734,7 +737,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return f"{head}\n{format_tree(self.nodes_, self.frame_)}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each leaf: its rule, predicted set, number of objects and fidelity."""
+        """Return a table with the rule, the predicted set, the number of objects and the fidelity of each leaf."""
         import pandas as pd
 
         rows = [
@@ -765,7 +768,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
 
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return (n, r) points whose Euclidean distances are the Jousselme distances of the masses.
+    """Return a point for each object, such that Euclidean distances are the Jousselme distances of the masses.
 
     The squared distance is d(m, m')^2 = (m - m') D (m - m')' / 2, where D contains the Jaccard indices of the focal
     sets. Directions with negligible variance are dropped.

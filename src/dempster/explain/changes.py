@@ -21,17 +21,17 @@ from dempster.explain.object_explanation import Change
 
 _N_LINE_POINTS = 32
 _N_REFINED_POINTS, _N_REFINEMENTS = 16, 3
-_MAX_SINGLE_ATTRIBUTES = 40  # maximum number of attributes to change alone, by strength of contribution
+_MAX_SINGLE_ATTRIBUTES = 40  # only the attributes with the largest contributions are changed alone
 _MAX_ROUNDING_FACTOR = 1.25  # maximum increase of a change by rounding it to fewer digits
 _MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
 
 CertainClusters = Callable[[Cells], np.ndarray]
-"""Function that returns the cluster to which each object with these cells certainly belongs, -1 for none."""
+"""Function of attribute values that returns the cluster to which each object certainly belongs, or -1."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A certain object of a cluster, towards which the explained object may move."""
+    """An object that certainly belongs to a cluster, and towards which the explained object may move."""
 
     cluster: int
     cluster_name: Hashable
@@ -42,9 +42,10 @@ class Target:
 def find_smallest_changes(
     table: ObjectTable, cells: Cells, targets: Sequence[Target], strengths: np.ndarray, certain_of: CertainClusters
 ) -> list[Change]:
-    """Return the smallest change of one attribute and of all attributes for each cluster, sorted by size.
+    """Return the smallest changes that would make the object a certain member of each target cluster, sorted by size.
 
-    ``cells`` are the attribute values of the object. The (p,) ``strengths`` are the contributions of the attributes.
+    For each cluster, there is at most one change of a single attribute and one change of several attributes. ``cells``
+    are the attribute values of the object, and ``strengths`` are the contributions of the attributes to the evidence.
     """
     search = _search_lines if table.is_numeric else _search_levels
     best: dict[tuple[Hashable, bool], Change] = {}
@@ -95,8 +96,8 @@ def _find_crossings(
 ) -> list[tuple[int, int, float]]:
     """Find the first point of each line that certainly belongs to a cluster.
 
-    Return the line, the cluster and the position of each point as a share of the length of the line. On a line towards
-    a certain object, consider only the cluster of that object.
+    Return the line, the cluster and the position of each point; the position is a share of the length of the line. On a
+    line towards a certain object, consider only the cluster of this object.
     """
     shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
     certain = certain_at(np.repeat(np.arange(len(labels)), _N_LINE_POINTS), np.tile(shares, len(labels)))
@@ -122,7 +123,7 @@ def _find_crossings(
 def _line_ends(
     table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
 ) -> tuple[np.ndarray, list[Target | None]]:
-    """Return the end point and the target of each line; the target is None if only one attribute varies."""
+    """Return the end point and the target object of each line; the target is None if only one attribute varies."""
     ends: list[np.ndarray] = []
     labels: list[Target | None] = []
     for d in single:
@@ -139,7 +140,7 @@ def _line_ends(
 def _round_change(
     change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: CertainClusters
 ) -> Change:
-    """Round the new value of an attribute away from the old value to few digits if the object remains certain."""
+    """Round the new value of attribute ``d`` to few digits, away from the old value, if the object remains certain."""
     move = change.after[0] - start[d]
     column = table.columns[d]
     low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
@@ -192,7 +193,7 @@ def _search_levels(
 
 
 def _levels(table: ObjectTable, d: int) -> list[Any]:
-    """Return the values of an attribute to try, which are its most frequent categories or its quantiles."""
+    """Return values to try for attribute ``d``, which are its most frequent categories or its quantiles."""
     present = table.present(d)
     if len(present) == 0:
         return []

@@ -1,7 +1,7 @@
 """Compare groups of objects with the remaining objects by means, effect sizes and tests of each attribute.
 
-Most statistics are matrix products of the (g, n) group weights and functions of a column. The tests are the
-Mann-Whitney, Kruskal-Wallis and chi-square tests, and Fisher's exact test.
+Most statistics are products of a matrix, which contains the weights of the objects in each group, and functions of a
+column. The tests are the Mann-Whitney, Kruskal-Wallis and chi-square tests, and Fisher's exact test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
-MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # group sizes in exact Mann-Whitney tests
+MAX_EXACT_SMALLER, MAX_EXACT_OBJECTS = 8, 100  # maximum sizes (smaller group, all objects) for exact p-values
 MIN_EXPECTED_COUNT = 5  # with smaller expected counts, Fisher's exact test replaces the chi-square test
 _QUARTILES = (0.25, 0.5, 0.75)
 
@@ -26,7 +26,7 @@ class Attribute:
 
     name: str
     kind: str  # "number", "date", "boolean" or "category"
-    values: np.ndarray  # (n,) numbers, days since 1970 or positions in categories; NaN if missing
+    values: np.ndarray  # for each object a number, days since 1970, or a position in categories; NaN if missing
     categories: list[str] = field(default_factory=list)
     clustered: bool | None = None  # whether the column was used for clustering, None if unknown
 
@@ -73,7 +73,7 @@ class Feature:
 
     @property
     def values(self) -> np.ndarray:
-        """(n,) numbers, or indicators (0 or 1) of the category; missing values are NaN."""
+        """Numbers, or indicators (0 or 1) of the category, one for each object; missing values are NaN."""
         attribute = self.attribute
         if attribute.is_number:
             return attribute.values
@@ -81,7 +81,7 @@ class Feature:
 
 
 def list_features(attributes: list[Attribute]) -> list[Feature]:
-    """Return one feature for each numeric or Boolean attribute, and one for each category of other attributes."""
+    """Return a feature for each numeric or Boolean attribute, and for each category of a categorical attribute."""
     features = []
     for attribute in attributes:
         if attribute.is_number:
@@ -94,7 +94,7 @@ def list_features(attributes: list[Attribute]) -> list[Feature]:
 
 
 def encode_column(column: Column, max_categories: int) -> Attribute:
-    """Encode a column; the rarest of more than ``max_categories`` categories are merged into "other"."""
+    """Encode a column as numbers; if it has more than ``max_categories`` categories, merge the rarest into "other"."""
     name = str(column.name)
     if column.is_empty:
         return Attribute(name, "number", np.full(len(column), np.nan))
@@ -122,7 +122,7 @@ def _encode(column: Column, categories: np.ndarray) -> np.ndarray:
 
 
 class Ranked:
-    """The present values of a column in sorted order, with their rows, their ranks and the numbers of ties."""
+    """Values of a column that are not missing, in sorted order, with their rows, ranks and numbers of ties."""
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
@@ -137,9 +137,9 @@ class Ranked:
         return len(self.rows)
 
     def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """Return the (g, l) weighted quantiles (Hazen's definition) of g groups at l levels.
+        """Return the weighted quantiles (Hazen's definition) of each group, shape (n_groups, n_levels).
 
-        ``weights`` is a sparse (g, n) array with a row of object weights for each group.
+        ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group.
         """
         out = np.full((weights.shape[0], len(levels)), np.nan)
         place = np.full(self.n_objects, -1)
@@ -147,7 +147,7 @@ class Ranked:
         for g in range(weights.shape[0]):
             members = slice(weights.indptr[g], weights.indptr[g + 1])
             places, weight = place[weights.indices[members]], weights.data[members]
-            if len(places) * 4 > self.n_objects:  # For large groups, scattering is faster than sorting.
+            if len(places) * 4 > self.n_objects:  # For large groups, this is faster than sorting.
                 spread = np.zeros(len(self.rows) + 1)
                 spread[places] = weight
                 places = np.flatnonzero(spread[:-1] > 0)
@@ -162,16 +162,16 @@ class Ranked:
 
 
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
-    """Compare each group with the remaining objects.
+    """Return statistics that compare each group with the remaining objects.
 
-    ``weights`` is a sparse (g, n) array with a row of object weights for each group. The result contains
-    the sums of the weights of present and missing values, the mean and standard deviation of the group and of the rest,
-    quartiles (for numbers), the standardized difference, and Cliff's delta. For a category, the mean is a share, and
-    delta is the difference of the shares.
+    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group. The
+    result contains the sums of the weights of present and missing values, the mean and standard deviation of the group
+    and of the remaining objects, quartiles (for numbers), the standardized difference, and Cliff's delta. For a
+    category, the mean is a share, and delta is the difference of the shares.
     """
     values, is_number = feature.values, feature.attribute.is_number
     present = ~np.isnan(values)
-    # Centering and scaling keep digits in the squares of large numbers.
+    # Without centering and scaling, the squares of large numbers would lose digits.
     center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
     scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
@@ -195,7 +195,7 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances from sums of weights, values and squares; NaN for empty groups."""
+    """Return the means and variances of groups, given the sums of weights, values and squares; NaN for empty groups."""
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
         mean = sums[:, 1] / weight
@@ -205,7 +205,7 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
-    """Return the difference of the means divided by the pooled standard deviation, which may be zero."""
+    """Return Cohen's d, the difference of the means divided by the pooled standard deviation; 0 if both are 0."""
     squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
     difference = group[0] - rest[0]
     freedom = n_group + n_rest - 2
@@ -215,11 +215,11 @@ def _cohens_d(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) ->
 
 
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
-    """Return P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
+    """Return Cliff's delta of each group, P(group > rest) - P(group < rest) (Cliff, 1993), computed from ranks.
 
-    Let r_i be the midranks and w_i the weights of a group. Then sum_i w_i (r_i - 1/2) counts the pairs in which an
-    object of the group is larger than another object. By symmetry, the pairs within the group contribute
-    (sum_i w_i)^2 / 2.
+    Let r_i be the midrank of object i and w_i its weight in the group. Then sum_i w_i (r_i - 1/2) counts the pairs in
+    which an object of the group has a larger value than another object. By symmetry, the pairs within the group
+    contribute (sum_i w_i)^2 / 2.
     """
     ranks = np.zeros(ranked.n_objects)
     ranks[ranked.rows] = ranked.ranks - 0.5
@@ -232,7 +232,7 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the (g,) p-values of the Mann-Whitney tests of each group against all other objects.
+    """Return the p-value of the Mann-Whitney test of each group against all other objects, shape (n_groups,).
 
     ``codes`` holds the number of the group of each object. The results are equal to `scipy.stats.mannwhitneyu`, but
     ranks are computed once for all groups. p-values are exact for few objects without ties. Otherwise the normal
@@ -261,9 +261,10 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 
 
 def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the (g,) p-values of tests that compare the share of ones in each group and in all other groups.
+    """Test for each group whether the share of ones differs from the share in all other groups.
 
-    The test is the chi-square test, or Fisher's exact test if an expected count is less than five.
+    Return the p-values, shape (n_groups,), of the chi-square test, or of Fisher's exact test if an expected count is
+    less than five.
     """
     from scipy.stats import chi2_contingency, fisher_exact
 
@@ -284,10 +285,10 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
 
 
 def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
-    """Test whether an attribute differs between the groups; return the name, p-value and effect size in [0, 1].
+    """Test whether an attribute differs between groups; return the name and p-value of the test, and an effect size.
 
-    For numbers, use the Kruskal-Wallis test and the effect size sqrt(H / (n - 1)). For categories, use the chi-square
-    test and Cramer's V.
+    The effect size is in [0, 1]. For numbers, use the Kruskal-Wallis test with the statistic H and the effect size
+    sqrt(H / (n - 1)) for n objects. For categories, use the chi-square test and Cramer's V.
     """
     from scipy.stats import chi2_contingency
     from scipy.stats.contingency import crosstab
@@ -305,9 +306,9 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
-    """Return the p-value and the effect size sqrt(H / (n - 1)).
+    """Return the p-value and the effect size sqrt(H / (n - 1)) of the Kruskal-Wallis test of n objects.
 
-    H / (n - 1) is the share of the variance of the ranks that is explained by the groups.
+    Here H is the test statistic. H / (n - 1) is the share of the variance of the ranks that the groups explain.
     """
     from scipy.stats import chi2
 

@@ -1,7 +1,7 @@
-"""Resolve the input of an explanation, which is an estimator, a partition or labels, and a table of objects.
+"""Validate and convert the input of explanations: a clustering result and a table of objects.
 
-`dempster.explain` and the applications accept the same kinds of input. If a table and a partition both have
-object names, the rows are matched by name.
+The clustering result is an estimator, a partition or labels. If the table and the partition both have object names,
+the rows are matched by name. The applications accept the same input.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ACCEPTED = "a CredalPartition, a fitted estimator that has one, or a sequence o
 
 @dataclass(frozen=True, eq=False)
 class ExplainedInput:
-    """A clustering result, resolved from an estimator, a partition or labels."""
+    """A clustering result, which the user passed as an estimator, a partition or labels."""
 
     estimator: Any  # fitted estimator or pipeline, None for a partition or labels
     model: Any  # the last step of a pipeline, otherwise the estimator
@@ -53,7 +53,7 @@ class ExplainedInput:
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
-        """Shape of the image whose pixels were clustered, None for other data."""
+        """Shape of the image whose pixels were clustered; None if the data are not an image."""
         return getattr(self.model, "image_shape_", None)
 
     def align_partition(self, X: TableLike, n_rows: int) -> CredalPartition:
@@ -65,7 +65,7 @@ class ExplainedInput:
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
         """Return a table with its rows in the order of the objects of the partition.
 
-        If ``of_fit`` is True, the model was fitted to this table, which may hold dissimilarities or an image.
+        ``of_fit`` is True if the model was fitted to this table. Then the table may hold dissimilarities or an image.
         """
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
@@ -91,31 +91,32 @@ class ExplainedInput:
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
             needed = f"have a row for each of the {len(self.partition):,} objects of the partition, got {n_rows:,}"
-            advice = f"the partition of other objects is estimator.predict_mass({name})"
+            advice = f"for other objects use the partition estimator.predict_mass({name})"
             raise InvalidParameterError(name, must=f"{needed}; {advice}")
 
     def reject_dissimilarities(self, X: TableLike) -> None:
-        """Raise an error if X holds the dissimilarities to which the model was fitted instead of attributes."""
+        """Raise an error if X holds dissimilarities, to which the model was fitted, instead of attributes."""
         n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
         if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
             method = type(self.estimator).__name__
-            raise InvalidParameterError("X", must=f"hold attributes, got the dissimilarities of the fit of {method}")
+            raise InvalidParameterError("X", must=f"hold attributes, got the training dissimilarities of {method}")
 
 
 def resolve_input(
     subject: Any, name: str = "partition", *, metric: str | None = None, needs_partition: bool = True
 ) -> ExplainedInput:
-    """Resolve a fitted estimator or pipeline, a partition, or labels.
+    """Convert an estimator, a partition or labels to an `ExplainedInput`.
 
     Parameters
     ----------
     subject : fitted estimator (or pipeline), partition, or array-like of labels
+        The clustering result.
     name : str
         Name of the argument, for error messages.
     metric : {"precomputed"} or None
-        "precomputed" if the table of a partition or of labels holds dissimilarities.
+        "precomputed" if ``subject`` is a partition or labels, and the table of objects holds dissimilarities.
     needs_partition : bool
-        If False, a fitted classifier is accepted too; its ``partition`` is None.
+        If False, a fitted classifier is also accepted. The ``partition`` of the result is then None.
     """
     check(metric, "metric", choice(None) | choice("precomputed"))
     estimator = model = None
@@ -167,7 +168,7 @@ def row_names(*tables: TableLike) -> Index:
 
 
 def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
-    """Return some rows of a table of any type, or of several views."""
+    """Return the rows at the given positions of a table of any type, or of each of several views."""
     rows = np.asarray(positions, dtype=np.intp)
     views = Views.from_input(X)
     if views is not None:
@@ -183,9 +184,9 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
-    """Return the position of one of n objects; -1 if ``i`` holds the attributes of a new object.
+    """Return the position of the object ``i`` among n objects; -1 if ``i`` holds the attributes of a new object.
 
-    ``i`` is a name if the objects have names, a position, or the coordinates of a pixel of an image (a tuple).
+    ``i`` is the name of an object, its position, or a tuple with the coordinates of a pixel of an image.
     """
     if isinstance(i, bool | np.bool_) or i is None:
         raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
@@ -213,7 +214,7 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
 
 
 def join_attributes(X: TableLike) -> Any:
-    """Return the attributes of several views as one table; other input is returned unchanged."""
+    """Join the attributes of several views to one table; return a single table unchanged."""
     return joined_views(to_array_with_shape(X))
 
 
@@ -254,15 +255,15 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 Cells = list[np.ndarray]
-"""Cells of some objects, one array for each attribute: numbers (NaN if missing) or Python objects."""
+"""List with an array of values for each attribute; the values are numbers (NaN if missing) or Python objects."""
 
 
 class ObjectTable:
-    """The attributes of n objects, stored by column.
+    """The p attributes of n objects, stored by column.
 
     X is a pandas or polars DataFrame, or an array-like of shape (n, p) or, for images and tensors, (n, ...). ``names``
-    replaces the column names. ``categorical`` treats numbers as categories. ``numeric`` parses text as numbers where
-    possible, because some models read all columns as numbers.
+    replaces the column names. If ``categorical`` is True, numbers are treated as categories. If ``numeric`` is True,
+    text is parsed as numbers where possible, because some models read all columns as numbers.
     """
 
     def __init__(
@@ -299,17 +300,16 @@ class ObjectTable:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """(n, p) numbers; all attributes must be numbers."""
+        """Values as an array of shape (n, p); all attributes must be numbers."""
         return np.column_stack(self.columns)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether all attributes are numbers."""
         return bool(self.is_number.all())
 
     @cached_property
     def deviations(self) -> np.ndarray:
-        """(p,) standard deviations, 0 for constant attributes and for categories."""
+        """Standard deviation of each attribute; 0 for constant attributes and for categories."""
         out = np.zeros(len(self.columns))
         for d in np.flatnonzero(self.is_number).tolist():
             present = self.present(d)
@@ -319,16 +319,15 @@ class ObjectTable:
         return out
 
     def present(self, d: int, rows: Any = slice(None)) -> Any:
-        """Return the cells of an attribute that are not missing, as an array of numbers or a list."""
+        """Return the values of attribute ``d`` that are not missing, as an array of numbers or a list of categories."""
         cells = self.columns[d][rows]
         return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not is_missing(cell)]
 
     def row(self, i: int) -> Cells:
-        """Return the cells of one object."""
         return [column[i : i + 1] for column in self.columns]
 
     def parse_row(self, row: Any) -> Cells:
-        """Return the cells of a new object.
+        """Validate the attribute values of a new object and return them in the order of the columns.
 
         ``row`` is a sequence, a mapping or series with attribute names as keys, or a table with one row.
         """
@@ -364,7 +363,7 @@ class ObjectTable:
         return out
 
     def find(self, cells: Cells) -> int:
-        """Return the position of the first object with these cells, -1 if there is none."""
+        """Return the position of the first object with the attribute values ``cells``; -1 if there is none."""
         same = np.ones(len(self), dtype=bool)
         for column, cell in zip(self.columns, cells, strict=True):
             equal = column == cell[0]
@@ -374,7 +373,7 @@ class ObjectTable:
         return int(same.argmax()) if same.any() else -1
 
     def to_table(self, cells: Cells) -> Any:
-        """Return the cells as a table of the same type as X."""
+        """Return the attribute values ``cells`` as a table of the same type as X."""
         if self._frame_type is not None:
             columns = [column if column.dtype == float else column.tolist() for column in cells]
             return self._frame_type(dict(zip(self._labels, columns, strict=True)))
@@ -389,7 +388,7 @@ class ObjectTable:
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
-    """Convert array-like data to an array; numbers in a list with text remain numbers."""
+    """Convert array-like data to an array; numbers in a list that also contains text remain numbers."""
     with validating_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)

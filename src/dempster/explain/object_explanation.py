@@ -1,4 +1,4 @@
-"""Explanation of one object, as arrays, text, a table and a figure."""
+"""Explanation of one object, which can be converted to text, a table, HTML or a figure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
-MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence of a named object, relative to the strongest object
+MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence from a named object, relative to the strongest evidence
 MIN_SHARE = 0.08  # attributes with a smaller share of the evidence are not named
 
 
 class Exemplar(NamedTuple):
-    """A certain object of a cluster, near the explained object."""
+    """An object that certainly belongs to a cluster and is near the explained object."""
 
     cluster: Hashable
     name: Hashable
@@ -33,7 +33,7 @@ class Exemplar(NamedTuple):
 
 
 class ComparedObject(NamedTuple):
-    """An object that is compared with the explained object, and its weight in the evidence for each candidate."""
+    """An object that is compared with the explained object, and its weight in the evidence for each cluster."""
 
     name: Hashable
     position: int
@@ -46,11 +46,11 @@ class Change:
 
     cluster: Hashable
     attributes: tuple[str, ...]  # attributes that change
-    before: tuple[Any, ...]  # their values
-    after: tuple[Any, ...]
-    size: float  # length of the change in standard deviations of the attributes; for categories, the number of changes
+    before: tuple[Any, ...]  # old values of these attributes
+    after: tuple[Any, ...]  # new values of these attributes
+    size: float  # length of the change, in standard deviations of numbers; each changed category adds 1
     towards: Hashable | None = None  # object towards which all attributes move, None if a single attribute changes
-    share: float | None = None  # share of the distance to that object
+    share: float | None = None  # length of the move, relative to the distance from the object ``towards``
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,27 +66,28 @@ class ObjectExplanation:
     clusters : tuple
         Names of the candidate clusters, the most plausible first.
     attributes : tuple of str
-        Names of the rows of the contributions: attributes, or compared objects if there are no attributes.
+        Names of the p attributes or, if there are no attributes, of the p objects that are compared with this object.
     by : {"attributes", "objects"}
-    parts : (p, q) array
-        Contribution of each attribute to the evidence for each candidate.
-    evidence : (q,) array
+        Whether the evidence is divided among attributes or among compared objects.
+    parts : array of shape (p, q)
+        Contribution of each attribute (or compared object) to the evidence for each of the q candidates.
+    evidence : array of shape (q,)
         Evidence for each candidate. It is the sum of the parts and of a term that does not depend on the attributes.
     quantity : str
-        Description of the evidence.
+        Name of the quantity that measures the evidence, for example "plausibility".
     values : tuple or None
         Attributes of the object.
     typical : tuple of tuples or None
         Mean or most frequent category of each attribute in each candidate cluster.
     exemplars : tuple of Exemplar
-        Certain objects of each candidate that are nearest to the explained object.
+        For each candidate cluster, the certain objects that are nearest to the explained object.
     compared : tuple of ComparedObject
         Objects that the method compares with the explained object, sorted by decreasing weight; empty if the method
         uses centers.
     changes : tuple of Change
         Changes that would make the object certain, sorted by size.
     movable : bool
-        Whether changes were searched for.
+        Whether `explain_object` searched for changes.
 
     Examples
     --------
@@ -122,22 +123,24 @@ class ObjectExplanation:
 
     @cached_property
     def contributions(self) -> np.ndarray:
-        """(p, q) contributions of attributes to the evidence for each candidate, minus the mean over the candidates.
+        """Contributions of the attributes to the evidence for each candidate, minus the mean over the candidates.
 
-        Columns add up to `explained`. With a single candidate, the contributions are equal to `parts`.
+        The array has the same shape as `parts`, and its columns add up to `explained`. With a single candidate, it is
+        equal to `parts`.
         """
         return self._center(self.parts) + 0.0  # turns -0 into 0
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """(q,) evidence from the attributes for each candidate, minus the mean over the candidates."""
+        """Evidence from the attributes for each candidate cluster, minus the mean over the candidates."""
         return self._center(self.evidence) - self.base
 
     @cached_property
     def base(self) -> np.ndarray:
-        """(q,) evidence that does not depend on the attributes, minus the mean over the candidates.
+        """Evidence for each candidate that does not depend on the attributes, minus the mean over the candidates.
 
-        Examples are the weight of a Gaussian, the number of neighbors, and the plausibility at the midpoint.
+        Depending on the method, it comes from the weights of the mixture components, the numbers of neighbors, or the
+        plausibilities at the midpoint of the clusters.
         """
         rest = self.evidence - self.parts.sum(axis=0)
         rest = np.where(np.abs(rest) <= 1e-9 * np.abs(self.parts).sum(axis=0), 0, rest)  # rounding error
@@ -153,10 +156,10 @@ class ObjectExplanation:
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
     def between(self, first: Hashable | None = None, second: Hashable | None = None) -> np.ndarray:
-        """Return the (p,) contributions of the attributes to the evidence for one candidate against another.
+        """Return the contributions of the p attributes to the comparison of two candidates, shape (p,).
 
-        Negative values favor ``first`` and positive values favor ``second``. By default they are the two most plausible
-        candidates.
+        Negative values favor the cluster ``first`` and positive values favor the cluster ``second``. The defaults are
+        the two most plausible candidates.
         """
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
         a = self._candidate(names[0] if first is None else first, "first")
@@ -170,7 +173,7 @@ class ObjectExplanation:
         raise InvalidParameterError(argument, f"one of the candidates ({', '.join(map(str, self.clusters))})", cluster)
 
     def to_text(self) -> str:
-        """Return the explanation in a few sentences."""
+        """Return a few sentences that explain the masses of the object."""
         sentences = [_answer_sentence(self), _evidence_sentence(self), _base_sentence(self), _exemplar_sentence(self)]
         sentences += _change_sentences(self)
         return "\n".join(sentence for sentence in sentences if sentence)
@@ -249,7 +252,7 @@ def _evidence_sentence(e: ObjectExplanation) -> str:
 
 
 def _neighbor_sentences(e: ObjectExplanation) -> str:
-    """Name the objects that are evidence for and against each of the first two candidates."""
+    """Name the objects that are evidence for and against each of the two most plausible candidates."""
     sentences = []
     threshold = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
     for k, cluster in enumerate(e.clusters[:2]):

@@ -55,18 +55,18 @@ def explain_object(
     a sum of contributions of the attributes. Its definition depends on the method:
 
     ===================================  =============================================================================
-    ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, attribute by attribute; with an
-                                         adaptive metric, products of two attributes count half for each
+    ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, divided among the attributes; with
+                                         an adaptive metric, half of a product of two attributes goes to each of them
     CatECM                               minus the number of attributes that differ from the center
-    WMVEC                                minus the squared distance to the center, attribute by attribute,
-                                         weighted by its view; for matrices, to the medoids of each view
+    WMVEC                                minus the squared distance to the center, divided among the attributes and
+                                         weighted by view; for dissimilarities, the distance to the medoids of a view
     MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, divided among the attributes
     EGMM, BootClus                       logarithm of weight times density, averaged over bootstrap fits for BootClus
     EVCLUS                               logarithm of the weighted mean similarity to the members of the cluster; if
                                          masses depend on conflicts alone, minus the misfit that the conflicts would
                                          have if the object were a certain member of the cluster
     EKNNClus                             logarithm of the weight of evidence of the neighbors in the cluster
-    NNEVCLUS, all others                 plausibility: its change on the line from the midpoint of the two clusters
+    NNEVCLUS, all others                 change of the plausibility on the line from the midpoint of the two clusters
                                          to the object (integrated gradients)
     a partition, labels                  minus the squared standardized distance to the mean of the certain objects
     ===================================  =============================================================================
@@ -82,11 +82,12 @@ def explain_object(
         of several tables or matrices, with attributes called "view: column".
     i : int, name, or array-like of shape (n_features,)
         Position of the object in X, its name if X has an index, or a new object. A new object is a row, a series or
-        mapping with attribute names as keys, or a table with one row; for several views, a list or dictionary of rows.
+        mapping with attribute names as keys, or a table with one row. For several views, it is a list or dictionary of
+        rows.
         For an image, ``i`` may be a tuple with the coordinates of a pixel. Missing attributes (NaN) do not contribute.
     clusters : sequence of names of clusters, optional
-        The candidates. By default the clusters between which the object is ambiguous, or the two most plausible
-        clusters if the object is not ambiguous.
+        The candidate clusters. The default is the clusters between which the object is ambiguous, or the two most
+        plausible clusters if the object is not ambiguous.
     attributes : table of n objects, optional
         Attributes of the objects if X holds dissimilarities. The evidence from each compared object is divided among
         the attributes in proportion to the squared standardized differences. Without attributes, the explanation
@@ -107,8 +108,8 @@ def explain_object(
 
     Notes
     -----
-    An object of the fit is not compared with itself. An object is certain if its largest mass is on a single cluster,
-    as in `CredalPartition.lower`.
+    A training object is not compared with itself. An object is certain if its largest mass is on a single cluster (see
+    `CredalPartition.lower`).
 
     Examples
     --------
@@ -201,7 +202,7 @@ def _decompose(
     if evidence.parts is not None and obj.has_attributes:
         decomposed = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
         return decomposed, obj.table.names, "attributes"
-    # Medoids of other clusters do not contribute.
+    # Medoids of clusters that are not candidates do not contribute.
     counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))
     decomposed = evidence.by_rows(candidates)
     assert decomposed.parts is not None
@@ -225,8 +226,8 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
 def _select_targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
     """Return objects towards which the explained object may move to become certain.
 
-    For each candidate to which the object does not certainly belong, these are the nearest certain object and the
-    member with the largest belief in the candidate.
+    For each candidate cluster to which the object does not certainly belong, return its nearest certain object and the
+    member with the largest belief of belonging to it.
     """
     frame = obj.partition.frame
     targets = []
@@ -258,9 +259,10 @@ def _list_compared(
 
 
 class ExplainedObject:
-    """The object to explain, its masses, and the objects of X, to which it is compared.
+    """The object to explain, its masses, and the objects of X, with which it is compared.
 
-    The attributes ``table`` and ``cells`` are not set if there are only dissimilarities.
+    ``table`` contains the attribute values of all objects, and ``cells`` those of the explained object. They are not
+    set if there are only dissimilarities.
     """
 
     partition: CredalPartition  # partition of the objects of X
@@ -270,7 +272,7 @@ class ExplainedObject:
     among_fit: bool = True  # whether X holds the training objects
     table: ObjectTable
     cells: Cells
-    row: np.ndarray | None = None  # (n,) dissimilarities to the objects of X; NaN if unknown
+    row: np.ndarray | None = None  # dissimilarity to each object of X; NaN if unknown
     reader: ObjectReader | None = None
 
     def __init__(self, resolved: ExplainedInput, names: Index, *, is_new: bool):
@@ -282,7 +284,7 @@ class ExplainedObject:
 
     @property
     def own_position(self) -> int:
-        """Position of the same or an equal object in X; -1 if X contains no such object."""
+        """Position of the explained object, or of an equal object, in X; -1 if X does not contain it."""
         return self.position if self.position >= 0 or not self.among_fit else self.itself
 
     def object_name(self, position: int) -> Hashable:
@@ -314,7 +316,7 @@ class ExplainedObject:
         return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence along the path from the midpoint of the first two candidates to the object."""
+        """Return the evidence from the change of plausibility between the midpoint of two candidates and the object."""
         centers = []
         for k in candidates[:2]:
             members = find_members(self.partition, k, self.own_position)
@@ -330,18 +332,18 @@ class ExplainedObject:
 
     @property
     def can_predict(self) -> bool:
-        """Whether the model predicts masses of objects with other attributes."""
+        """Whether the model can predict the masses of the object after a change of its attributes."""
         return self.row is None and self.has_attributes and hasattr(self.model, "predict_mass")
 
     def predict(self, cells: Cells) -> CredalPartition:
-        """Return the masses of objects with these attributes."""
+        """Return the predicted masses of objects with the attribute values ``cells``."""
         rows = self._build_table(cells)
         if self.reader is not None:
             return self.reader.predict_changed(rows)
         return CredalPartition(self.model.predict_mass(rows))
 
     def certain_clusters(self, cells: Cells) -> np.ndarray:
-        """Return the (m,) clusters to which objects with these attributes certainly belong; -1 for uncertain objects.
+        """Return the cluster to which each object with the attributes ``cells`` certainly belongs; -1 if uncertain.
 
         Some models compare a new object with all training objects. A changed copy of a training object is then compared
         with its original, although a training object is never compared with itself. Therefore a copy counts as certain
@@ -357,7 +359,7 @@ class ExplainedObject:
     # ---- comparing ------------------------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
-        """Return the (r,) distances to the objects at ``positions`` in X.
+        """Return the distances of the explained object to the objects at ``positions`` in X.
 
         The distance is the metric of the model or the standardized Euclidean distance.
         """
@@ -369,13 +371,14 @@ class ExplainedObject:
             n_present = np.maximum((~np.isnan(squares)).sum(axis=1), 1)
             return np.sqrt(np.nansum(squares, axis=1) * squares.shape[1] / n_present)
         metric = getattr(self.model, "metric", "euclidean")
-        if isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed"):  # not metrics of two rows
+        # These values of the parameter are not metrics that compare two rows of numbers.
+        if isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed"):
             metric = "euclidean"
         numbers, point = self.reader.coordinates(self.table.numbers[positions]), self.reader.coordinates(point[None])
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
-        """Return the (r, p) share of each attribute in the squared standardized distances to r objects of X."""
+        """Return the share of each attribute (column) in the squared distance to each of the given objects (row)."""
         squares = squared_differences(self.table, self.cells, positions)
         present = ~np.isnan(squares)
         total = np.where(present, squares, 0).sum(axis=1, keepdims=True)
@@ -384,7 +387,7 @@ class ExplainedObject:
 
 
 def _column_means(numbers: np.ndarray) -> np.ndarray:
-    """Return the (p,) means of the values that are not missing; 0 for a column without values."""
+    """Return the mean of the values of each column that are not missing; 0 for a column without values."""
     present = ~np.isnan(numbers)
     return np.where(present, numbers, 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
 
@@ -397,7 +400,7 @@ def _certain_clusters(partition: CredalPartition) -> np.ndarray:
 def _resolve_object(
     estimator: Any, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None, metric: str | None
 ) -> ExplainedObject:
-    """Return object ``i`` of X, or a new object with the attributes ``i``."""
+    """Return the object to explain, which is object ``i`` of X or a new object with the attributes ``i``."""
     if hasattr(estimator, "steps"):
         advice = "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
@@ -413,10 +416,10 @@ def _resolve_object(
 
 
 def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[TableLike, Any]:
-    """Convert X and i if X consists of several tables.
+    """Return X and i in the form that the model or partition needs if X consists of several tables.
 
-    For a multi-view model, X remains a list or dictionary of tables, and a new object becomes one row of all
-    attributes. For a partition, the tables are joined.
+    For a multi-view model, X remains a list or dictionary of tables, and the attributes of a new object are joined to
+    one row. For a partition, the tables are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
         return (to_array(X) if isinstance(X, list | tuple) else X), i
@@ -485,7 +488,7 @@ def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
 
 
 def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
-    """Return the masses at a position in the partition; predict the masses if the position is -1."""
+    """Return the masses of the object at a position in the partition; predict the masses if the position is -1."""
     if position >= 0:
         return obj.partition[[position]]
     if obj.reader is not None:
@@ -505,7 +508,7 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
 
 
 def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Return whether X holds the training objects, by their number and the masses of a few objects."""
+    """Return whether X holds the training objects; compare the number of objects and the masses of a few of them."""
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -573,7 +576,7 @@ def _resolve_among_dissimilarities(
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
-    """Return the (n,) dissimilarities of the object to all objects; unknown dissimilarities are NaN."""
+    """Return the dissimilarities of the object to all n training objects; unknown dissimilarities are NaN."""
     out = np.full(n, np.nan)
     if hasattr(row, "tocsr"):
         stored = row.tocsr()
@@ -593,8 +596,8 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
 def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
     """Return the positions of the objects that represent a cluster.
 
-    Return its certain objects except ``itself``. If there are none, return the objects for which the cluster is the
-    most plausible one.
+    They are its certain objects except ``itself``. If it has no other certain object, they are the objects for which
+    the cluster is the most plausible one.
     """
     certain = partition.lower(partition.frame[cluster])
     possible = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
@@ -606,10 +609,10 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
 
 
 def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
-    """Return the (r, p) squared differences between the cells and r objects.
+    """Return the squared difference of each attribute between the explained object and the objects at ``positions``.
 
-    Differences of numbers are in standard deviations. Differences of categories are 0 or 1. For missing cells and
-    constant attributes the difference is NaN.
+    The array has the shape (n_positions, n_attributes). Differences of numbers are in standard deviations. Differences
+    of categories are 0 or 1. For missing values and constant attributes the difference is NaN.
     """
     out = np.full((len(positions), len(cells)), np.nan)
     for d, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
@@ -623,9 +626,9 @@ def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray)
 
 
 def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int) -> ClusterEvidence:
-    """Return minus the squared standardized distance to the mean of the members of each cluster.
+    """Return as evidence for each cluster minus the squared standardized distance to the mean of its members.
 
-    A categorical attribute contributes minus the share of the members with another category.
+    A categorical attribute contributes minus the share of the members with a different category.
     """
     parts = np.zeros((len(cells), partition.n_clusters))
     total = np.full(partition.n_clusters, -np.inf)
@@ -647,7 +650,7 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
 
 
 def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, itself: int) -> ClusterEvidence:
-    """Return minus the mean dissimilarity to the members of each cluster; ``row`` holds all (n,) dissimilarities."""
+    """Return as evidence for each cluster minus the mean dissimilarity (entries of ``row``) to its members."""
     n, c = len(row), partition.n_clusters
     weights, total = np.zeros((n, c)), np.full(c, -np.inf)
     for k in range(c):
@@ -661,7 +664,7 @@ def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, i
 
 
 def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, itself: int) -> list:
-    """Return the mean or the most frequent category of each attribute in a cluster, None if all cells are missing."""
+    """Return the mean or the most frequent category of each attribute in a cluster; None if all values are missing."""
     members = find_members(partition, cluster, itself)
     out: list = []
     for d, is_number in enumerate(table.is_number):
@@ -679,12 +682,12 @@ def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, 
 def evidence_along_path(
     plausibilities: Callable[[np.ndarray], np.ndarray], middle: np.ndarray, point: np.ndarray
 ) -> ClusterEvidence:
-    """Divide the change of the plausibilities from the midpoint to the object among the attributes.
+    """Divide the change of the plausibilities between ``middle`` and ``point`` among the attributes.
 
     The method is integrated gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks").
     Finite differences replace the derivatives, so that the method is applicable to any model and the contributions add
-    up exactly. The function ``plausibilities`` returns the (m, c) plausibilities of (m, p) objects. ``middle`` and
-    ``point`` are (p,) arrays.
+    up exactly. The function ``plausibilities`` returns the plausibility of each cluster, shape (n_objects, n_clusters),
+    for an array of attributes of shape (n_objects, n_attributes).
     """
     p = len(point)
     move = np.nan_to_num(point - middle, nan=0.0)
@@ -707,7 +710,7 @@ def evidence_along_path(
 
 
 def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Correct the (s, p, c) parts so that they add up to the (s, c) totals, in proportion to their sizes."""
+    """Correct ``parts``, in proportion to their absolute values, so that their sums over axis 1 equal ``totals``."""
     if parts.shape[1] == 0:
         return parts
     size = np.abs(parts)

@@ -47,7 +47,7 @@ _RULES = {
     "max_categories": rules.integer(2),
 }
 MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
-MIN_NARROWING = 0.5  # relative decrease of the standard deviation that is reported
+MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
 _DOUBLE_DIPPING = (
     "p-values of clustered attributes are too small, because the clusters were chosen to differ in them (double "
@@ -63,7 +63,7 @@ class Group:
     name: str
     clusters: tuple[int, ...]  # one cluster, several for ambiguous objects, or none for outliers
     rows: np.ndarray  # positions of the objects
-    n_possible: int | None = None  # number of objects that may belong to the cluster; None for other groups
+    n_possible: int | None = None  # number of objects that may belong to the cluster; None if the group is no cluster
     typical: list[Any] = field(default_factory=list)  # names or positions of typical objects
 
     @property
@@ -75,7 +75,7 @@ class Group:
 
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return the groups: all clusters (also if empty), ambiguous groups by decreasing size, and outliers."""
+    """Return all clusters (also empty ones), ambiguous groups by decreasing size, and outliers as groups."""
     from dempster.belief.focal_sets import unique_sets
 
     answers = partition.assignment(rule, keep_outliers=False)
@@ -99,11 +99,11 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
 
 
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
-    """Return the (g, n) sparse weights of the objects in each group.
+    """Return the weights of the objects in each group as a sparse array of shape (n_groups, n_objects).
 
     In a cluster, the weight is 1 for its certain objects ("certain"), 1 for all objects that may belong to it
-    ("possible"), or the pignistic probability of each object ("pignistic"). In other groups, the weight of each object
-    is 1.
+    ("possible"), or the pignistic probability of each object ("pignistic"). In an ambiguous group and among the
+    outliers, each object has the weight 1.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -126,7 +126,8 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
 def add_typical(partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any) -> None:
     """Set the typical objects of each group.
 
-    Typical objects have the largest mass on the set of the group. Ties are resolved by the distance to its mean.
+    Typical objects have the largest mass on the set of clusters of the group. Among equal masses, the objects with the
+    smallest ``distance`` are selected.
     """
     for group in groups:
         if not len(group):
@@ -140,7 +141,7 @@ def add_typical(partition: CredalPartition, groups: list[Group], distance: np.nd
 
 
 def rank_attributes(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
-    """Return a table with a row for each attribute, sorted by how well the attribute separates the groups."""
+    """Return a table with a row for each attribute, sorted by how well the attribute separates two groups."""
     import pandas as pd
 
     rows = [_compare_pair(attribute, first, second) for attribute in attributes]
@@ -188,7 +189,7 @@ def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
-    """Return Youden's J (the Kolmogorov-Smirnov distance), its threshold, and whether ``a`` is below the threshold."""
+    """Return Youden's J of two samples, the threshold at which it is reached, and whether ``a`` is mostly below it."""
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
@@ -206,17 +207,20 @@ class Profile:
     Attributes
     ----------
     groups : list of groups
-        Clusters, ambiguous groups and outliers, with ``name``, ``clusters``, ``rows`` (positions of the objects),
-        ``n_possible`` and ``typical``.
+        Clusters, ambiguous groups and outliers. Each group has the attributes ``name``, ``clusters``, ``rows``
+        (positions of the objects), ``n_possible`` (number of objects that may belong to the cluster) and ``typical``.
     features : list of features
         Numeric attributes and indicators of categories, with ``label`` and ``attribute``.
-    statistics : dict of str to (groups, features) array
+    statistics : dict of str to array of shape (n_groups, n_features)
         "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard deviation of
         the remaining objects), "difference" (standardized), "delta", "present", "missing", "p", "p_adjusted".
     attributes : pandas.DataFrame
-        Table with a row for each column of X: its kind, whether it was used for clustering, its number of missing
-        values, and a test of the differences between all groups (test, effect, p, p_adjusted).
+        Table with a row for each column of X. It contains the kind of the column, whether it was used for clustering,
+        its number of missing values, and a test of the differences between all groups (test, effect, p, p_adjusted).
     partition : CredalPartition
+        Partition whose groups are described.
+    weights, correction : str
+        Arguments of `profile`.
 
     Examples
     --------
@@ -256,7 +260,7 @@ class Profile:
         return table
 
     def to_frame(self, statistic: str = "mean") -> pd.DataFrame:
-        """Return a table with a row for each group: its number of objects, and a statistic of every feature.
+        """Return a table with the number of objects and a statistic of every feature for each group.
 
         Parameters
         ----------
@@ -284,16 +288,16 @@ class Profile:
 
         Parameters
         ----------
-        first, second : name of a cluster, or of a group as in `to_frame`
+        first, second : name of a cluster, or of a group in the index of `to_frame`
             Only the certain objects of a cluster are used, independently of ``weights``.
 
         Returns
         -------
         pandas.DataFrame
-            "separation" is the largest difference of the shares of the two groups below a threshold (or in a set of
-            categories), between 0 and 1 (perfect separation). "rule" and "threshold" describe the best split. "delta"
-            is Cliff's delta, which is positive if the first group has larger values. p-values are from the Mann-Whitney
-            or chi-square test.
+            "rule" and "threshold" describe the best split, and "separation" is the difference between the shares of the
+            two groups below the threshold (or in a set of categories). It is 1 for perfect separation. "delta" is
+            Cliff's delta, which is positive if the first group has larger values. p-values are from the Mann-Whitney or
+            chi-square test.
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
@@ -329,7 +333,7 @@ class Profile:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return an HTML table with a row for each group; shades show the difference from all other objects."""
+        """Return an HTML table with a row for each group; colors show its difference from all other objects."""
         names = ["group", "objects", "possible", "typical", *(feature.label for feature in self.features)]
         marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in self.features]
         head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))
@@ -390,21 +394,22 @@ def profile(
     partition : CredalPartition, fitted estimator (or pipeline) that has one, MassFunctions, or labels
         Objects are matched with the rows of X by name if both have names.
     X : array-like or table of n rows
-        Attributes, which need not be those used for clustering: numbers, dates, Booleans or categories, possibly with
-        missing values. A list or dictionary of tables is joined to one table with columns "view: column".
+        Attributes, which may differ from the attributes used for clustering. Columns may contain numbers, dates,
+        Booleans or categories, and missing values. A list or dictionary of tables is joined to one table with columns
+        "view: column".
     rule : {"max_mass", "interval_dominance"}, default="max_mass"
-        Decision rule that assigns each object to a set, as in `CredalPartition.assignment`.
+        Decision rule that assigns each object to a set of clusters; see `CredalPartition.assignment`.
     weights : {"certain", "possible", "pignistic"}, default="certain"
         Objects that describe a cluster: its certain objects, all objects that may belong to it, or all objects weighted
         by their pignistic probability. Ambiguous groups and outliers are described by all their objects.
     clustered : bool or sequence of names of columns, optional
-        Columns that were used for clustering. By default the columns to which the estimator was fitted. They are
+        Columns that were used for clustering. The default is the columns to which the estimator was fitted. They are
         unknown if ``partition`` is not an estimator.
     n_typical : int, default=3
-        Number of typical objects of each group. They have the largest mass on its set of clusters; ties are resolved by
-        the distance to the mean of the group.
+        Number of typical objects of each group. They have the largest mass on its set of clusters. Among equal masses,
+        the objects nearest to the mean of the group are selected.
     max_categories : int, default=12
-        Maximum number of categories of a column; the rarest categories beyond it are merged.
+        Maximum number of categories of a column. If a column has more categories, the rarest are merged.
     correction : {"bh", "by"}, default="bh"
         Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for any dependence
         (`scipy.stats.false_discovery_control`).
@@ -465,10 +470,10 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """Return the statistics, the distances of the objects, and the tests.
+    """Return the statistics, the distances of the objects to the mean of their group, and the tests.
 
-    The statistics are (g, q) arrays by name. The (n,) distances are the squared standardized distances of the objects
-    to the mean of their group. The tests compare all groups in each attribute.
+    The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The distances are squared and
+    standardized, with shape (n_objects,). A test of each attribute compares all groups.
     """
     columns, distance = [], np.zeros(len(codes))
     tests: dict[Attribute, tuple[str, float, float]] = {}
@@ -543,7 +548,7 @@ def _format_heading(group: Group) -> str:
 
 
 def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
-    """Return the features in which a group differs most from the rest, by location or by a narrower spread."""
+    """Return the positions of the features in which group ``g`` differs most from the rest in location or spread."""
     at = {name: profile.statistics[name][g] for name in ("delta", "std", "rest_std")}
     with np.errstate(invalid="ignore", divide="ignore"):
         narrow = 1 - at["std"] / at["rest_std"]

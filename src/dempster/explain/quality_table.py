@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 N_SHUFFLES = 5
-MAX_SHUFFLED_SILHOUETTES = 1_000  # objects
+MAX_SHUFFLED_SILHOUETTES = 1_000  # maximum number of objects for the silhouettes of shuffled masses
 _KEPT = 0.8
 _UP, _DOWN, _NEITHER = "higher", "lower", ""
-# For each measure, the better direction and the label in the text.
+# Each measure has the direction in which it is better, and the label of its row in the text.
 _MEASURES = {
     "silhouette": (_UP, "credal silhouette, all but outliers"),
     "silhouette_certain": (_UP, "credal silhouette, certain objects"),
@@ -59,9 +59,9 @@ class Quality:
     partition : mapping of str to float
         Measures of the partition.
     labels_alone : mapping of str to float
-        Measures of the hard partition by labels, which has no doubt and no outliers.
+        Measures of the hard partition that assigns each object to the cluster of its label, without outliers.
     shuffled : mapping of str to float
-        Measures of the same mass functions after a random permutation of the objects; the mean of five permutations.
+        Measures of the same mass functions after a random permutation of the objects (mean over five permutations).
     """
 
     partition: Mapping[str, float]
@@ -69,7 +69,7 @@ class Quality:
     shuffled: Mapping[str, float]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each measure: the partition, the baselines, and the better direction."""
+        """Return a table of all measures of the partition and the baselines; "better" is "higher" or "lower"."""
         import pandas as pd
 
         columns = dict(zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True))
@@ -88,7 +88,7 @@ class Quality:
         return "\n".join(lines)
 
     def __getitem__(self, measure: str) -> float:
-        """Return a measure of the partition."""
+        """Return the value of a measure for the partition."""
         check_choice(measure, "measure", self.partition)
         return self.partition[measure]
 
@@ -110,13 +110,14 @@ def quality(
 ) -> Quality:
     """Compute all quality measures of a partition that the data allow, and compare them with two baselines.
 
-    The baselines are *labels alone*, the partition without its doubt, and *shuffled*, the same mass functions randomly
-    assigned to the objects. The comparison with labels alone shows whether the doubt is useful. Shuffled masses have
-    the same cluster sizes, doubt and number of outliers. They show the values that are expected by chance.
+    The baseline *labels alone* is the hard partition by the labels. The comparison with it shows whether the doubt is
+    useful. The baseline *shuffled* assigns the same mass functions to the objects in random order. It has the same
+    cluster sizes, doubt and number of outliers, and it shows the values that are expected by chance.
 
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+        Partition to evaluate.
     X : table, array or square matrix of dissimilarities, optional
         Objects, or a list or dictionary of several tables or matrices. With X, the table includes the silhouettes
         (`credal_silhouette`).
@@ -124,13 +125,13 @@ def quality(
         Known classes. With y, the table includes the agreement of labels with classes (the adjusted Rand index of all
         objects and of the least doubtful 80 %, see `retention_curve`) and the agreement of sets (`set_scores`).
     metric : str or callable, default="euclidean"
-        Metric of the silhouettes.
+        Metric of the silhouettes; see `credal_silhouette`.
     stability : Stability, optional
         Result of `dempster.explain.stability` for the method. The baselines have no stability.
     sample_size : int, "auto" or None
-        Sample size of the silhouettes, as in `credal_silhouette`.
+        Number of objects for which silhouettes are computed; see `credal_silhouette`.
     random_state : int, RandomState, Generator or None
-        Seed of the permutations and of the sample.
+        Seed of the permutations and of the sample for the silhouettes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Refit a method to samples of its objects, and measure the stability of objects, pairs and clusters."""
+"""Refit a method to random samples of the objects, and measure the stability of objects, pairs and clusters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_PAIRS = 20_000  # maximum number of pairs for n_pairs="auto"
 MAX_DISSOLVED, MIN_RECOVERED = 0.5, 0.75  # Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
 MAX_NAMED_OBJECTS = 8
-NO_PARTNER = -2  # label of a cluster of a resample that is not matched
+NO_PARTNER = -2  # label of the objects in a cluster of a resample without a matched reference cluster
 _RULES = {
     "n_resamples": rule.repetitions(2),
     "fraction": rule.choice(None) | rule.real(0, 1, open_low=True),
@@ -48,12 +48,12 @@ _RULES = {
 
 
 Refit = tuple[np.ndarray, CredalPartition]
-"""A fit to some objects: their positions, each once, and their partition."""
+"""Positions of the objects in a resample, without repetitions, and the partition of these objects."""
 
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """An estimator, its objects, and the other arguments of `fit`."""
+    """An estimator and its training data X, with methods that refit the estimator to random samples of the objects."""
 
     estimator: Any
     X: Any
@@ -82,7 +82,7 @@ class Resampling:
         return bool(get_tags(self.estimator).input_tags.pairwise)
 
     def fit_reference(self, seed: int) -> CredalPartition:
-        """Return the partition of all objects; set a seed in all steps that have none."""
+        """Return the partition of all objects; derive seeds from ``seed`` for the steps that have no seed."""
         model = _set_params(clone(self.estimator), {"verbose": False})
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
@@ -92,7 +92,7 @@ class Resampling:
         return partition
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
-        """Yield the results of fits to samples of ``size`` objects, each with a different seed, in a fixed order."""
+        """Yield the results of fits to random samples of ``size`` objects; each fit has its own seed."""
         threads = min(n_threads(n_jobs), n_resamples)
         # Nested thread pools would compete for the same processors.
         params = {"verbose": False, "n_jobs": 1} if threads > 1 else {"verbose": False}
@@ -119,7 +119,7 @@ class Resampling:
         return objects, partition[first]
 
     def select_rows(self, rows: np.ndarray) -> Any:
-        """Return the given rows of X; if X holds dissimilarities, also select these columns."""
+        """Return the given rows of X; if X holds dissimilarities, select the same columns."""
         if self._views is not None:
             return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
         return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
@@ -143,13 +143,13 @@ class Resampling:
 
 
 def _set_params(model: Any, params: dict[str, Any]) -> Any:
-    """Set parameters in each step of a model that has a parameter of this name."""
+    """Set the given parameters in every step of a model that has them."""
     last_names = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
     return model.set_params(**{name: params[last] for name, last in last_names.items() if last in params})
 
 
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) -> None:
-    """Set the seeds of all steps of a model, or only of steps without a seed."""
+    """Set the seeds of all steps of a model or, if ``all_steps`` is False, of the steps without a seed."""
     parameters = model.get_params(deep=True)
     names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
     seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
@@ -165,23 +165,24 @@ class Stability:
     partition : CredalPartition
         Reference partition of all objects.
     n_resamples : int
-    drawn : (n,) array
+        Number of random samples of the objects to which the method was refitted.
+    drawn : array of shape (n,)
         Number of resamples that contain each object.
-    objects : (n,) array
-        Share of the resamples with the object in which it has the same cluster as in `partition`, or is an outlier in
-        both; NaN for objects that are in no resample.
-    jaccard : (n_resamples, c) array
-        Largest Jaccard index between each cluster of `partition`, restricted to the objects of the resample, and a
-        cluster of the resample; NaN if the resample contains no object of the cluster.
-    pairs : (p, 2) array
-        Examined pairs of objects: all pairs, or a sample.
-    together : (p,) array
+    objects : array of shape (n,)
+        Stability of each object. It is the share of the resamples with the object in which the object has the same
+        cluster as in `partition`, or is an outlier in both; NaN for objects that are in no resample.
+    jaccard : array of shape (n_resamples, n_clusters)
+        Jaccard index between each cluster of `partition`, restricted to the objects of the resample, and the most
+        similar cluster of the resample; NaN if the resample contains no object of the cluster.
+    pairs : array of shape (p, 2)
+        Positions of the two objects of each examined pair. All pairs are examined, or a random sample.
+    together : array of shape (p,)
         Share of the resamples with both objects in which they were in the same cluster; NaN for pairs that are in no
         resample.
-    rand : (n_resamples,) array
-        Credal Rand index between each resample and `partition`, over the pairs in the resample.
-    rand_between : (n_resamples, n_resamples) array
-        Credal Rand index between two resamples, over the pairs in both.
+    rand : array of shape (n_resamples,)
+        Credal Rand index between the partition of each resample and `partition`, over the pairs in the resample.
+    rand_between : array of shape (n_resamples, n_resamples)
+        Credal Rand index between the partitions of every two resamples, over the pairs that are in both resamples.
     """
 
     partition: CredalPartition
@@ -201,7 +202,7 @@ class Stability:
 
     @property
     def clusters(self) -> np.ndarray:
-        """(c,) mean Jaccard index of each cluster; NaN for a cluster without objects.
+        """Mean Jaccard index of each cluster over the resamples, shape (n_clusters,); NaN for empty clusters.
 
         A cluster is unstable below 0.6, stable from 0.75, and highly stable from 0.85 (Hennig, 2007).
         """
@@ -209,7 +210,7 @@ class Stability:
 
     @cached_property
     def together_in_partition(self) -> np.ndarray:
-        """(p,) Boolean array: whether the two objects of each pair are in the same cluster of `partition`."""
+        """Whether the two objects of each pair are in the same cluster of `partition`."""
         return _are_together(self.partition.labels_with_outliers, self.pairs)
 
     @property
@@ -222,12 +223,12 @@ class Stability:
 
     @property
     def mean_pairwise_rand(self) -> float:
-        """Mean credal Rand index of two resamples."""
+        """Mean credal Rand index over all pairs of resamples."""
         return mean_of_present(self.rand_between[np.triu_indices(self.n_resamples, 1)])
 
     @property
     def doubt_correlation(self) -> float:
-        """Rank correlation of `doubt_scores` with the share of resamples in which objects changed.
+        """Rank correlation of `doubt_scores` with the share of resamples in which the object changed its cluster.
 
         It is large if the doubt predicts which objects change. It is NaN if the doubt or the share is constant.
         """
@@ -241,12 +242,12 @@ class Stability:
 
     @property
     def changing(self) -> np.ndarray:
-        """Positions of the objects that changed in any resample, the least stable first."""
+        """Positions of the objects that changed their cluster in at least one resample, the least stable first."""
         changed = np.flatnonzero(self.objects < 1)
         return changed[np.argsort(self.objects[changed], kind="stable")]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each object: its set and doubt in `partition`, and its stability."""
+        """Return a table with the stability of each object, and its set and doubt in `partition`."""
         import pandas as pd
 
         names = self.partition.focal_sets.names(self.partition.frame)
@@ -334,8 +335,8 @@ def stability(
     """Refit a method to random samples of the objects, and measure the stability of its partition.
 
     The reference partition of all objects is compared with the partition of each resample, on the objects of the
-    resample. Clusters are matched one to one to maximize the number of objects in matched clusters. The numbers of
-    clusters may differ.
+    resample. Clusters are matched one to one to maximize the number of objects in matched clusters. The two partitions
+    may have different numbers of clusters.
 
     Parameters
     ----------
@@ -344,29 +345,31 @@ def stability(
         clusterer. The estimator is cloned.
     X : table, array or square matrix of dissimilarities
         Input of ``estimator.fit``. If X holds dissimilarities (``metric="precomputed"``), rows and columns are sampled.
-        In several views (a list or a dictionary), the same objects are sampled.
+        If X is a list or dictionary of several views, the same objects are sampled from all views.
     n_resamples : int, default=20
+        Number of random samples to which the estimator is refitted.
     fraction : float in (0, 1], optional
         Share of the objects in a resample; 0.8 by default, 1 with ``bootstrap``.
     bootstrap : bool, default=False
         Sample with replacement. Repeated objects are repeated in the fit and counted once in the comparison.
     n_pairs : int or "auto"
-        Number of pairs of objects to examine; "auto": at most 20,000.
+        Number of pairs of objects to examine; "auto" examines at most 20,000 pairs.
     n_jobs : int or None, default=-1
         Number of threads: -1 uses all processors, None means 1 unless `joblib.parallel_config` is set. With several
-        threads the estimators use ``n_jobs=1``. The result does not depend on it.
+        threads the estimators use ``n_jobs=1``. The result does not depend on the number of threads.
     random_state : int, RandomState, Generator or None
-        Seed of the resamples and of their fits, which have different starts. The reference partition uses the seed of
-        the estimator. If the estimator has no seed, it uses this seed.
+        Seed for the resamples and for the fits to them. The fit to all objects uses the seed of the estimator, or this
+        seed if the estimator has none.
     verbose : int, default=0
         1 shows a progress bar.
     **fit_params
-        Passed to ``fit``: ``sample_weight``, ``constraints``, ``y``. The entries of the sampled objects are selected.
+        Further arguments of ``fit``, such as ``sample_weight``, ``constraints`` or ``y``. Each refit gets only the
+        entries of the sampled objects.
 
     Returns
     -------
     Stability
-        With ``objects``, ``clusters``, ``together``, ``rand``, ``to_frame()``, ``to_text()`` and ``plot()``.
+        Stability of objects, pairs and clusters, which can be converted to a table, text or a figure.
 
     Notes
     -----
@@ -418,7 +421,7 @@ def stability(
 
 
 def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Iterable[Refit]) -> Stability:
-    """Compare the reference with the refits, and count unchanged objects and pairs."""
+    """Compare the reference partition with the partition of each resample, and count unchanged objects and pairs."""
     n, reference_labels = len(reference), reference.labels_with_outliers
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
     drawn, kept = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
@@ -455,7 +458,7 @@ def _compare_refits(reference: CredalPartition, pairs: np.ndarray, refits: Itera
 
 
 def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Convert the labels of a resample to the numbers of the matched reference clusters; outliers remain -1."""
+    """Replace the labels of a resample by the numbers of the matched reference clusters; outliers remain -1."""
     new_label = np.full(n_clusters + 1, NO_PARTNER)
     matched = np.flatnonzero(partner >= 0)
     new_label[partner[matched]] = matched
@@ -464,7 +467,7 @@ def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.nda
 
 
 def _jaccard_indices(counts: np.ndarray, reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the (c,) largest Jaccard indices of the reference clusters (Hennig, 2007); NaN for empty clusters."""
+    """Return the Jaccard index of each reference cluster with the most similar cluster; NaN for empty clusters."""
     sizes = np.bincount(reference[reference >= 0], minlength=counts.shape[0])
     other_sizes = np.bincount(labels[labels >= 0], minlength=counts.shape[1])
     best = (counts / np.maximum(sizes[:, None] + other_sizes - counts, 1)).max(axis=1)

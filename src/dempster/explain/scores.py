@@ -1,4 +1,4 @@
-"""Compare a partition with known classes: scores of sets, retention curves, and doubt scores of objects."""
+"""Compute doubt scores of objects, and compare a partition with known classes by scores and retention curves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _MEASURES = ("ari", "accuracy")
 
 
 def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
-    """Validate the (n,) classes and return them in the order of the objects of a partition."""
+    """Validate the classes of all objects and return them in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidParameterError("y", must=f"hold {len(partition)} classes, got shape {classes.shape}")
@@ -60,7 +60,7 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
 
 
 def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the sorted distinct classes, and the (n,) position of the class of each object in this list."""
+    """Return the sorted distinct classes, and the position of the class of each object in this list."""
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
@@ -75,7 +75,7 @@ def mean_of_present(values: np.ndarray) -> float:
 
 
 def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
-    """Return the (n_a, n_b) contingency table of two labelings; objects with a negative label are ignored."""
+    """Return the contingency table of two labelings, shape (n_a, n_b); objects with a negative label are ignored."""
     both = (a >= 0) & (b >= 0)
     return np.bincount(a[both] * n_b + b[both], minlength=n_a * n_b).reshape(n_a, n_b)
 
@@ -83,7 +83,7 @@ def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
 def match_one_to_one(counts: np.ndarray) -> np.ndarray:
     """Match rows and columns of a contingency table one to one to maximize the sum of the counts.
 
-    Return the column of each row, -1 for a row without a column.
+    Return the column that is matched with each row, or -1 for a row that is not matched.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -94,14 +94,14 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
 
 
 def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Match classes and clusters one to one; return the cluster of each class, -1 for a class without a cluster."""
+    """Match classes and clusters one to one; return the cluster of each class, or -1 for a class without a cluster."""
     n_classes, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (classes, labels))
     return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
 
 @dataclass(frozen=True)
 class SetScore:
-    """Scores of set-valued predictions.
+    """Scores of predictions that are sets of classes.
 
     Attributes
     ----------
@@ -110,10 +110,10 @@ class SetScore:
     size : float
         Mean number of classes in the sets of all objects except outliers.
     u65, u80 : float
-        Mean utility over all objects, 0 for outliers. A set of s classes that contains the class has the utility
-        1.6/s - 0.6/s^2, or 2.2/s - 1.2/s^2: 0.65 or 0.80 for two classes.
+        Mean utility over all objects. The utility is 0 for outliers and for sets without the class of the object.
+        Otherwise, u65 is 1.6/s - 0.6/s^2 (0.65 if s = 2) and u80 is 2.2/s - 1.2/s^2 (0.80 if s = 2) for s classes.
     discounted : float
-        Mean discounted accuracy: 1/s if a set of s classes contains the class, otherwise 0.
+        Mean discounted accuracy, which is 1/s if a set of s classes contains the class of the object, otherwise 0.
     accuracy : float
         Share of the objects whose label is matched with their class.
     certain, certain_accuracy : float
@@ -141,8 +141,8 @@ class SetScores(SetScore):
     Attributes
     ----------
     baselines : mapping of str to SetScore
-        "labels alone": the label of each object instead of its set. "all classes": the set of all classes for every
-        object. "largest class": the most frequent class for every object.
+        Scores of three simpler predictions. "labels alone" predicts the label of each object instead of its set, "all
+        classes" predicts the set of all classes, and "largest class" predicts the most frequent class.
     class_of : mapping of clusters to classes
         Class of each cluster; clusters without a class are omitted.
     """
@@ -151,7 +151,7 @@ class SetScores(SetScore):
     class_of: Mapping[Any, Any]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each score, and a column for the partition and each baseline."""
+        """Return a table with a row for each score, a column for the partition, and a column for each baseline."""
         import pandas as pd
 
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
@@ -182,7 +182,7 @@ def set_scores(
     matching: str = "auto",
     noise: Any = None,
 ) -> SetScores:
-    """Score the sets of a partition against known classes, and compare with baselines.
+    """Score the sets of clusters that a partition assigns to objects with known classes, and compare with baselines.
 
     The partition assigns each object to a set of clusters. A set is correct if it contains the class of the object. The
     utility of a correct set decreases with its size. The utilities u65 and u80 of a correct set of two classes are 0.65
@@ -191,15 +191,16 @@ def set_scores(
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+        Partition to score.
     y : array-like of shape (n,)
         Classes, names or numbers. A pandas Series with an index is matched with the names of the objects.
     rule : {"max_mass", "interval_dominance"}
-        Decision rule that assigns objects to sets, as in `CredalPartition.assignment`; outliers have the empty set.
+        Decision rule that assigns objects to sets; see `CredalPartition.assignment`. Outliers have the empty set.
     matching : {"auto", "one_to_one", "majority"}
         How clusters are matched with classes. "one_to_one" maximizes the number of correct labels; surplus classes are
         never predicted, and surplus clusters are always wrong. "majority" assigns each cluster to the most frequent
         class of its objects. "auto" is "majority" if there are more clusters than classes, otherwise "one_to_one".
-    noise : optional
+    noise : name or number, optional
         Value of ``y`` for objects that belong to no class. For these objects only the empty set is correct.
 
     Returns
@@ -208,7 +209,8 @@ def set_scores(
 
     Notes
     -----
-    Clusters with the same class count once in the size of a set. A cluster without a class counts as another class.
+    The size of a set is its number of classes. Clusters that are matched with the same class count once, and each
+    cluster without a class counts as a further class.
 
     References
     ----------
@@ -263,7 +265,7 @@ def set_scores(
 
 
 def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
-    """Score the sets of classes, an (n, k) Boolean array; ``truth`` is -1 for objects without a class."""
+    """Score sets of classes, given as rows of a Boolean array; ``truth`` is -1 for objects without a class."""
     size = sets.sum(axis=1)
     answered = size > 0
     held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
@@ -298,10 +300,11 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     Parameters
     ----------
     partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+        Partition of the objects.
 
     Returns
     -------
-    (n,) array
+    array of shape (n,)
 
     Examples
     --------
@@ -328,10 +331,10 @@ class RetentionCurve:
 
     Attributes
     ----------
-    share : (k,) array
-        Shares of the objects that are kept, increasing.
-    quality : (k,) array
-        Agreement of clusters and classes among the objects that are kept.
+    share : array of shape (k,)
+        Shares of the objects that are kept, in increasing order.
+    quality : array of shape (k,)
+        Agreement of clusters and classes among the objects that are kept, for each share.
     measure : str
         Measure of the quality: "ari" or "accuracy".
     """
@@ -347,7 +350,7 @@ class RetentionCurve:
             raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
 
     def at(self, share: float) -> float:
-        """Return the quality if this share of the objects is kept (linear interpolation)."""
+        """Return the quality at the given share of kept objects, by linear interpolation."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise InvalidParameterError("share", must=f"lie between {low:g} and {high:g}, got {format_value(share)}")
@@ -389,10 +392,11 @@ def retention_curve(
     doubt: ArrayLike = None,
     quality: str = "ari",
 ) -> RetentionCurve:
-    """Compute the quality of a partition for the objects that remain after removing the most doubtful ones.
+    """Compute the quality of a partition after removing increasing shares of the most doubtful objects.
 
-    The quality increases quickly if the doubt of the method identifies its errors. Compare with the curve of another
-    ranking of the same objects, such as the margin of k-means or the posterior probability of a mixture.
+    The quality increases quickly if the most doubtful objects are those with wrong labels. Compare the curve with the
+    curve of another ranking of the same objects, such as the margin of k-means or the posterior probability of a
+    mixture.
 
     Parameters
     ----------
@@ -405,8 +409,8 @@ def retention_curve(
     doubt : array-like of shape (n,), optional
         Doubt of each object; by default `doubt_scores` of the partition.
     quality : {"ari", "accuracy"}, default="ari"
-        "ari": the adjusted Rand index of labels and classes. "accuracy": share of the objects whose cluster is matched
-        with their class, where clusters and classes are matched one to one with all objects.
+        "ari" is the adjusted Rand index of labels and classes. "accuracy" is the share of the objects whose cluster is
+        matched with their class. Clusters and classes are matched one to one on all objects.
 
     Returns
     -------
@@ -430,7 +434,7 @@ def retention_curve(
     >>> curve
     RetentionCurve(ari={60%: 1.000, 80%: 1.000, 100%: 0.949})
 
-    The same for k-means, whose doubt is the ratio of the distances to the two nearest centers:
+    For k-means, define the doubt as the ratio of the distances to the two nearest centers:
 
     >>> k_means = KMeans(3, n_init=10, random_state=0).fit(X)
     >>> near = np.sort(k_means.transform(X), axis=1)

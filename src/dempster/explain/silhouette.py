@@ -43,13 +43,14 @@ class CredalSilhouette:
 
     Attributes
     ----------
-    values : (m,) array
-        Silhouette of each evaluated object: the mean over its sets, weighted by their masses.
-    label_values : (m,) array
-        Silhouette of each evaluated object as a certain member of the cluster of its label.
-    objects : (m,) array
-        Positions of the evaluated objects in the partition: all objects, or a sample.
+    values : array of shape (m,)
+        Silhouette of each evaluated object, which is a mean over the focal sets, weighted by the masses of the object.
+    label_values : array of shape (m,)
+        Silhouette that each evaluated object would have if all its mass were on the cluster of its label.
+    objects : array of shape (m,)
+        Positions of the evaluated objects in the partition. They are all objects or a random sample.
     partition : CredalPartition
+        Partition of all objects.
     is_sampled : bool
         Whether a sample of the objects was evaluated and compared with a sample of each cluster.
     """
@@ -62,29 +63,29 @@ class CredalSilhouette:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """(m,) number of clusters in the set with the largest mass: 0 for outliers, 1 for certain objects."""
+        """Size of the set with the largest mass of each evaluated object; 0 for outliers, 1 for certain objects."""
         return self.partition.focal_sets.cardinality[self.partition.best_set[self.objects]]
 
     @property
     def mean(self) -> float:
-        """Mean over all objects except outliers; NaN if all are outliers."""
+        """Mean silhouette of all evaluated objects except outliers; NaN if all objects are outliers."""
         return mean_of_present(self.values[self.sizes > 0])
 
     @property
     def certain_mean(self) -> float:
-        """Mean over the certain objects; NaN if there are none."""
+        """Mean silhouette of the certain objects; NaN if there are no certain objects."""
         return mean_of_present(self.values[self.sizes == 1])
 
     @property
     def weighted_mean(self) -> float:
-        """Mean weighted by 1 - `doubt_scores`, 0 for outliers; NaN if all weights are 0."""
+        """Mean silhouette weighted by one minus the doubt (0 for outliers); NaN if all weights are 0."""
         weights = np.clip(1 - doubt_scores(self.partition[self.objects]), 0, None)
         total = float(weights.sum())
         return float(weights @ self.values / total) if total > 0 else float("nan")
 
     @property
     def label_mean(self) -> float:
-        """Mean of `label_values` over all objects including outliers."""
+        """Mean of `label_values` over all evaluated objects including outliers."""
         return mean_of_present(self.label_values)
 
     @property
@@ -94,7 +95,7 @@ class CredalSilhouette:
         return float(kept.std(ddof=1) / np.sqrt(len(kept))) if self.is_sampled and len(kept) > 1 else 0.0
 
     def per_cluster(self) -> pd.DataFrame:
-        """Return a table with a row for each cluster: its certain and possible objects, and their mean silhouettes."""
+        """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster."""
         import pandas as pd
 
         possible = self.partition.assignment()[self.objects]
@@ -108,7 +109,7 @@ class CredalSilhouette:
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each evaluated object: its set, label, doubt and silhouettes."""
+        """Return a table with the set, label, doubt and silhouettes of each evaluated object."""
         import pandas as pd
 
         own = self.partition[self.objects]
@@ -180,8 +181,8 @@ def credal_silhouette(
     others. It gives a smaller silhouette if the object is clearly in one of the two clusters. The silhouette of a hard
     partition is equal to the silhouette of Rousseeuw (1987).
 
-    s(i, A) is 0 if A is the whole frame, or a cluster without other objects, because no comparison is possible. The
-    silhouette of an object with all mass on the empty set is 0.
+    s(i, A) is 0 if A contains all clusters, or if A is a cluster without other objects, because no comparison is
+    possible. The silhouette of an object with all mass on the empty set is 0.
 
     Parameters
     ----------
@@ -189,14 +190,14 @@ def credal_silhouette(
         The label -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
         The objects. They are matched with the objects of the partition by name if both have names. A list or dictionary
-        of tables is joined to one table. The squares of several matrices are added.
+        of tables is joined to one table. Several matrices of dissimilarities are combined by adding their squares.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X holds dissimilarities.
     sample_size : int, "auto" or None
         Number of objects to evaluate. They are compared with a sample of the same size, with equal numbers of objects
-        from each cluster. "auto": all objects if there are at most 10,000, otherwise 5,000. None: all objects; the time
-        is quadratic in their number.
+        from each cluster. "auto" evaluates all objects if there are at most 10,000, otherwise 5,000 objects. None
+        evaluates all objects, in a time that is quadratic in their number.
     random_state : int, RandomState, Generator or None
         Seed of the sample.
 
@@ -257,10 +258,10 @@ def _mean_dissimilarities(
     counts: np.ndarray,
     partition: CredalPartition,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of objects and their (rows, c) mean dissimilarities to the other objects of each cluster.
+    """Yield slices of ``objects`` and the mean dissimilarities of their objects to the other objects of each cluster.
 
-    The mean is NaN if the cluster has no other object. ``counts`` contains the number of objects that each sampled
-    object represents.
+    The means have the shape (slice length, n_clusters). A mean is NaN if the cluster has no other object. The means are
+    computed from the sample ``others``, and ``counts`` contains the number of objects that each of them represents.
     """
     weights = partition[others].pignistic(normalized=False).astype(float) * counts[:, None]
     total = weights.sum(axis=0)
@@ -281,7 +282,7 @@ def _mean_dissimilarities(
 
 
 def _silhouettes_of_masses(distances: np.ndarray, masses: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Return the mean silhouette of each object over its sets, weighted by mass; 0 if all mass is on the empty set."""
+    """Average the silhouettes of each object over the nonempty sets, weighted by its masses; 0 if all weights are 0."""
     out, total = np.zeros(len(distances)), np.zeros(len(distances))
     for j, members in enumerate(sets):
         rows = np.flatnonzero(masses[:, j] > 0)
@@ -307,7 +308,7 @@ def _silhouettes_of_labels(distances: np.ndarray, labels: np.ndarray) -> np.ndar
 
 
 def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return (nearest - own) / max(nearest, own); 0 if a distance is NaN or infinite, or if both are 0."""
+    """Return (nearest - own) / max(nearest, own); 0 if a distance is NaN or infinite, or if both distances are 0."""
     largest = np.maximum(own, nearest)
     is_comparable = np.isfinite(largest) & (largest > 0)
     return np.divide(nearest - own, largest, out=np.zeros(len(own)), where=is_comparable)

@@ -1,4 +1,4 @@
-"""Shared parts of the displays: axes, colors, validation, legends, and labels beside points."""
+"""Functions that several displays use for axes, colors, validation, legends, and labels beside points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dempster.plot.palette import GREY, PALETTE
 
 
 def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    """Return the given axes; without axes, create a figure with space for a legend outside its axes."""
+    """Return the given axes; if ``ax`` is None, create a figure with space for a legend outside its axes."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, float]) -> list[Any]:
-    """Return the given axes; without axes, create a figure with panels of the given ``size``."""
+    """Return the given axes; if ``axes`` is None, create a figure with ``n_panels`` panels of the given ``size``."""
     if axes is not None:
         panels = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(panels) != n_panels:
@@ -90,7 +90,7 @@ def finish_axes(
 
 
 def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
-    """Write a small grey text in the lower (or, with ``va="top"``, the upper) right corner."""
+    """Write a small grey text in the lower right corner or, with ``va="top"``, in the upper right corner."""
     y = 0.02 if va == "bottom" else 0.98
     return ax.text(0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va)
 
@@ -106,7 +106,7 @@ def halo(width: float) -> list[Any]:
 
 
 def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.ndarray:
-    """Return (c, 3) colors; the palette repeats after twenty clusters."""
+    """Return the RGB color of each cluster, shape (n_clusters, 3); the palette repeats after twenty clusters."""
     from matplotlib.colors import to_rgb
 
     if colors is None:
@@ -117,7 +117,7 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
 
 def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Return the (s, 3) mean colors of the clusters in each set; ``sets`` is an (s, c) Boolean array."""
+    """Return the mean color of the clusters in each set; ``sets`` is a Boolean array of shape (n_sets, n_clusters)."""
     return (sets @ colors) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
 
 
@@ -125,7 +125,7 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 
 
 def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers; also check its length if a length is given."""
+    """Validate a nonempty sequence of finite numbers; if ``length`` is given, check the length of the sequence."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
@@ -135,7 +135,7 @@ def validate_sequence(values: Any, name: str, length: int | None = None) -> np.n
 
 
 def validate_points(values: Any, name: str, shape: tuple[int | str, int] = ("n", 2)) -> np.ndarray:
-    """Validate a finite array of points; a string in ``shape`` allows any length of this axis."""
+    """Validate the shape of an array of finite numbers; a string in ``shape`` allows any length along its axis."""
     array = as_reals(values, name)
     wrong = array.ndim != 2 or any(isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True))
     if wrong or not np.isfinite(array).all():
@@ -174,7 +174,7 @@ def mapping_items(values: Any, name: str) -> list[tuple[Any, Any]]:
 
 
 def validate_estimator(estimator: Any, *attributes: str) -> None:
-    """Raise an error unless the estimator is fitted and has the required attributes."""
+    """Raise an error if the estimator is not fitted or does not have the required attributes."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
@@ -184,9 +184,9 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
 
 
 def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Convert one estimator, a sequence or a mapping of estimators to a dictionary by name.
+    """Return a dictionary of names and estimators, given one estimator, a sequence or a mapping of estimators.
 
-    Estimators without names get the name of their class, with a number if several have the same class.
+    The default name of an estimator is its class name, with a number if several estimators have the same class.
     """
     if isinstance(estimator, Mapping):
         if names is not None:
@@ -216,7 +216,7 @@ _MAX_BINS = 10_000
 
 
 def _is_axes(value: Any) -> bool:
-    """Return whether an object is rectilinear axes of a figure; removed axes have no figure."""
+    """Return whether an object is a rectilinear Matplotlib axes; axes that were removed from a figure are rejected."""
     from matplotlib.axes import Axes
 
     return isinstance(value, Axes) and value.figure is not None and value.name == "rectilinear"
@@ -234,7 +234,7 @@ def _is_color(value: Any) -> bool:
 
     try:
         return bool(is_color_like(value)) and not np.ma.is_masked(value)
-    except Exception:  # Comparing or reading an unknown object may raise anything.
+    except Exception:  # Comparing or reading an unknown object may raise any exception.
         return False
 
 
@@ -255,7 +255,7 @@ def _is_colormap(value: Any) -> bool:
 
 
 def _is_drawable(value: Any) -> bool:
-    """Return whether Matplotlib can draw a text, including formulas between dollar signs."""
+    """Return whether a value is a text that Matplotlib can draw; it may contain valid formulas between dollar signs."""
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
 
@@ -294,8 +294,8 @@ _RULES = {
 def validate_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
     """Return a decorator that validates the options of a method `plot`.
 
-    The name of an option determines its validation rule. None and "auto" are valid if they are the default. ``words``
-    contains further valid strings for each option.
+    The name of an option determines its validation rule. None and "auto" are valid if they are the default value of the
+    option. ``words`` maps names of options to further valid strings.
     """
 
     def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
@@ -334,13 +334,13 @@ def resolve_auto(value: Any, automatic: bool) -> bool:
 
 
 def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
-    """Draw a legend of the given lines and of labeled artists that were already on the axes."""
+    """Draw a legend of the given lines and of the labeled artists that were already on the axes."""
     others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
     draw_legend(ax, [*others, *lines], fontsize="small", frameon=False)
 
 
 def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
-    """Draw a legend whose labels are not interpreted; dollar signs and leading underscores are drawn."""
+    """Draw a legend with literal labels, including dollar signs and leading underscores."""
     legend = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -396,7 +396,7 @@ def place_labels(
 
 
 def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the (n, m) areas of the intersections of n boxes with m other boxes (left, bottom, right, top)."""
+    """Return the areas of the intersections of n boxes with m boxes (left, bottom, right, top), shape (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     return np.clip(high - low, 0, None).prod(axis=2)
@@ -434,7 +434,7 @@ class CurvesDisplay:
         colors : sequence of colors, optional
             Colors of the curves.
         legend : bool or "auto"
-            Whether to draw a legend; "auto": if there are several curves.
+            Whether to draw a legend; "auto" draws it if there are several curves.
         title : str, optional
 
         Returns

@@ -13,20 +13,20 @@ from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY
 
 _MIN_LOG_RATIO = 20.0  # Minimum ratio of the largest to the smallest objective for a logarithmic axis.
-_MAX_DOTS = 60  # Iterations of longer runs are not marked by dots.
+_MAX_DOTS = 60  # With more iterations, no dots mark the iterations on the lines.
 
 
 class ConvergenceDisplay:
-    """Objective after every iteration.
+    """Display of the objective of one or several estimators after every iteration.
 
     Parameters
     ----------
     histories : mapping of str to array
         Objective after every iteration, by the name of the estimator.
     converged : mapping of str to bool, optional
-        Whether each run converged; a run that did not converge ends in an open circle.
+        Whether each estimator converged. The line of an estimator that did not converge ends in an open circle.
     validation : mapping of str to array, optional
-        Objective on held-out data, for some or all of the names; drawn as dashed lines.
+        Objective on held-out data, by the name of the estimator; drawn as dashed lines. Names may be missing.
     references : mapping of str to float, optional
         Reference values by name; drawn as dotted horizontal lines.
 
@@ -38,6 +38,7 @@ class ConvergenceDisplay:
     lines_ : list of lines
         One line for each history.
     validation_lines_, reference_lines_ : lists of lines
+        Lines of the validation objectives and of the reference values.
 
     Examples
     --------
@@ -82,10 +83,10 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : fitted estimator, sequence of estimators, or mapping of names to estimators
-            Estimators with the attribute ``history_``. A nonempty ``validation_history_`` and the loss of the EVCLUS
-            fit from which a network started (``evclus_``) are also drawn.
+            Estimators with the attribute ``history_``. A nonempty ``validation_history_`` is also drawn. If a network
+            was initialized by EVCLUS (``evclus_``), the loss of that fit is a reference value.
         names : sequence of str, optional
-            Names of the estimators of a sequence; their class names by default.
+            Names of the estimators if ``estimator`` is a sequence; their class names by default.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -124,15 +125,15 @@ class ConvergenceDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         quantity : {"objective", "excess"}
-            "excess": the difference between the objective and the lowest value of the run. It shows the speed of
-            convergence and makes estimators with different objectives comparable. References are not drawn.
+            "excess" is the objective minus its lowest value for the same estimator. It shows the speed of convergence
+            and makes estimators with different objectives comparable. Reference values are not drawn.
         scale : {"auto", "linear", "log"}
-            Scale of the vertical axis. "auto": logarithmic for the excess and for positive objectives of different
-            orders of magnitude.
+            Scale of the vertical axis. "auto" is logarithmic for the excess and for positive objectives of different
+            orders of magnitude, otherwise linear.
         colors : sequence of colors, optional
             Colors of the histories.
         legend : bool or "auto"
-            Whether to draw a legend; "auto": if there are several lines.
+            Whether to draw a legend; "auto" draws it if there are several lines.
         title : str, optional
 
         Returns

@@ -20,22 +20,22 @@ from dempster.plot.palette import GREY, INK
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
 _PADDING = 0.012  # Distance of hulls from their objects, as a share of the width of the plot.
-MAX_FLATNESS = 1e-9  # Points whose widths have a smaller ratio are treated as collinear.
+MAX_FLATNESS = 1e-9  # Points are collinear if the ratio of their smallest to their largest width is at most this value.
 MIN_RASTER_OBJECTS = 2_000  # With more objects a vector file would be larger than an image.
-MAX_LISTED_CLUSTERS = 10  # Clusters in the legend; with more, the names are written in the plot.
-MAX_SECTORS = 4  # Colors that can be distinguished inside one marker.
+MAX_LISTED_CLUSTERS = 10  # With more clusters, names are written in the plot instead of the legend.
+MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
 MAX_SPLIT_MARKERS = 2_000  # With more ambiguous objects, sectors would be too small.
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Two-dimensional projection of the objects, with a function that projects further rows."""
+    """Coordinates of the objects in the plane, and a function that projects new rows to the plane."""
 
     points: np.ndarray  # (n, 2)
     axis_names: tuple[str, str]
     n_attributes: int
     project: Callable[[np.ndarray], np.ndarray]
-    explained_variance_ratio: np.ndarray | None = None  # (2,) array for principal components
+    explained_variance_ratio: np.ndarray | None = None  # None if the axes are not principal components
 
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
@@ -83,7 +83,8 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
 def hull_vertices(points: np.ndarray) -> np.ndarray:
     """Return the indices of the corners of the convex hull, counterclockwise.
 
-    Collinear points have two corners, and coincident points have one corner. The result is empty without points.
+    Collinear points have two corners, and coincident points have one corner. If there are no points, the result is
+    empty.
 
     Examples
     --------
@@ -112,9 +113,9 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
 
 
 def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the (k, 2) outline of the points within ``radius`` (one per axis) of the convex hull of the corners.
+    """Return the outline of a convex polygon after enlarging it by ``radius`` (one radius per axis).
 
-    One corner gives a circle and two give a capsule, so every hull is visible.
+    A single corner gives a circle, and two corners give a capsule. Therefore every hull is visible.
     """
     circle = np.column_stack([_CIRCLE.real, _CIRCLE.imag]) * radius
     around = (corners[:, None, :] + circle).reshape(-1, 2)
@@ -124,8 +125,8 @@ def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the order of the sectors of a marker, and the angle of the first sector in radians.
 
-    Each sector points approximately towards its cluster. The sectors have the same circular order as the clusters
-    around the mean of their centers. The other sectors follow the first sector at equal angles.
+    Each sector points approximately towards its cluster. The sectors have equal angles and the same circular order as
+    the clusters around the mean of their centers.
     """
     direction = centers - centers.mean(axis=0)
     angle = np.arctan2(direction[:, 1], direction[:, 0])
@@ -165,9 +166,9 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
 class CredalPartitionDisplay:
     """Display of a credal partition.
 
-    A filled hull contains the objects that certainly belong to a cluster (its lower approximation), a dashed hull the
-    objects that possibly belong to it (its upper approximation). Ambiguous objects are discs in the colors of the
-    clusters to which they may belong. Outliers, which belong to no cluster, are black crosses.
+    A filled hull contains the objects that certainly belong to a cluster (its lower approximation). A dashed hull
+    contains the objects that possibly belong to the cluster (its upper approximation). Ambiguous objects are discs in
+    the colors of the clusters to which they may belong. Outliers, which belong to no cluster, are black crosses.
 
     Use `from_partition` or `from_estimator` to create a display. The constructor accepts data that are already in the
     plane.
@@ -177,12 +178,13 @@ class CredalPartitionDisplay:
     points : array of shape (n, 2)
         Positions of the objects.
     assignment : Boolean array of shape (n, c)
-        The clusters to which each object may belong: one if it is certain, none for an outlier.
+        The clusters to which each object may belong. A certain object has one cluster, and an outlier has none.
     cluster_names : sequence of length c, optional
-        0..c-1 by default.
+        Names of the clusters; 0..c-1 by default.
     centers : array of shape (c, 2), optional
         Cluster centers.
     axis_names : pair of str
+        Names of the horizontal and the vertical axis.
     is_strip : bool, default=False
         Whether the data have one attribute, so that the second coordinate has no meaning.
     explained_variance_ratio : array of shape (2,), optional
@@ -195,13 +197,17 @@ class CredalPartitionDisplay:
     ambiguous, outliers : arrays
         Indices of the objects that may belong to several clusters, and of the objects that belong to no cluster.
     lower_hulls, upper_hulls : lists of c arrays
-        Indices of the objects at the corners of the convex hulls, counterclockwise: ``points[lower_hulls[k]]`` is a
-        polygon, or a segment, a point or nothing if there are too few objects.
+        Indices of the objects at the corners of the convex hull of each cluster, counterclockwise. With few objects, a
+        hull may have two corners, one corner or none.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
+        RGB colors of the clusters.
     lower_patches_, upper_patches_ : lists of patches
+        Hulls of the lower and upper approximations.
     certain_artists_, ambiguous_artists_ : lists of collections
+        Markers of the certain and the ambiguous objects.
     outlier_artist_, center_artist_, legend_ : artists or None
+        Markers of the outliers, markers of the centers, and the legend.
 
     References
     ----------
@@ -259,6 +265,7 @@ class CredalPartitionDisplay:
         Parameters
         ----------
         partition : CredalPartition or hard labels
+            Partition to draw.
         X : array-like or table of shape (n, p), or (n,)
             Attributes of the objects. One attribute is drawn as a strip, two attributes are the axes, and more
             attributes are reduced to two principal components (standardize columns with different units first). The
@@ -267,8 +274,9 @@ class CredalPartitionDisplay:
             How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects whose largest
             mass is on the empty set are outliers under both rules.
         cluster_names : sequence of length c, optional
-            Names to use instead of those of the partition.
+            Names of the clusters; by default the names in the partition.
         cluster_centers : array of shape (c, p), optional
+            Cluster centers to draw.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -302,7 +310,7 @@ class CredalPartitionDisplay:
         estimator : fitted evidential clusterer
             Its ``cluster_centers_`` are drawn if they have the same columns as ``X``.
         X : array-like or table of shape (n, p), or (n,)
-            Attributes of the training objects, in the same order. For new objects use
+            Attributes of the training objects, in the order of the rows in `fit`. For new objects use
             ``from_partition(estimator.predict_mass(X), X)``.
         **options
             Options of `from_partition` (``rule``, ``cluster_names``) and of `plot`.
@@ -370,13 +378,13 @@ class CredalPartitionDisplay:
 
     @cached_property
     def _extent(self) -> np.ndarray:
-        """Width and height of the point cloud; 1 instead of zero or if there are no points."""
+        """Width and height of the point cloud; zero is replaced by 1, also if there are no points."""
         width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
         return np.where(width > 0, width, 1.0)
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """(c, 2) mean of the certain objects of each cluster, or of its possible objects if none is certain."""
+        """Mean position of the certain objects of each cluster, or of its possible objects if none is certain."""
         groups = [low if len(low) else up for low, up in zip(self.lower, self.upper, strict=True)]
         return np.array([self.points[group].mean(axis=0) if len(group) else [np.nan] * 2 for group in groups])
 
@@ -407,14 +415,16 @@ class CredalPartitionDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         lower, upper : bool
-            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"``: only if there are at
-            most ten clusters, because an object that may belong to every cluster extends all upper hulls.
+            Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws the upper hulls of
+            at most ten clusters, because an object that may belong to every cluster extends all upper hulls.
         centers : bool
             Whether to draw the cluster centers, if there are any.
         labels : bool or "auto"
-            Whether to write the names of the clusters in the plot; "auto": if there are too many for a legend.
+            Whether to write the names of the clusters in the plot; "auto" writes them if there are too many clusters
+            for a legend.
         legend : bool, "inside", "outside" or "auto"
-            "auto" and True: outside on a new figure, inside on given axes.
+            Whether and where to draw a legend. "auto" and True draw it outside the axes of a new figure, and inside
+            given axes.
         colors : sequence of c colors, optional
             By default a palette for color-blind readers.
         marker_size : float, optional
@@ -460,7 +470,7 @@ class CredalPartitionDisplay:
         return self
 
     def _draw_hulls(self, hulls: list[np.ndarray], is_upper: bool) -> list[Any]:
-        """Draw lower approximations as filled hulls, or upper approximations as dashed hulls with separate edges."""
+        """Draw the hulls of the lower approximations (filled) or of the upper approximations (dashed)."""
         from matplotlib.patches import Polygon
 
         patches = []
@@ -476,7 +486,7 @@ class CredalPartitionDisplay:
             if is_upper:
                 style = {"fill": False, "edgecolor": color, "linewidth": 1.2, "linestyle": (0, (4, 2.5))}
             patch = Polygon(rounded_outline(corners, padding), zorder=1.5 if is_upper else 1, **style)
-            if is_upper and self._is_crowded:  # The line crosses points of the same color.
+            if is_upper and self._is_crowded:  # A white rim separates the line from points of the same color.
                 patch.set(zorder=3.5, path_effects=canvas.halo(2.6))
             patches.append(self.ax_.add_patch(patch))
         return patches
@@ -493,7 +503,7 @@ class CredalPartitionDisplay:
         ]
 
     def _draw_ambiguous(self, size: float) -> list[Any]:
-        """Draw a collection of split markers for each set of clusters, or one in mixed colors for many objects."""
+        """Draw the ambiguous objects with split markers or, if there are many, with markers in mixed colors."""
         packed, which = np.unique(np.packbits(self.assignment[self.ambiguous], axis=1), axis=0, return_inverse=True)
         sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
         which = which.reshape(-1)
@@ -540,7 +550,7 @@ class CredalPartitionDisplay:
         return canvas.draw_legend(self.ax_, handles, fontsize="x-small", frameon=True, **place)
 
     def _legend_handles(self, explained: bool) -> list[Any]:
-        """Return a handle for each kind of artist; ``explained`` adds definitions to the labels."""
+        """Return the legend handles; if ``explained`` is True, the labels include definitions."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 

@@ -11,7 +11,7 @@ from dempster._validation import as_reals, check, choice, real
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY, INK
 
-_MAX_POINTS = 5_000  # With more points a vector file would be too large.
+_MAX_POINTS = 5_000  # More points are drawn as an image, because a vector file would be too large.
 _MAX_NUMBERS = 40  # With more peaks, their numbers would cover the plot.
 _N_CURVE_POINTS = 200
 
@@ -19,13 +19,15 @@ _N_CURVE_POINTS = 200
 class DeltaBelDisplay:
     """Plot of the distance delta of every object against its belief of being a cluster center.
 
-    Centers are in the upper right, because their neighbors support them and they are far from objects with a higher
-    belief. Objects in the upper left are outliers. Dashed lines are the thresholds of belief and delta. The dotted
-    curve is the threshold of the prominence (belief times delta). It separates the selected peaks from other objects.
+    The delta of an object is its distance to the nearest object with a higher belief. Cluster centers (peaks) are in
+    the upper right, because their belief and their delta are large. Objects in the upper left are outliers. Dashed
+    lines are the thresholds of belief and delta. The dotted curve is the threshold of the prominence (belief times
+    delta).
 
     Parameters
     ----------
     belief, delta : arrays of shape (n,)
+        Belief and delta of each object.
     peaks : sequence of int, optional
         Indices of the objects that are selected as centers; in the plot they are numbered from 0 in this order.
     min_belief, min_delta, min_prominence : float, optional
@@ -34,7 +36,7 @@ class DeltaBelDisplay:
     Attributes
     ----------
     belief, delta, peaks, min_belief, min_delta, min_prominence
-        The parameters, the first three as arrays.
+        The parameters; ``belief``, ``delta`` and ``peaks`` are arrays.
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
         Objects that are not peaks.
@@ -43,6 +45,7 @@ class DeltaBelDisplay:
     labels_ : list of annotations
         Numbers of the peaks.
     belief_line_, delta_line_, prominence_line_ : lines or None
+        Lines of the thresholds; None for a threshold that is not drawn.
 
     References
     ----------
@@ -127,11 +130,11 @@ class DeltaBelDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         colors : sequence of colors, optional
-            Colors of the peaks; by default the colors of the clusters in the other displays.
+            Colors of the peaks; by default the colors that all displays use for clusters.
         marker_size : float, default=14
             Area of the points in square points; the markers of peaks are four times as large.
         labels : bool or "auto", default="auto"
-            Whether to write the number of each peak beside it; "auto": if there are at most 40 peaks.
+            Whether to write the number of each peak beside it; "auto" writes them if there are at most 40 peaks.
         thresholds : bool, default=True
             Whether to draw the thresholds.
         title : str, optional
@@ -171,7 +174,6 @@ class DeltaBelDisplay:
         return self
 
     def _draw_thresholds(self) -> None:
-        """Draw the thresholds and keep the limits of the axes."""
         (left, right), (bottom, top) = self.ax_.get_xlim(), self.ax_.get_ylim()
         dashed: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
         if self.min_belief is not None:

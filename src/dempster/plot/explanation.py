@@ -1,4 +1,4 @@
-"""Displays of explanations: contributions of the attributes of an object, cluster profiles, and cautious trees."""
+"""Displays of the explanation of an object, of cluster profiles, and of cautious trees."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dempster.plot.palette import GREY, INK
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
 MAX_TITLE_CHARACTERS, MAX_LINE_CHARACTERS = 56, 64
-MIN_BASE_SHARE = 1e-6  # Minimum share of the evidence that does not come from the attributes for a bar of its own.
+MIN_BASE_SHARE = 1e-6  # If a smaller share of the evidence does not come from the attributes, it has no bar.
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
-CHIP_INCHES = 0.34  # Width of the mark of an answer.
+CHIP_INCHES = 0.34  # Width of the mark that shows the predicted set of a leaf.
 BAR_INCHES = 1.0  # Width of the bar of a leaf.
 
 
 class ObjectExplanationDisplay:
-    """Contributions of the attributes of an object to the comparison of two clusters.
+    """Display of the contributions of the attributes of an object to the comparison of two clusters.
 
     The bar of each attribute extends towards the cluster that the attribute supports. The last bar is the total, which
     includes the part that does not come from the attributes.
@@ -38,17 +38,19 @@ class ObjectExplanationDisplay:
     Parameters
     ----------
     explanation : ObjectExplanation
+        Explanation to draw.
     clusters : pair of names of clusters, optional
         Clusters on the left and on the right; by default the two most plausible clusters.
 
     Attributes
     ----------
-    pulls : (p,) array
-        Contributions of the attributes, negative for the left and positive for the right cluster.
+    pulls : array of shape (p,)
+        Contributions of the p attributes. Negative values favor the left cluster, positive values the right cluster.
     base, total : float
         Evidence for the right cluster that does not come from the attributes, and the sum of all contributions.
     ax_, figure_ : Matplotlib axes and figure
-    bars_ : list of bars, from top to bottom
+    bars_ : list of bars
+        The bars from top to bottom.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class ObjectExplanationDisplay:
         Parameters
         ----------
         explanation : ObjectExplanation
+            Explanation to draw.
         clusters : pair of names of clusters, optional
             Clusters to compare; by default the two most plausible clusters.
         **options
@@ -119,7 +122,7 @@ class ObjectExplanationDisplay:
         Parameters
         ----------
         estimator, X, i, feature_names, attributes
-            As in `dempster.explain.explain_object`.
+            Arguments of `dempster.explain.explain_object`.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -147,7 +150,7 @@ class ObjectExplanationDisplay:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         most : int, default=15
-            Largest number of attributes with separate bars; the others share one bar.
+            Maximum number of attributes with separate bars. One bar shows the sum of the remaining contributions.
         sort : bool, default=True
             Whether to sort the attributes by the size of their contributions.
         colors : sequence of colors, optional
@@ -186,7 +189,7 @@ class ObjectExplanationDisplay:
         return self
 
     def _bars(self, most: int, sort: bool) -> tuple[list[str], np.ndarray, list[bool]]:
-        """Return the names and lengths of the bars from top to bottom, and whether each bar is a remainder."""
+        """Return the name and length of each bar, and whether it is a remainder that is not a single attribute."""
         pulls, e = self.pulls, self.explanation
         strongest = np.argsort(-np.abs(pulls), kind="stable")
         shown = strongest[:most] if len(pulls) > most + 1 else strongest
@@ -212,7 +215,7 @@ class ObjectExplanationDisplay:
         return f"{name} = {shorten(format_cell(value), MAX_NAME_CHARACTERS)}"
 
     def _name_sides(self, widths: np.ndarray, left: Any, right: Any) -> None:
-        """Write the name of each cluster above its side; use the same scale on both sides."""
+        """Write the names of the two clusters above the left and right half; use the same scale in both halves."""
         limit = 1.05 * float(np.abs(widths).max()) or 1.0
         first, second = (shorten(format_cluster(name), MAX_NAME_CHARACTERS) for name in self.clusters)
         style = {"transform": self.ax_.transAxes, "va": "bottom", "fontweight": "bold", "parse_math": False}
@@ -238,6 +241,7 @@ class ProfileDisplay:
     Parameters
     ----------
     profile : Profile
+        Profile to draw.
 
     Attributes
     ----------
@@ -246,6 +250,7 @@ class ProfileDisplay:
     groups_, features_ : arrays of int
         Indices of the drawn groups and features of the profile.
     colors_ : array of shape (c, 3)
+        RGB colors of the clusters.
     image_ : image or None
         The heat map.
 
@@ -280,7 +285,7 @@ class ProfileDisplay:
         Parameters
         ----------
         partition, X, rule, weights, clustered
-            As in `dempster.explain.profile`.
+            Arguments of `dempster.explain.profile`.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -306,12 +311,14 @@ class ProfileDisplay:
         Parameters
         ----------
         axes : Matplotlib axes, or sequence of axes, optional
-            One axes for a heat map, or one for each drawn feature for dots; by default on a new figure.
+            One axes for a heat map, or one axes for each drawn feature for dots; by default on a new figure.
         kind : {"heat", "dots"}, default="heat"
+            Whether to draw a heat map or a panel of dots for each feature.
         n_groups : int, default=20
-            Largest number of groups: first the clusters, then the largest ambiguous groups and the outliers.
+            Maximum number of groups. Clusters come first, then the largest ambiguous groups and the outliers.
         n_features : int, optional
-            Largest number of features, those with the largest effects; by default 30 in a heat map, 12 panels of dots.
+            Maximum number of features; the features with the largest effects are drawn. The default is 30 for a heat
+            map and 12 for dots.
         colors : sequence of colors, optional
             Colors of the clusters.
         title : str, optional
@@ -428,7 +435,7 @@ class ProfileDisplay:
     # ---- marks ----------------------------------------------------------------------------------------------------
 
     def _group_colors(self) -> np.ndarray:
-        """Return the (g, 3) color of each group: mixed for several clusters, grey for outliers."""
+        """Return the RGB color of each group, which is mixed for ambiguous groups and grey for outliers."""
         sets = np.zeros((len(self.groups_), len(self.colors_)), dtype=bool)
         for row, g in enumerate(self.groups_):
             sets[row, list(self.profile.groups[g].clusters)] = True
@@ -437,9 +444,9 @@ class ProfileDisplay:
         return colors
 
     def _draw_marks(self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0) -> None:
-        """Draw a disc in the colors of its clusters, or a cross for outliers, at each position that is not NaN.
+        """Draw a mark for each group, which is a disc in the colors of its clusters, or a cross for outliers.
 
-        ``lift`` is the upward shift of the marks in typographic points.
+        Groups whose position is NaN get no mark. ``lift`` is the upward shift of the marks in typographic points.
         """
         from matplotlib.transforms import ScaledTranslation
 
@@ -465,12 +472,13 @@ class CautiousTreeDisplay:
     """Display of a `dempster.explain.CautiousTree` from the root on the left to the leaves on the right.
 
     The thickness of a branch shows its share of the objects, and its text is the condition. Each leaf has a mark in
-    the colors of the clusters of its answer (a cross for outliers). The bar of a leaf shows the assignments of its
-    objects in the partition. It has a single color if the rule is correct for all objects.
+    the colors of the clusters that it predicts (a cross for outliers). The bar of a leaf shows the sets to which the
+    partition assigns its objects. It has a single color if the rule is correct for all objects.
 
     Parameters
     ----------
     tree : fitted CautiousTree
+        Tree to draw.
 
     Attributes
     ----------
@@ -478,8 +486,9 @@ class CautiousTreeDisplay:
         Position of each node in inches, by its number.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
+        RGB colors of the clusters.
     texts_ : list of texts
-        Conditions, then answers.
+        Conditions of the branches, then predicted sets of the leaves.
 
     Examples
     --------
@@ -567,7 +576,7 @@ class CautiousTreeDisplay:
         self.ax_.text(x, y - 0.02, count, fontsize=7.5, color=GREY, va="top", **style)
 
     def _draw_mark(self, x: float, y: float, answer: Sequence[int]) -> None:
-        """Draw a rectangle in the colors of the clusters, or with a cross for an empty set."""
+        """Draw a rectangle in the colors of the predicted clusters, or with a cross if the predicted set is empty."""
         from matplotlib.patches import Rectangle
 
         bottom, height = y - 0.13, 0.26
@@ -604,7 +613,7 @@ class CautiousTreeDisplay:
 
 
 def _shorten_answers(tree: CautiousTree) -> list[str]:
-    """Return the answers of the leaves as short texts, which are different for different answers."""
+    """Return short texts for the sets that the leaves predict; different sets have different texts."""
     answers = [leaf.format_answer(tree.frame_) for leaf in tree.leaves_]
     different = list(dict.fromkeys(answers))
     short = dict(zip(different, shorten_all(different, 40), strict=True))
@@ -614,7 +623,7 @@ def _shorten_answers(tree: CautiousTree) -> list[str]:
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
     """Return the position (x, y) of each node by its number.
 
-    Leaves are below each other, and other nodes are at the mean height of their children. The horizontal
+    Leaves are arranged in a column, and each inner node is at the mean height of its children. The horizontal
     position depends on the depth and the lengths of the conditions.
     """
     letters = np.zeros(tree.get_depth() + 1)

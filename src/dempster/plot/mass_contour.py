@@ -19,9 +19,9 @@ from dempster.plot.palette import INK
 PANEL_LEVELS = np.linspace(0, 1, 11)
 JOINT_LEVELS = np.array([0.5, 0.7, 0.9])  # At most one set has a mass above 0.5, so the regions do not overlap.
 MAX_COLUMNS = 4
-MAX_RESOLUTION = 2000  # Grid points along each axis.
+MAX_RESOLUTION = 2000  # Maximum number of grid points along each axis.
 MIN_PANEL_MASS = 0.25  # Sets of several clusters get a panel by default if their mass reaches this value.
-MAX_PANELS = 12  # Panels that are selected by default.
+MAX_PANELS = 12  # Maximum number of panels if the user does not select the sets.
 _SYMBOLS = {"mass": "m", "plausibility": "pl", "belief": "bel"}
 _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
 
@@ -30,7 +30,7 @@ _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
 
 
 def validate_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Validate values in [0, 1] of the given shape."""
+    """Validate an array with the given shape and values in [0, 1]."""
     array = as_reals(values, name)
     if array.shape != shape:
         raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
@@ -64,7 +64,7 @@ def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.nd
 
 
 def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
-    """Return the given sets; by default select the empty set, the single clusters and larger sets with mass."""
+    """Return the given sets; if ``sets`` is None, return the empty set, the single clusters and sets of large mass."""
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
@@ -88,7 +88,7 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
 
 
 def open_shared_panels(n_panels: int, n_columns: int | None) -> list[Any]:
-    """Create panels with shared axes on a new figure."""
+    """Create a figure with panels that share their axes."""
     import matplotlib.pyplot as plt
 
     if n_panels == 1:
@@ -116,10 +116,11 @@ def shade_colormap(color: np.ndarray) -> Any:
 
 
 def rival_margins(plausibility: np.ndarray) -> np.ndarray:
-    """Return the (c, rows, columns) differences between the plausibility of each cluster and of its best rival.
+    """Return the plausibility of each cluster minus the largest plausibility of the other clusters.
 
-    Plausibilities are normalized, because rounding errors could change the sign of the difference where all
-    plausibilities are tiny. The result is NaN where all plausibilities are zero.
+    The arrays have the shape (n_clusters, rows, columns). Plausibilities are normalized, because rounding errors could
+    change the sign of the difference where all plausibilities are tiny. The result is NaN where all plausibilities are
+    zero.
     """
     total = plausibility.sum(axis=0)
     share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
@@ -130,7 +131,7 @@ def rival_margins(plausibility: np.ndarray) -> np.ndarray:
 
 
 def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
-    """Draw the zero contour of the margin of each cluster over its best rival.
+    """Draw the boundaries of the clusters, where ``margins`` (see `rival_margins`) are zero.
 
     The last cluster needs no contour, because every boundary belongs to two clusters.
     """
@@ -149,7 +150,7 @@ def draw_objects(
 ) -> list[Any]:
     """Draw objects in the colors of their clusters, and outliers (label -1) as crosses.
 
-    Without colors, objects are dark and transparent.
+    If ``colors`` is None, objects are dark and transparent.
     """
     n = len(points)
     if n == 0:
@@ -171,7 +172,7 @@ def draw_objects(
 def name_regions(
     ax: Any, xx: np.ndarray, yy: np.ndarray, regions: np.ndarray, names: Sequence[str], colors: np.ndarray
 ) -> list[Any]:
-    """Write the name of each nonempty region at its innermost point, or beside it if names would overlap."""
+    """Write the name of each nonempty region at the point farthest from its border; names do not overlap."""
     from scipy.ndimage import distance_transform_edt
 
     texts: list[Any] = []
@@ -195,11 +196,11 @@ def name_regions(
 
 
 class MassContourDisplay:
-    """Contours of the masses that a fitted model predicts over the plane of two attributes.
+    """Display of the masses that a fitted model predicts over the plane of two attributes, as contours.
 
-    One panel for each set of clusters shows its mass (or belief, or plausibility) from white, 0, to dark, 1. Dark lines
-    are the boundaries between the most plausible clusters. With all sets in one axes, each set has a color where its
-    mass exceeds 0.5. Objects are points; objects whose largest mass is on the empty set are crosses.
+    One panel for each set of clusters shows its mass (or belief, or plausibility) from white (0) to dark (1). Dark
+    lines are the boundaries between the most plausible clusters. If all sets are in one axes, each set has a color
+    where its mass exceeds 0.5. Objects are points; objects whose largest mass is on the empty set are crosses.
 
     Use `from_estimator` to create a display. The constructor accepts values that are already computed.
 
@@ -210,7 +211,7 @@ class MassContourDisplay:
     values : array of shape (s, rows, columns)
         Mass, belief or plausibility of each set at each grid point, in [0, 1].
     sets : FocalSets
-        The s sets.
+        The s sets of clusters.
     plausibility : array of shape (c, rows, columns)
         Plausibility of each cluster, which determines the boundaries.
     quantity : {"mass", "plausibility", "belief"}, default="mass"
@@ -220,14 +221,16 @@ class MassContourDisplay:
     point_labels : array of shape (n,), optional
         Clusters of the objects, -1 for outliers.
     cluster_names : sequence of length c, optional
-        0..c-1 by default.
+        Names of the clusters; 0..c-1 by default.
     axis_names : pair of str
+        Names of the horizontal and the vertical axis.
 
     Attributes
     ----------
     set_names : list of s str
+        Names of the sets.
     labels : array of shape (rows, columns)
-        Most plausible cluster at each grid point, the lowest number on ties.
+        Most plausible cluster at each grid point; on ties, the cluster with the lowest number.
     figure_ : Matplotlib figure
     axes_ : array of axes
         One panel for each set, or one axes for all sets.
@@ -236,14 +239,15 @@ class MassContourDisplay:
     colors_ : array of shape (c, 3)
         Colors of the clusters.
     fills_, lines_ : lists of contour sets
-        One for each set; an entry of ``lines_`` is None if the values cross no level.
+        Filled contours and contour lines of each set; an entry of ``lines_`` is None if the values cross no level.
     boundaries_ : list of lists of contour sets
-        One list for each axes.
+        Boundaries between the clusters, one list for each axes.
     point_artists_ : list of lists of collections
-        One list for each axes.
+        Markers of the objects, one list for each axes.
     texts_ : list of texts
         Names of the sets, if all sets are in one axes.
     colorbar_ : color bar or None
+        Color bar of the panels.
 
     References
     ----------
@@ -315,7 +319,7 @@ class MassContourDisplay:
         cluster_names: Sequence[Hashable] | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the masses that a fitted estimator predicts on a grid around some objects.
+        """Draw the masses that a fitted estimator predicts on a grid around the objects X.
 
         Parameters
         ----------
@@ -324,16 +328,17 @@ class MassContourDisplay:
         X : array-like or table of shape (n, 2)
             Objects to draw; they determine the range of the axes.
         sets : list of sets, FocalSets or one set (a tuple), optional
-            Sets to draw, by the numbers or names of their clusters: ``[(), (0,), (0, 1)]``. By default the single
-            clusters; for masses also the empty set and the larger sets whose mass reaches 0.25, the largest first, up
-            to twelve panels.
+            Sets to draw, given by the numbers or names of their clusters, for example ``[(), (0,), (0, 1)]``. The
+            default is the single clusters. For masses, the default includes the empty set and the sets of several
+            clusters whose mass reaches 0.25, up to twelve panels.
         quantity : {"mass", "plausibility", "belief"}, default="mass"
+            Quantity to draw.
         grid_resolution : int, default=150
             Number of grid points along each axis.
         margin : float, default=0.15
             Margin around the objects, as a share of their range.
         cluster_names : sequence of length c, optional
-            Names to use instead of those of the masses.
+            Names of the clusters; by default the names in the predicted masses.
         **options
             Options of `plot`, such as ``ax`` and ``axes``.
 
@@ -375,7 +380,7 @@ class MassContourDisplay:
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """(rows, columns) most plausible cluster at each grid point."""
+        """Most plausible cluster at each grid point, shape (rows, columns)."""
         return self.plausibility.argmax(axis=0)
 
     @canvas.validate_options(layout=("auto", "panels", "together"))
@@ -403,9 +408,9 @@ class MassContourDisplay:
         ax : Matplotlib axes, optional
             Axes for all sets together (or for the panel of a single set).
         axes : sequence or array of s Matplotlib axes, optional
-            One axes for the panel of each set. By default panels on a new figure.
+            One axes for the panel of each set; by default panels on a new figure.
         layout : {"auto", "panels", "together"}, default="auto"
-            Layout of a new figure; "auto": panels.
+            Whether a new figure has a panel for each set or one axes for all sets together; "auto" uses panels.
         levels : increasing sequence of floats in [0, 1], optional
             Contour levels; by default tenths for panels, and 0.5, 0.7 and 0.9 for all sets together.
         boundary : bool, default=True
@@ -413,10 +418,10 @@ class MassContourDisplay:
         points : bool, default=True
             Whether to draw the objects.
         labels : bool or "auto"
-            Whether to write the levels on the lines of panels ("auto": if there is no color bar), or the names of the
-            sets on their regions if all sets are in one axes ("auto": yes).
+            Whether to write labels. In panels the labels are the levels of the lines, and "auto" writes them if there
+            is no color bar. If all sets are in one axes, the labels are the names of the sets, and "auto" writes them.
         colorbar : bool or "auto"
-            Whether to draw a color bar for panels; "auto": on a new figure.
+            Whether to draw a color bar for panels; "auto" draws it on a new figure.
         colors : sequence of c colors, optional
             Colors of the clusters; by default a palette for color-blind readers.
         cmap : colormap, optional
@@ -451,7 +456,7 @@ class MassContourDisplay:
             self._draw_panels(levels, cmap, canvas.resolve_auto(labels, not with_bar))
         margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
-        palette = self.colors_ if together else None  # In panels the color stands for the set.
+        palette = self.colors_ if together else None  # In panels the color represents the set.
         self.point_artists_ = [
             draw_objects(one, self.points, self.point_labels, palette, marker_size) if points else []
             for one in self.axes_
@@ -505,7 +510,7 @@ class MassContourDisplay:
             self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
     def _draw_lines(self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float) -> Any:
-        """Draw the levels that the values cross, and append them to ``lines_``; Matplotlib warns about other levels."""
+        """Draw contour lines and append them to ``lines_``; omit levels that no value crosses to avoid a warning."""
         crossed = levels[(levels > value.min()) & (levels < value.max())]
         style: dict[str, Any] = {"levels": crossed, "colors": [color], "linewidths": width, "zorder": 1.5}
         self.lines_.append(ax.contour(self.xx, self.yy, value, **style) if len(crossed) else None)

@@ -16,7 +16,7 @@ _MARKERS = "osD^v<>P"
 
 
 class NumberOfClustersDisplay:
-    """Display of the support of each number of clusters as bars, and of each criterion as a thin line.
+    """Display of the support for each number of clusters as bars, and of each criterion as a thin line.
 
     The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice. If two bars are
     equally high, or the criteria favor different numbers, the data do not determine the number of clusters.
@@ -28,20 +28,23 @@ class NumberOfClustersDisplay:
     support : sequence of k floats
         Support of each candidate, in [0, 1].
     criteria : mapping of str to sequence of k floats, optional
-        Value of each criterion for each candidate, in [0, 1], by name.
+        Values in [0, 1] of each criterion for the candidates, by the name of the criterion.
 
     Attributes
     ----------
     n_clusters, support
         The parameters as arrays.
     criteria : dict of str to array
+        The parameter with values as arrays.
     best : int
-        Number with the largest support, the smallest one on ties.
+        Number of clusters with the largest support; on ties, the smallest number.
     ax_, figure_ : Matplotlib axes and figure
     bars_ : container of bars
+        One bar for each candidate.
     criterion_lines_ : list of lines
         One line for each criterion; empty with ``criteria=False``.
     best_text_ : text or None
+        Best number of clusters, written above its bar.
 
     Examples
     --------
@@ -72,7 +75,7 @@ class NumberOfClustersDisplay:
         Parameters
         ----------
         numbers : NumberOfClusters
-            Result to draw. The attribute ``number_`` of a clusterer with ``n_clusters="auto"`` is also such a result.
+            Result to draw. A clusterer with ``n_clusters="auto"`` has this result in its attribute ``number_``.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -109,7 +112,7 @@ class NumberOfClustersDisplay:
         mark_best : bool, default=True
             Whether to write the best number above its bar.
         legend : bool or "auto"
-            Whether to draw a legend; "auto": if the criteria are drawn.
+            Whether to draw a legend; "auto" draws it if the criteria are drawn.
         title : str, optional
 
         Returns
@@ -163,12 +166,14 @@ class NonspecificityDisplay:
     n_clusters, nonspecificity, converged
         The parameters as arrays.
     best : int
-        Number of clusters with the smallest N*, the smallest number on ties.
+        Number of clusters with the smallest N*; on ties, the smallest number.
     ax_, figure_ : Matplotlib axes and figure
     line_ : line
+        The curve.
     best_artist_ : line
         The ring around the minimum.
     best_text_ : annotation or None
+        Best number of clusters, written beside the minimum.
     open_artist_ : line or None
         Markers of the fits that did not converge.
 
@@ -201,6 +206,7 @@ class NonspecificityDisplay:
         Parameters
         ----------
         curve : NClustersCurve
+            Result to draw.
         **options
             Options of `plot`, such as ``ax``.
 

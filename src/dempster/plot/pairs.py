@@ -1,6 +1,6 @@
-"""Displays of pairs of objects: Shepard diagrams, calibration, and probabilities of the same cluster.
+"""Displays of pairs of objects, which are Shepard diagrams, calibration plots, and histograms of probabilities.
 
-Pairs are drawn as points or, for many pairs, as counts in hexagons.
+Pairs are drawn as points. If there are many pairs, hexagons show the numbers of pairs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from dempster.partition import CredalPartition
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import INK, PALETTE
 
-N_PAIRS = 20_000  # Pairs that are sampled by default.
+N_PAIRS = 20_000  # Default number of sampled pairs.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
 STYLES = ("auto", "points", "density")
 N_REFERENCE_POINTS = 400
-_SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))  # A single pair is visible.
+# The lightest shade is not white, so that a hexagon with a single pair is visible.
+_SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))
 _SYMBOLS = (("Bel", "P$^l$"), ("Pl", "P$^u$"))
 
 
@@ -31,7 +32,7 @@ def use_hexagons(style: str, n_pairs: int) -> bool:
 
 
 def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
-    """Draw points that are more transparent if there are more pairs."""
+    """Draw a point for each pair; the transparency increases with the number of pairs."""
     alpha = float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9))
     raster = len(x) > MAX_POINTS
     return ax.scatter(x, y, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
@@ -49,7 +50,7 @@ def draw_density(
 
 
 def draw_reference(ax: Any, x: Any, y: Any) -> Any:
-    """Draw the line of a perfect match."""
+    """Draw the line on which the points of a perfect fit lie."""
     (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=canvas.halo(3))
     return line
 
@@ -63,8 +64,8 @@ class ShepardDisplay:
 
     Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0, 1]. The vertical
     axis is the degree of conflict of the two mass functions, which is one minus the plausibility that the objects
-    belong to the same cluster. A good fit lies along the diagonal. The partition separates pairs above the diagonal
-    more than their dissimilarity requires, and pairs below it less.
+    belong to the same cluster. If the fit is good, the points are near the diagonal. The partition separates pairs
+    above the diagonal more than their dissimilarity requires. It separates pairs below the diagonal less.
 
     Parameters
     ----------
@@ -87,6 +88,7 @@ class ShepardDisplay:
     reference_ : line
         Line on which conflict and delta are equal.
     colorbar_ : color bar or None
+        Color bar of the hexagons.
     text_ : text
         The root mean square.
 
@@ -126,7 +128,7 @@ class ShepardDisplay:
             An estimator with the method ``shepard(n_pairs, random_state)``, which returns the dissimilarity, delta and
             conflict of sampled pairs.
         n_pairs : int or None, default=20000
-            Number of pairs to sample; None: all pairs that the estimator has.
+            Maximum number of pairs to draw; None draws all pairs that ``shepard`` returns.
         random_state : int, RandomState, Generator or None, default=0
             Random state of the sampling.
         **options
@@ -146,7 +148,7 @@ class ShepardDisplay:
 
     @classmethod
     def from_arrays(cls, delta: Any, conflict: Any, dissimilarity: Any = None, **options: Any) -> Self:
-        """Draw given pairs; ``options`` are the options of `plot`."""
+        """Draw pairs that are given by arrays (the parameters of the class); ``options`` are the options of `plot`."""
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @canvas.validate_options(x=("delta", "dissimilarity"), style=STYLES)
@@ -170,13 +172,14 @@ class ShepardDisplay:
         x : {"delta", "dissimilarity"}, default="delta"
             Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta = phi(d).
         style : {"auto", "points", "density"}, default="auto"
-            "density": hexagons, darker for more pairs on a logarithmic scale. "auto": points for at most 5,000 pairs.
+            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws points for at most
+            5,000 pairs, otherwise hexagons.
         marker_size : float, default=12
             Area of the points in square points.
         color : color
             Color of the points.
         colorbar : bool or "auto"
-            Whether to draw the color bar of the hexagons; "auto": only on a new figure.
+            Whether to draw the color bar of the hexagons; "auto" draws it only on a new figure.
         title : str, optional
 
         Returns
@@ -219,13 +222,13 @@ class ShepardDisplay:
 
 
 class CalibrationDisplay:
-    """Display of belief and plausibility that two objects belong to the same cluster, against target values.
+    """Display of the belief and plausibility that two objects belong to the same cluster, against target values.
 
     Each pair of objects is a point in two panels, one for belief and one for plausibility. With ``x="interval"`` the
-    targets are the bounds of the confidence intervals, and a good fit lies along the diagonal. With
-    ``x="probability"`` (simulated data) the targets are the true probabilities: beliefs should lie below the diagonal
-    and plausibilities above it, except for a share of pairs given by the confidence level. A text shows the share of
-    pairs whose true probability lies in the interval.
+    targets are the bounds of the confidence intervals. If the fit is good, the points are near the diagonal. With
+    ``x="probability"`` (simulated data) the targets are the true probabilities. If the intervals are calibrated, the
+    share of pairs with the belief below and the plausibility above the diagonal is at least the confidence level. A
+    text shows the share of pairs whose true probability lies between belief and plausibility.
 
     Parameters
     ----------
@@ -241,7 +244,7 @@ class CalibrationDisplay:
     Attributes
     ----------
     lower, upper, belief, plausibility, probability, confidence
-        The parameters, sequences as arrays.
+        The parameters; sequences are converted to arrays.
     coverage : float or None
         Share of pairs whose true probability lies between belief and plausibility.
     root_mean_square : tuple of two floats
@@ -252,6 +255,7 @@ class CalibrationDisplay:
     reference_ : list of lines
         The diagonals.
     texts_ : list of texts
+        Texts in the panels with the root mean square or the coverage.
 
     References
     ----------
@@ -310,7 +314,7 @@ class CalibrationDisplay:
         posterior : array-like of shape (n, c), optional
             True cluster probabilities of all objects. If given, the default of the option ``x`` is "probability".
         n_pairs : int or None, default=20000
-            Number of pairs to sample; None: all pairs.
+            Number of pairs to sample; None draws all pairs.
         random_state : int, RandomState, Generator or None, default=0
             Random state of the sampling.
         **options
@@ -345,7 +349,7 @@ class CalibrationDisplay:
         confidence: float | None = None,
         **options: Any,
     ) -> Self:
-        """Draw given pairs; ``options`` are the options of `plot`."""
+        """Draw pairs that are given by arrays (the parameters of the class); ``options`` are the options of `plot`."""
         bounds = {"lower": lower, "upper": upper, "belief": belief, "plausibility": plausibility}
         return cls(**bounds, probability=probability, confidence=confidence).plot(**options)
 
@@ -366,9 +370,10 @@ class CalibrationDisplay:
         axes : sequence of two Matplotlib axes, optional
             Axes for belief and plausibility; by default on a new figure.
         x : {"interval", "probability"}, default="interval"
-            Horizontal axis: bounds of the confidence intervals, or the true probabilities.
+            Whether the horizontal axis shows the bounds of the confidence intervals or the true probabilities.
         style : {"auto", "points", "density"}, default="auto"
-            "density": hexagons, darker for more pairs on a logarithmic scale. "auto": points for at most 5,000 pairs.
+            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws points for at most
+            5,000 pairs, otherwise hexagons.
         marker_size : float, default=12
             Area of the points in square points.
         title : str, optional
@@ -415,21 +420,21 @@ class CalibrationDisplay:
 
 
 class PairProbabilityDisplay:
-    """Distribution over bootstrap fits of the probability that two objects belong to the same cluster.
+    """Histograms of the probability, over bootstrap fits, that two objects belong to the same cluster.
 
-    Each pair has a histogram with the bounds of the confidence interval (dashed), belief and plausibility
-    (dash-dotted) and the true probability, if it is known (solid).
+    Each pair has a histogram. Vertical lines show the bounds of the confidence interval (dashed), the belief and the
+    plausibility (dash-dotted), and the true probability if it is known (solid).
 
     Parameters
     ----------
     values : array of shape (p, B)
-        Probability of each pair under each fit.
+        Probability for each of the p pairs under each of the B bootstrap fits.
     pairs : array of shape (p, 2)
         Indices of the two objects.
     intervals : array of shape (p, 2)
         Confidence intervals.
     beliefs : array of shape (p, 2), optional
-        Belief-plausibility intervals.
+        Belief and plausibility that the two objects belong to the same cluster.
     probability : array of shape (p,), optional
         True probabilities.
 
@@ -473,15 +478,16 @@ class PairProbabilityDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any) -> Self:
-        """Draw pairs of objects under a fitted estimator.
+        """Draw the histograms of the given pairs of objects for a fitted estimator.
 
         Parameters
         ----------
         estimator : fitted BootClus
+            Estimator with the bootstrap fits.
         X : array-like of shape (n, d)
             Training objects or new objects.
         pairs : array-like of shape (p, 2)
-            Indices of the two objects of each pair.
+            Indices of the two objects of each pair in X.
         posterior : array-like of shape (n, c), optional
             True cluster probabilities of the objects.
         **options

@@ -13,23 +13,28 @@ from dempster.plot.palette import INK
 
 
 class PartitionMapDisplay:
-    """Map of partitions whose distances approximate one minus the credal Rand index.
+    """Display of partitions as points whose distances approximate one minus the credal Rand index.
 
     Parameters
     ----------
     coordinates : array of shape (N, 2)
+        Positions of the N partitions.
     names : sequence of N str
+        Names of the partitions.
     stress : float, optional
-        Kruskal's stress-1 of the map: below 0.05 the distances are accurate, above 0.2 they are not.
+        Kruskal's stress-1 of the map. Below 0.05 the distances are accurate; above 0.2 they are not.
     dissimilarity : array of shape (N, N), optional
-        The dissimilarities that the distances approximate.
+        Dissimilarities of the partitions, which the distances approximate.
 
     Attributes
     ----------
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
+        One point for each partition.
     labels_ : list of annotations
+        Names of the partitions.
     stress_text_ : text or None
+        Stress of the map.
 
     References
     ----------
@@ -70,12 +75,12 @@ class PartitionMapDisplay:
 
         Parameters
         ----------
-        partitions : sequence of CredalPartition or hard labels, or mapping of names to them
-            Partitions of the same objects.
+        partitions : sequence of partitions or mapping of names to partitions
+            Partitions of the same objects, each a CredalPartition or hard labels.
         names : sequence of str, optional
-            Names of the partitions of a sequence; by default their indices.
+            Names of the partitions if ``partitions`` is a sequence; by default their indices.
         rule, distance, n_pairs, random_state
-            As in `dempster.partition.embed_partitions`.
+            Arguments of `dempster.partition.embed_partitions`.
         **options
             Options of `plot`, such as ``ax``.
 

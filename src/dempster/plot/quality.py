@@ -1,4 +1,4 @@
-"""Displays of the quality of a partition: silhouettes, stability, and quality of the retained objects."""
+"""Displays of silhouettes, of stability, and of the quality of a partition after removing doubtful objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY, INK
 
 _GAP_SHARE = 0.015  # Gap between clusters, as a share of the objects.
-_LIGHT = 0.35  # Share of the color in the bars of ambiguous objects.
+_LIGHT = 0.35  # Share of the cluster color in the lighter color of ambiguous objects.
 MAX_NAME_CHARACTERS = 22
 _MAX_POINTS = 5_000
 _N_BINS = 8
@@ -23,7 +23,7 @@ _MEASURE_NAMES = {"ari": "adjusted Rand index of retained objects", "accuracy": 
 
 
 class SilhouetteDisplay:
-    """Silhouettes of the objects as bars, by cluster and in decreasing order.
+    """Display of the silhouettes of the objects as bars, in decreasing order within each cluster.
 
     Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter color and appear in the
     cluster of their label. Outliers are not drawn. Short or negative bars belong to objects that are about as near to
@@ -34,13 +34,15 @@ class SilhouetteDisplay:
     Parameters
     ----------
     silhouette : CredalSilhouette
+        Silhouettes to draw.
 
     Attributes
     ----------
     ax_, figure_ : Matplotlib axes and figure
     bars_ : list of filled areas
+        Bars of the objects.
     lines_ : list of lines
-        The mean over all objects except outliers, and over the certain objects.
+        Lines at the mean over all objects except outliers, and at the mean over the certain objects.
 
     Examples
     --------
@@ -72,9 +74,8 @@ class SilhouetteDisplay:
 
         Parameters
         ----------
-        partition : CredalPartition or labels
-        X, metric, sample_size, random_state
-            As in `dempster.explain.credal_silhouette`.
+        partition, X, metric, sample_size, random_state
+            Arguments of `dempster.explain.credal_silhouette`.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -103,7 +104,7 @@ class SilhouetteDisplay:
         colors : sequence of colors, optional
             Colors of the clusters.
         legend : bool or "auto"
-            Whether to draw a legend; "auto": yes.
+            Whether to draw a legend; "auto" draws it.
         title : str, optional
 
         Returns
@@ -160,24 +161,26 @@ class SilhouetteDisplay:
 
 
 class StabilityDisplay:
-    """Stability of clusters and objects under resampling.
+    """Display of the stability of clusters and objects under resampling.
 
     The left panel shows the Jaccard index of every cluster with the most similar cluster of each resample, and the
-    mean. A cluster with a mean below 0.5 is dissolved. A cluster with a mean of at least 0.75 is stable (Hennig, 2007).
-    The right panel shows how often the assignment of each object changes, against the doubt of the object in the
-    partition of all objects. If the doubt is informative, objects that change are on the right.
+    mean over the resamples. A cluster with a mean below 0.5 is dissolved. A cluster with a mean of at least 0.75 is
+    stable (Hennig, 2007). The right panel shows how often the cluster of each object changes, against the doubt of the
+    object in the partition of all objects. If the doubt is informative, objects that change are on the right.
 
     Use `from_estimator` or `Stability.plot` to create a display.
 
     Parameters
     ----------
     stability : Stability
+        Stability to draw.
 
     Attributes
     ----------
     axes_ : list of two Matplotlib axes
     figure_ : Matplotlib figure
     cluster_points_, object_points_ : collections
+        Points of the left and the right panel.
     mean_line_ : line
         Mean share of changes of objects with similar doubt.
 
@@ -213,7 +216,8 @@ class StabilityDisplay:
         Parameters
         ----------
         estimator, X, n_resamples, fraction, bootstrap, random_state, n_jobs
-            As in `dempster.explain.stability`. For its other options, call this function and then `Stability.plot`.
+            Arguments of `dempster.explain.stability`. To set further arguments, call this function and then
+            `Stability.plot`.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -308,7 +312,7 @@ def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
 
 
 class RetentionCurveDisplay(canvas.CurvesDisplay):
-    """Quality of one or several partitions after removing the most doubtful objects.
+    """Display of the quality of one or several partitions after removing the most doubtful objects.
 
     If the doubt is informative, the quality is higher on the left, where only the objects with the least doubt are
     retained.
@@ -323,10 +327,12 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
     Attributes
     ----------
     curves : dict of str to RetentionCurve
+        The parameter as a dictionary.
     areas : dict of str to float
         Mean quality over the shares of each curve.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
+        One line for each curve.
 
     Examples
     --------
@@ -357,16 +363,17 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
 
         Parameters
         ----------
-        partition : CredalPartition or labels, or mapping of names to them
+        partition : CredalPartition, labels, or mapping of names to partitions
+            Partition, or several partitions of the same objects.
         y : array-like of shape (n,)
             True classes.
         shares : array-like, optional
-            As in `dempster.explain.retention_curve`.
+            Shares of the objects to keep; see `dempster.explain.retention_curve`.
         doubt : array-like of shape (n,), or mapping of names to arrays, optional
             Doubt scores that replace the scores of the partition. For several partitions, pass a mapping; it need not
             contain all names.
         quality : {"ari", "accuracy"}, default="ari"
-            As in `dempster.explain.retention_curve`.
+            Measure of quality; see `dempster.explain.retention_curve`.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -381,7 +388,7 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         scores = dict(doubt or {})
         if unknown := [name for name in scores if name not in partition]:
             names = ", ".join(map(str, partition))
-            raise InvalidInputError(f"doubt must have names of partitions ({names}), got {unknown}")
+            raise InvalidInputError(f"doubt must have only names of partitions ({names}) as keys, got {unknown}")
         curves = {
             name: explain.retention_curve(one, y, shares=shares, doubt=scores.get(name), quality=quality)
             for name, one in partition.items()

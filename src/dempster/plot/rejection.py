@@ -22,12 +22,12 @@ class RejectionCurve:
     Attributes
     ----------
     rejection_rate : array of shape (t,)
-        Shares of rejected objects, increasing from 0.
+        Shares of rejected objects, in increasing order from 0.
     error : array of shape (t,)
         Share of wrong decisions among the objects that are not rejected.
     threshold : array of shape (t,)
-        Loss of rejection that leads to this share of rejected objects. It is the largest expected loss among the
-        decided objects.
+        Loss of rejection at which each share of objects is rejected. It is the largest expected loss among the objects
+        that are not rejected.
     """
 
     rejection_rate: np.ndarray
@@ -39,7 +39,7 @@ class RejectionCurve:
 
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
-        """Compute the curve from the expected losses of decisions; objects of equal loss are rejected together.
+        """Compute the curve from the expected losses of decisions; objects with equal losses are rejected together.
 
         Parameters
         ----------
@@ -72,16 +72,16 @@ class RejectionCurve:
         return float(self.error @ np.diff(np.append(self.rejection_rate, 1.0)))
 
     def error_at(self, rejection_rate: float) -> float:
-        """Return the error if at least this share of the objects is rejected; 0 if all objects are rejected."""
+        """Return the error rate if at least the given share of the objects is rejected; 0 if all are rejected."""
         check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
         return float(self.error[reached[0]]) if len(reached) else 0.0
 
 
 class RejectionCurveDisplay(CurvesDisplay):
-    """Error of the decided objects against the share of rejected objects.
+    """Display of the error rate of the objects that are not rejected against the share of rejected objects.
 
-    If the expected losses of a classifier rank its errors well, its curve falls quickly.
+    The curve of a classifier falls quickly if its wrong decisions have large expected losses.
 
     Use `from_estimator` or `from_masses` to create a display. The constructor accepts curves that are already computed.
 
@@ -93,10 +93,12 @@ class RejectionCurveDisplay(CurvesDisplay):
     Attributes
     ----------
     curves : dict of str to RejectionCurve
+        The parameter as a dictionary.
     areas : dict of str to float
         Mean error over all rejection rates.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
+        One line for each curve.
 
     References
     ----------
@@ -139,6 +141,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         estimator : fitted classifier, sequence of classifiers, or mapping of names to classifiers
             Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``.
         X : array-like of shape (n, n_features)
+            Attributes of the objects.
         y : array-like of shape (n,)
             True classes.
         rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
@@ -146,7 +149,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         optimism : float, default=0.5
             Parameter of the rule "hurwicz".
         names : sequence of str, optional
-            Names of the classifiers of a sequence; their class names by default.
+            Names of the classifiers if ``estimator`` is a sequence; their class names by default.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -168,15 +171,16 @@ class RejectionCurveDisplay(CurvesDisplay):
         optimism: float = 0.5,
         **options: Any,
     ) -> Self:
-        """Draw the curves of predicted mass functions on the classes.
+        """Draw the curves of mass functions that classifiers predict for objects with known classes.
 
         Parameters
         ----------
         masses : MassFunctions, or mapping of names to MassFunctions
+            Predicted mass functions of the n objects.
         y : array-like of shape (n,)
-            True classes, elements of the frame.
+            True classes, which are elements of the frame.
         rule, optimism, **options
-            As in `from_estimator`.
+            See `from_estimator`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Map of a partition, with one script and one data format for the report and the studio."""
+"""Map of a partition; the report and the studio use the same script and the same data format."""
 
 from dempster.apps.map.packing import MEDIA_TYPE, STATIC_FOLDER, name_sets, pack, pack_objects, to_plain
 

@@ -21,7 +21,7 @@ _KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 
 def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
-    """Pack arrays of float32, int32, uint16 or uint8, and further values as JSON.
+    """Pack arrays of float32, int32, uint16 or uint8, and further values, which are stored as JSON.
 
     The function ``unpack`` in scatter.js reads this format.
     """
@@ -48,10 +48,12 @@ def pack_objects(
     ----------
     partition : CredalPartition
         Partition of the objects on the map.
-    rows : (n,) array of int
+    rows : array of int, shape (n,)
         Positions of the objects in the table.
-    arrays, about
-        Further arrays and JSON values to pack.
+    arrays : mapping of str to array, optional
+        Further arrays to pack.
+    **about
+        Further values to store as JSON.
     """
     common = {
         "best": partition.best_set.astype(np.int32),
@@ -63,7 +65,7 @@ def pack_objects(
 
 
 def name_sets(partition: CredalPartition) -> list[str]:
-    """Return the name of each set of clusters: ``cluster 2``, ``between 2 and 3``, ``outlier``."""
+    """Return the name of each set of clusters, such as "cluster 2", "between 2 and 3" or "outlier"."""
     sets = [tuple(clusters) for clusters in partition.focal_sets]
     return [format_group(clusters, partition.frame) if clusters else "outlier" for clusters in sets]
 

@@ -19,7 +19,7 @@ MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_
 MAX_PROFILE_COLUMNS = 1_000
 _MEDIUM, _LARGE = 0.33, 0.474  # lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
 _N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
-_MAX_SET_SIZE = 4  # maximum size of the sets of clusters that are counted for pairs
+_MAX_SET_SIZE = 4  # objects that are ambiguous between more clusters are not counted for pairs
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class ClusterProfiles:
-    """Profiles of the groups of a partition."""
+    """Profiles of the groups of a partition, computed from all objects or from a sample."""
 
     profile: Profile
     rows: np.ndarray  # positions of the profiled objects
     n_columns: int  # number of columns of the table; the profile may have fewer columns
 
     def typical(self, g: int) -> list[int]:
-        """Return the positions of the typical objects of a group."""
+        """Return the positions of the typical objects of group ``g``."""
         return [int(self.rows[i]) for i in self.profile.groups[g].typical]
 
     def differences(self, g: int, limit: int) -> list[tuple[str, str, str, str]]:
-        """Return the attributes in which a group differs most from the rest.
+        """Return the attributes in which group ``g`` differs most from the remaining objects.
 
-        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the values of the
-        attribute in the group and in the rest.
+        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the mean of the attribute
+        in the group and in the remaining objects, as text.
         """
         if not self.profile.statistics["present"][g].any():
             return []
@@ -71,7 +71,7 @@ class ClusterProfiles:
         return feature.label, words, value, rest
 
     def strongest(self, limit: int) -> list[int]:
-        """Return the features that differ most between the clusters, in the order of the table."""
+        """Return the positions of the features that differ most between the clusters, in the order of the table."""
         clusters = [g for g, group in enumerate(self.profile.groups) if group.is_cluster]
         size = np.abs(np.nan_to_num(self.profile.statistics["delta"][clusters])).max(axis=0, initial=0)
         return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
@@ -93,7 +93,7 @@ class ClusterProfiles:
 
 
 def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
-    """Profile all objects, or a sample of a large table; return None if there are no attributes."""
+    """Return the profiles of the clusters (from a sample of a large table), or None if there are no attributes."""
     if data.frame is None:
         return None
     frame, partition = data.frame, data.partition
@@ -109,7 +109,7 @@ def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProf
 
 
 def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the positions of all rows, or of a sample that contains rows of every cluster."""
+    """Return the positions of all rows or, for a large table, of a sample that contains rows of every cluster."""
     n = len(data.partition)
     limit = min(MAX_PROFILE_ROWS, max(MAX_PROFILE_CELLS // n_columns, MIN_PROFILE_ROWS))
     if n <= limit:

@@ -20,21 +20,21 @@ MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
-_TAIL = 0.025  # share of the objects on each side that the initial range ignores
+_TAIL = 0.025  # share of the smallest and of the largest values that do not determine the initial range
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A coordinate of the objects on the map."""
+    """An axis of the map with the coordinates of the objects."""
 
     name: str
     kind: str  # "component", "number", "date" or "category"
-    values: np.ndarray  # (m,) numbers, days since 1970 or positions of categories; NaN if missing
+    values: np.ndarray  # for each object a number, days since 1970 or a position in categories; NaN if missing
     categories: list[str] = field(default_factory=list)
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Smallest and largest value."""
+        """Smallest and largest finite value."""
         values = self.values[np.isfinite(self.values)]
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
 
@@ -54,17 +54,17 @@ class Axis:
 class MapCoordinates:
     """Objects on the map, and their coordinates."""
 
-    rows: np.ndarray  # (m,) positions of the objects, increasing
+    rows: np.ndarray  # positions of the objects in the partition, in increasing order
     axes: list[Axis]
-    first: tuple[int, int]  # the two initial axes
-    how: str  # description of the initial axes
-    n_left_out: int = 0  # number of columns without an axis
+    first: tuple[int, int]  # positions of the horizontal and vertical axis that are shown first
+    how: str  # description of these two axes
+    n_left_out: int = 0  # number of columns of the table without an axis
 
 
 def place_objects(
     data: ReportInput, profiles: ClusterProfiles | None, max_points: int, linked: np.ndarray, rng: np.random.Generator
 ) -> MapCoordinates | None:
-    """Compute coordinates of a sample that includes the objects ``linked``; return None if all objects are equal."""
+    """Return the coordinates of a sample that includes the objects ``linked``; None if all objects are equal."""
     rows = np.arange(len(data.partition)) if profiles is None else profiles.rows
     if len(rows) > max_points:
         rows = rng.choice(rows, max(max_points - len(linked), 1), replace=False)
@@ -101,7 +101,7 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
 def _attribute_axes(
     data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
 ) -> list[Axis]:
-    """Return an axis for each attribute; the values of objects that were not profiled are missing."""
+    """Return an axis for each attribute; the coordinates of objects that were not profiled are NaN."""
     position = np.full(len(data.partition), -1)
     position[profiles.rows] = np.arange(len(profiles.rows))
     profiled = position[rows]
@@ -117,7 +117,7 @@ def _attribute_axes(
 
 
 def _compute_components(data: ReportInput, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[Axis], str]:
-    """Return at most two axes with the largest variance, and a description of their computation."""
+    """Return at most two axes with the largest variance, and a text that describes how they were computed."""
     if data.is_pairwise:
         xy = _scale_dissimilarities(joined_views(data.X, "precomputed"), rows, len(data.partition), rng)
         if xy is not None:
@@ -136,7 +136,7 @@ def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
 
 
 def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
-    """Return the clustered or standardized attributes as a matrix without missing values, and a description."""
+    """Return the attributes as a matrix without missing values, and a text that describes these attributes."""
     if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
         X = joined_views(data.X)
         if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
@@ -166,7 +166,7 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
 
 
 def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Return at most two principal components of the m rows, and their share of the variance."""
+    """Return the coordinates of the rows on at most two principal components, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     scaled = matrix / scale
     some = scaled
@@ -182,9 +182,9 @@ def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple
 
 
 def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Return at most two coordinates of m objects by landmark MDS (de Silva and Tenenbaum, 2004).
+    """Return at most two coordinates of the given rows by landmark MDS (de Silva and Tenenbaum, 2004).
 
-    Return None if D is not a full square matrix.
+    Return None if D is not a dense matrix of shape (n, n).
     """
     if hasattr(D, "tocsr") or np.shape(D) != (n, n):
         return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0
-_N_WITH_CHANGES = 5  # number of explanations that include changes that would make the object certain
+_N_WITH_CHANGES = 5  # number of explanations that name the changes that would make the object certain
 
 
 class Counts:
@@ -74,13 +74,13 @@ class Facts:
 
     @property
     def number(self) -> NumberOfClusters | None:
-        """Candidates for the number of clusters, None if the number was not estimated."""
+        """Support for each number of clusters; None if the number was not estimated."""
         number = getattr(self.data.model, "number_", None)
         return number if isinstance(number, NumberOfClusters) else None
 
     @property
     def history(self) -> np.ndarray:
-        """Objective after every iteration, empty if unknown."""
+        """Objective after every iteration; empty if the model has no history."""
         history = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
         return history if history.ndim == 1 and np.isfinite(history).all() else np.zeros(0)
 
@@ -106,7 +106,7 @@ class DoubtfulObject:
 def _rank_doubtful(
     data: ReportInput, candidates: np.ndarray, explainer: _Explainer, n_explained: int
 ) -> list[DoubtfulObject]:
-    """Return the candidates with the largest doubt; explain the first ``n_explained`` objects."""
+    """Return the most doubtful candidates in decreasing order; explain the first ``n_explained`` of them."""
     partition = data.partition
     mass = partition.masses[candidates, partition.best_set[candidates]]
     doubt = doubt_scores(partition[candidates]) if len(candidates) else np.zeros(0)
@@ -126,13 +126,13 @@ def _rank_doubtful(
 
 
 class _Explainer:
-    """Explain objects until the total time exceeds `MAX_EXPLAINING_SECONDS`."""
+    """Explanations of objects, computed one by one until the total time exceeds `MAX_EXPLAINING_SECONDS`."""
 
     def __init__(self, data: ReportInput):
         self._data = data
         self._seconds = 0.0
-        self.stopped = False  # whether the time was exceeded
-        self.error: str | None = None  # reason why objects cannot be explained
+        self.stopped = False  # whether an object was not explained because the time was exceeded
+        self.error: str | None = None  # message of the error that prevents explanations
         self._units = None
         if data.features is not None and data.frame is not None:
             self._units = _find_units(data.X, data.features, data.frame)
@@ -149,7 +149,8 @@ class _Explainer:
             explanation, names = self._explain(position, changes)
             if self._units is not None:
                 explanation = self._units.convert_explanation(explanation)
-            return _use_names(explanation, names).to_text().splitlines()[1:]  # the table shows the set
+            # The first line names the set of the object, which is a column of the table.
+            return _use_names(explanation, names).to_text().splitlines()[1:]
         except (ValueError, TypeError, NotImplementedError) as error:
             self.error = str(error)
             return []
@@ -157,7 +158,7 @@ class _Explainer:
             self._seconds += time.perf_counter() - start
 
     def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Any]:
-        """Return the explanation of object ``i``, and the names of the objects to which its positions refer."""
+        """Return the explanation of object ``i``, and the names for the positions of objects in the explanation."""
         data = self._data
         if data.model is not None:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
@@ -196,7 +197,7 @@ def _use_names(explanation: ObjectExplanation, names: Any) -> ObjectExplanation:
 
 
 def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:
-    """Return the shifts and factors that convert scaled columns to original units.
+    """Return the shifts and factors that convert scaled columns to the units of the original columns in ``frame``.
 
     Columns are matched by name, otherwise by position. Return None if no original column is a linear function of its
     scaled column.
@@ -217,7 +218,7 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 
 
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
-    """Return the shift and factor of the line through the extreme values; None if other values are not on this line."""
+    """Return the shift and factor with own = shift + factor * scaled; None if the relation is not linear."""
     is_finite = np.isfinite(scaled) & np.isfinite(own)
     if is_finite.sum() < 2:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-# Words in right-to-left scripts would change the order of the characters around them.
+# Without isolation, words in right-to-left scripts would change the order of the characters around them.
 _RIGHT_TO_LEFT = re.compile(
     "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"
 )
@@ -22,7 +22,7 @@ _VOID = {"input", "meta", "wbr"}
 
 
 class Html(str):
-    """Text that is already HTML. Other text is escaped when it is added to an element."""
+    """Text that is already HTML; functions of this module escape all text of other types."""
 
 
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
@@ -37,12 +37,12 @@ def tag(element: str, *children: Any, **attributes: Any) -> Html:
 
 
 def sentence(text: str) -> Html:
-    """Return text with directional isolation of words in right-to-left scripts."""
+    """Return text as HTML in which words in right-to-left scripts are isolated (``<bdi>``)."""
     return join(tag("bdi", part) if k % 2 else part for k, part in enumerate(_RIGHT_TO_LEFT.split(text)))
 
 
 def join(children: Iterable[Any]) -> Html:
-    """Concatenate elements and escaped text; None is ignored."""
+    """Concatenate HTML and text, which is escaped; None is ignored."""
     return Html("".join(_escape(child) for child in children if child is not None))
 
 
@@ -67,7 +67,7 @@ _N_SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; columns that are marked as extra are hidden on phones."""
+    """A column of a table; a column with ``is_extra`` is hidden on phones."""
 
     heading: str
     is_number: bool = False
@@ -84,7 +84,7 @@ class Column:
 def table(
     name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, shown: int = _N_SHOWN_ROWS
 ) -> Html:
-    """Return a table; a cell is text, HTML, or a pair of content and sort key."""
+    """Return a table; a cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed."""
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
     head = [
         tag("th", column.heading, scope="col", class_=column.css_classes, data_sort=column.is_sortable)
@@ -106,7 +106,7 @@ def table(
 
 
 def _tools(name: str, n_rows: int, shown: int) -> Html | None:
-    """Return a search field, and a button that shows all rows."""
+    """Return a search field and a button that shows all rows; None for a short table."""
     if n_rows < _MIN_SEARCHED_ROWS:
         return None
     search = tag("label", "Search ", tag("input", type="search", data_table=name, autocomplete="off"))
@@ -158,7 +158,7 @@ def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
-    """Return a bar with the number of certain objects of a cluster and, in a paler color, of possible objects."""
+    """Return a bar whose length is the number of certain objects, and a paler bar for the possible objects."""
     widths = [100 * number / max(most, 1) for number in (certain, possible)]
     color = cluster_color(cluster)
     pale = tag("rect", x=0, y=0, width=_n(widths[1]), height=10, fill=color, fill_opacity="0.3")
@@ -178,7 +178,7 @@ def line_chart(
     percent: bool = False,
     limits: tuple[float, float] | None = None,
 ) -> Html:
-    """Return a line chart; ``marked`` is the position of a highlighted point."""
+    """Return a line chart; ``marked`` is the position of the point with a larger dot."""
     width, height, left, right, top, bottom = 440, 220, 46, 22, 12, 40
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     y0, y1 = (float(np.nanmin(ys)), float(np.nanmax(ys))) if limits is None else limits
@@ -223,7 +223,7 @@ def scatter(
     *,
     equal_aspect: bool,
 ) -> Html:
-    """Return a static map: dots for certain objects, sectors for ambiguous ones, crosses for outliers."""
+    """Return a static map with certain objects as dots, ambiguous objects as split discs, and outliers as crosses."""
     width, height, edge = 900, 560, 14
     low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
@@ -252,7 +252,7 @@ def scatter(
 def _cluster_names(
     px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
 ) -> Html:
-    """Return text elements with the cluster names at the medians of the certain objects."""
+    """Return a text element for each cluster name, at the median position of the certain objects."""
     out = []
     is_visible = np.isfinite(px) & np.isfinite(py)
     for k, name in enumerate(names):
@@ -264,7 +264,6 @@ def _cluster_names(
 
 
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
-    """Return a disc with sectors of equal size in the colors of the clusters."""
     colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
         return tag("circle", cx=_n(x), cy=_n(y), r=_n(r), fill=colors[0])
@@ -277,7 +276,7 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
 
 
 def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> list[float]:
-    """Return at most about ``number`` round tick values between two numbers."""
+    """Return round tick values between two numbers; their number is about ``number`` or less."""
     step = 10 ** math.floor(math.log10((high - low) / number))
     step *= min((m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10)
     if whole:

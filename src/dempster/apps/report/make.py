@@ -50,7 +50,7 @@ def make_report(
     fit_params: Mapping[str, Any] | None = None,
     random_state: Seed = 0,
 ) -> Report:
-    """Create a report on a partition, as one self-contained HTML page.
+    """Create a report on a partition as a self-contained HTML page.
 
     The page has a summary, an interactive map, profiles of the clusters, explanations of ambiguous objects and
     outliers, measures of reliability, and the code to reproduce the result.
@@ -60,20 +60,22 @@ def make_report(
     subject : fitted clusterer or pipeline, CredalPartition, labels, `RecipeResult` of a recipe, or `TableModel`
         The result to report.
     table : array-like, table, or list or dictionary of tables, optional
-        The objects, or their dissimilarities, as passed to `fit`. Without a table, the report contains no profiles and
-        no explanations.
+        Training data of the subject, which are attributes or dissimilarities of the objects. Without a table, the
+        report contains no profiles and no explanations.
     y : array-like of shape (n,), optional
         Known classes. They are compared with the clusters and do not change other parts of the report.
     attributes : table of n rows, optional
-        Columns that describe the objects, if they differ from ``table``: attributes of objects that were clustered by
-        dissimilarities, further columns, or columns before scaling.
+        Columns that describe the objects, if they differ from ``table``. Examples are attributes of objects that were
+        clustered by dissimilarities, columns that were not clustered, and columns before scaling.
     metric : {"precomputed"} or None
         "precomputed" if ``subject`` is a partition or labels, and ``table`` holds dissimilarities.
     recipe : Recipe, optional
-        Recipe of the result, for the command and the code that reproduce it. A `RecipeResult` contains its recipe.
+        Recipe of the result, which is needed for the command that reproduces the result. A `RecipeResult` contains its
+        recipe.
     title : str, optional
-    names : sequence of c names or mapping, optional
-        Names of the clusters: one for each, or a mapping from names in the partition to new names.
+        Title of the report.
+    names : sequence or mapping, optional
+        Names of all clusters, or a mapping from names in the partition to new names.
     stability : bool or Stability, default=True
         Whether to measure stability by refits to samples, or the result of `dempster.explain.stability`.
     seconds : float, default=8
@@ -82,10 +84,10 @@ def make_report(
     n_explained : int, default=12
         Number of ambiguous objects, and of outliers, that are explained.
     max_points : int, default=20,000
-        Maximum number of objects on the map; a sample is shown if there are more.
+        Maximum number of objects on the map. If there are more objects, the map shows a random sample.
     fit_params : mapping, optional
-        Other arguments of `fit` (``constraints``, ``y``, ``sample_weight``), for the refits. A `RecipeResult` already
-        contains these arguments.
+        Further arguments of `fit` (``constraints``, ``y``, ``sample_weight``), which the refits need. A `RecipeResult`
+        already contains these arguments.
     random_state : int, RandomState, Generator or None, default=0
         Seed of all samples. The report is reproducible unless ``seconds`` limits the refits.
 
@@ -126,7 +128,9 @@ class Report:
     Attributes
     ----------
     title : str
+        Title of the report.
     n_objects, n_clusters : int
+        Numbers of objects and clusters.
 
     Examples
     --------
@@ -148,11 +152,11 @@ class Report:
         return render_page(self._facts, self.title)
 
     def to_html(self) -> str:
-        """Return the page as HTML; the page loads no other files."""
+        """Return the page as HTML, which contains its style, script and data."""
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page atomically to a file.
+        """Write the page to a file; if writing fails, an existing file remains unchanged.
 
         Parameters
         ----------

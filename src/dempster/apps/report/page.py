@@ -36,7 +36,7 @@ from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 
-_N_SHADES = 10  # number of shades of the heat map for each sign
+_N_SHADES = 10  # number of shades of the heat map for positive, and for negative, differences
 _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
@@ -98,7 +98,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _read_script() -> str:
-    """Return the scripts as one module: the plot, which the studio also uses, and the scripts of the report."""
+    """Return one script that contains the plot (``scatter.js``) and the scripts of the report."""
     own = [_read_static(name) for name in ("page.js", "tables.js", "map.js")]
     return "\n".join([(STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"), *own])
 
@@ -123,7 +123,7 @@ def _read_static(name: str) -> str:
 
 
 def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
-    """Return the title, the summary and the numbers of objects."""
+    """Return the section with the title, the summary and the numbers of objects."""
     counts = facts.counts
     numbers = [
         ("certain", "Certain", counts.n_certain, "belong to one cluster"),
@@ -150,15 +150,15 @@ def _summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
 
 # ---- map ------------------------------------------------------------------------------------------------------------
 
-MAX_LEGEND_ENTRIES = 20  # number of entries beyond which the legend scrolls
-MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # limits of the map for print
-MAX_NAMES_CHARACTERS = 600_000  # maximum total length of the object names
-_N_LEVELS = 65_534  # levels of a coordinate; 65,535 marks missing values
+MAX_LEGEND_ENTRIES = 20  # a legend with more entries scrolls
+MAX_STATIC_OBJECTS, MAX_STATIC_NAMES = 1500, 30  # maximum numbers of objects and cluster names on the map for print
+MAX_NAMES_CHARACTERS = 600_000  # longer lists of object names are omitted from the data of the map
+_N_LEVELS = 65_534  # largest integer that represents a coordinate; 65,535 represents a missing value
 _HOW_TO_MOVE = " Drag to move the map. Zoom with the buttons, by pinching, or with Ctrl and the mouse wheel."
 
 
 def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
-    """Return the interactive plot with menus and a legend, and a static map for print."""
+    """Return the section with the interactive map, its menus and legend, and a static map for print."""
     n, m = facts.counts.n_objects, len(coordinates.rows)
     size = f"{m:,} of {n:,} objects" if m < n else f"{n:,} objects"
     caption = f"{size}; {coordinates.how}. Two colors: ambiguous between these clusters. Cross: outlier."
@@ -194,7 +194,7 @@ def _axis_menu(name: str, label: str, axes: list[Axis], selected: int) -> Html:
 
 
 def _legend(facts: Facts) -> Html:
-    """Return a checkbox for each cluster, for ambiguous objects and for outliers."""
+    """Return the legend, which has a checkbox for each cluster, for ambiguous objects and for outliers."""
     entries = [
         (str(k), swatch((k,)), facts.data.cluster_name(k), int(facts.counts.certain[k]))
         for k in range(facts.counts.n_clusters)
@@ -220,7 +220,7 @@ def _legend(facts: Facts) -> Html:
 
 
 def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
-    """Return the map for print, and for browsers without scripts."""
+    """Return the map for print and for browsers that do not run scripts."""
     partition, m = facts.data.partition, len(coordinates.rows)
     some = np.arange(m) if m <= MAX_STATIC_OBJECTS else np.unique(np.linspace(0, m - 1, MAX_STATIC_OBJECTS).astype(int))
     axes = [coordinates.axes[a] for a in coordinates.first]
@@ -236,7 +236,7 @@ def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html
 
 
 def _map_data(facts: Facts) -> str:
-    """Return the data of the map in base64, because base64 text cannot end the script element."""
+    """Return the data of the map in base64, which cannot contain the end tag of the script element."""
     coordinates, data = facts.coordinates, facts.data
     if coordinates is None:
         return ""
@@ -263,7 +263,7 @@ def _map_data(facts: Facts) -> str:
 
 
 def _quantize(axis: Axis) -> np.ndarray:
-    """Return the values as integer levels between the smallest and the largest value."""
+    """Return the values of an axis as 16-bit integers that divide its range into equal steps."""
     low, high = axis.ends
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS)
@@ -274,11 +274,11 @@ def _quantize(axis: Axis) -> np.ndarray:
 
 N_OPEN_CARDS = 12  # number of expanded cards; the other cards are collapsed
 N_CARD_ATTRIBUTES = 4
-MAX_HEAT_COLUMNS, MAX_HEAT_ROWS = 24, 20  # size beyond which the heat map scrolls
+MAX_HEAT_COLUMNS, MAX_HEAT_ROWS = 24, 20  # maximum number of columns, and of rows without scrolling
 
 
 def _clusters_section(facts: Facts) -> Html:
-    """Return a table of all clusters, a card for each cluster, and the heat map."""
+    """Return the section with a table of all clusters, a card for each cluster, and the heat map."""
     profiles = facts.profiles
     cards = [] if profiles is None else [_cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)]
     more = None
@@ -357,7 +357,7 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
 
 
 def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
-    """Return a table of means by cluster and attribute, shaded by the difference from the rest."""
+    """Return a table of means by cluster and attribute; shades show the difference from the remaining objects."""
     columns = profiles.strongest(MAX_HEAT_COLUMNS)
     features = [profiles.profile.features[q] for q in columns]
     delta, mean = profiles.profile.statistics["delta"], profiles.profile.statistics["mean"]
@@ -387,13 +387,12 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
 
 
 def _breakable(name: str) -> list[Any]:
-    """Return a name with optional line breaks after its separators."""
+    """Return a name in which the browser may break the line after separators."""
     parts = re.split(r"(?<=[_/.\-])", name)
     return [piece for part in parts for piece in (part, tag("wbr"))][:-1]
 
 
 def _shade(delta: float) -> str:
-    """Return the CSS class for a value of Cliff's delta."""
     if np.isnan(delta):
         return ""
     strength = min(int(abs(delta) * _N_SHADES), _N_SHADES)
@@ -404,7 +403,7 @@ def _shade(delta: float) -> str:
 
 
 def _doubt_section(facts: Facts) -> Html:
-    """Return tables of pairs of clusters, ambiguous objects and outliers."""
+    """Return the section with tables of ambiguous pairs of clusters, ambiguous objects and outliers."""
     counts = facts.counts
     body = []
     if facts.pairs:
@@ -465,7 +464,7 @@ def _object_table(facts: Facts, objects: Sequence[DoubtfulObject], total: int, *
 
 
 def _trust_section(facts: Facts, listed: Sequence[str]) -> Html:
-    """Return verdicts on the reliability of the partition, charts and caveats."""
+    """Return the section with verdicts on the reliability of the partition, charts and caveats."""
     cards = [tag("article", tag("h3", heading), tag("p", text), class_="card") for heading, text in verdicts(facts)]
     charts, number, kept = [], facts.number, facts.trust.kept
     if number is not None and len(number) > 1:
@@ -494,7 +493,7 @@ MAX_SETTING_CHARACTERS, MAX_CHOICE_CHARACTERS = 120, 300
 
 
 def _repeat_section(facts: Facts) -> Html:
-    """Return the command, code, settings and versions that reproduce the result."""
+    """Return the section with the command, code, settings and versions that reproduce the result."""
     data = facts.data
     recipe = data.recipe
     run = _describe_run(facts) | ({"read from": data.file_names} if data.file_names else {})
@@ -525,7 +524,7 @@ def _write_code(data: ReportInput) -> str | None:
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
     for part in _nested_estimators(data.estimator):
         names = type(part).__module__.split(".")
-        if names[0] in ("dempster", "sklearn"):  # Import from the public package.
+        if names[0] in ("dempster", "sklearn"):  # Import the class from its public package.
             names = [name for name in names[:2] if not name.startswith("_")]
         imports.setdefault(".".join(names), set()).add(type(part).__name__)
     lines = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
@@ -545,7 +544,7 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return the parameters that the user set or the method chose, and the parameters with default values."""
+    """Return a table of the parameters that the user set or the method chose, and a list of the default values."""
     model, metadata = data.model, data.partition.metadata
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else metadata.get("parameters", {})
     defaults = {} if model is None else inspect.signature(type(model)).parameters

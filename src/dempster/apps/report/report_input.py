@@ -1,4 +1,4 @@
-"""Resolve the input of a report into the partition, the tables of its objects, and the model."""
+"""Convert the arguments of `make_report` to a partition, the tables of its objects, and the fitted model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MIN_IDENTIFIERS = 20  # minimum number of distinct texts or consecutive integer
 
 
 class ObjectNames:
-    """Short names of the objects, or their positions if they have no names."""
+    """Sequence of short names of the objects; objects without names are called by their position."""
 
     def __init__(self, names: Any):
         self.names = names
@@ -44,12 +44,12 @@ class ObjectNames:
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
-    partition: CredalPartition  # in the order of the rows of the table, without object names
+    partition: CredalPartition  # its objects are in the order of the rows of the table and have no names
     objects: ObjectNames
     estimator: Any = None  # fitted estimator or pipeline
-    model: Any = None  # last step of the estimator, which has the same partition
+    model: Any = None  # last step of the estimator, whose credal_partition_ is ``partition``
     table: TableLike = None  # training data of the estimator
-    X: TableLike = None  # training data of the model, or the table
+    X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
     is_pairwise: bool = False  # whether X holds dissimilarities
     frame: pd.DataFrame | None = None  # attributes that describe the objects, in their original units
@@ -66,12 +66,12 @@ class ReportInput:
         return hasattr(self.model, "image_shape_")
 
     def cluster_name(self, cluster: int) -> str:
-        """Return the name of a cluster, or ``cluster 2`` if its name is a number."""
+        """Return the name of a cluster; a cluster whose name is the number 2 is called "cluster 2"."""
         return format_cluster(self.partition.frame[cluster])
 
     @property
     def file_names(self) -> str:
-        """Names of the files without their folders; empty if unknown."""
+        """Names of the data files without their folders; empty if there is no recipe."""
         return "" if self.recipe is None else ", ".join(PurePath(file).name for file in self.recipe.files)
 
 
@@ -86,7 +86,7 @@ def resolve_report_input(
     names: Any = None,
     metric: str | None = None,
 ) -> ReportInput:
-    """Resolve the arguments of `make_report`."""
+    """Validate and convert the arguments of `make_report`."""
     notes: list[str] = []
     fit_params = dict(fit_params or {})
     if isinstance(subject, RecipeResult):
@@ -127,7 +127,7 @@ def _resolve_partition(
 ) -> ReportInput:
     resolved = resolve_input(subject, "subject", metric=metric)
     estimator, model, partition = resolved.estimator, resolved.model, resolved.partition
-    if resolved.is_blockwise:  # the training data are not in memory, so only the partition is used
+    if resolved.is_blockwise:  # The training data are not in memory, so only the partition is used.
         estimator = model = None
     if len(partition) == 0:
         raise InvalidParameterError("subject", must="be a partition of at least one object, got none")
@@ -182,7 +182,7 @@ def _drop_row_names(table: TableLike) -> Any:
 
 
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
-    """Return the table with column names only if the estimator has column names; otherwise scikit-learn warns."""
+    """Give the table column names only if the estimator was fitted with column names; otherwise scikit-learn warns."""
     names = getattr(estimator, "feature_names_in_", None)
     if estimator is None or Views.from_input(table) is not None:
         return table
@@ -196,7 +196,7 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
 
 
 def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
-    """Set the training data of the model and the frame that describes the objects: the attributes, or the table."""
+    """Set the training data of the model, and the frame that describes the objects by ``attributes`` or ``rows``."""
     if data.is_pairwise:
         data.X = data.table
         if attributes is not None:
@@ -236,7 +236,7 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
 
 
 def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -> list[str] | None:
-    """Return the columns of the frame that were clustered; None if unknown."""
+    """Return the names of the columns of the frame that were used for clustering; None if unknown."""
     assert data.frame is not None
     if data.model is None:
         return None
@@ -251,9 +251,9 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
 
 
 def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
-    """Return the columns that identify the rows: mostly distinct texts, or consecutive integers.
+    """Return the columns that identify the rows, with mostly distinct texts or consecutive integers.
 
-    Clustered columns are not considered.
+    Columns that were used for clustering are not considered.
     """
     columns = []
     for name in frame.columns:
@@ -301,5 +301,5 @@ def is_numeric(table: Any) -> bool:
 
 
 def short_name(name: Any, limit: int = MAX_NAME_CHARACTERS) -> str:
-    """Return a name in one line of at most ``limit`` characters."""
+    """Return a name as one line of at most ``limit`` characters."""
     return shorten(one_line(str(name)[: 40 * limit]), limit)

@@ -17,20 +17,21 @@ from dempster.explain import CredalSilhouette, RetentionCurve, Stability, credal
 from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one
 
-MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # numbers of objects and of differences of attributes
+# Maximum numbers of objects with a silhouette, and of differences of attributes to compute for them.
+MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9
 MAX_RESAMPLED_OBJECTS = 500
 _RESAMPLES = (10, 5)  # candidate numbers of resamples; the first that fits into the time limit is used
 
 
 @dataclass(eq=False)
 class Trust:
-    """Measures of reliability, None if they were not computed."""
+    """Measures of the reliability of a partition; a measure is None if it was not computed."""
 
     silhouette: CredalSilhouette | None = None
     metric: str = ""  # metric of the silhouettes
     stability: Stability | None = None
-    n_resampled: int = 0  # number of resampled objects: all objects, or a sample
-    jaccard: np.ndarray | None = None  # (c,) mean index of each cluster, NaN for unmatched clusters
+    n_resampled: int = 0  # number of objects in the stability analysis, which may be a sample
+    jaccard: np.ndarray | None = None  # mean Jaccard index of each cluster; NaN for clusters without a match
     kept: RetentionCurve | None = None
     left_out: list[str] = field(default_factory=list)  # sentences that explain why measures were not computed
 
@@ -38,7 +39,7 @@ class Trust:
 def measure_trust(
     data: ReportInput, y: Any, requested: bool | Stability, seconds: float, rng: np.random.Generator
 ) -> Trust:
-    """Compute all measures that the input allows, in bounded time."""
+    """Compute all measures of reliability for which data are available, in bounded time."""
     trust = Trust()
     if data.partition.n_clusters < 2:
         trust.left_out.append("Silhouettes and stability need at least two clusters.")
@@ -67,7 +68,7 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
 
 
 def _compared_table(data: ReportInput) -> tuple[Any, str]:
-    """Return the table and the metric of the model, or Gower's dissimilarity for tables with categories."""
+    """Return the table and the metric of the model; for categories or missing values, use Gower's dissimilarity."""
     import pandas as pd
 
     if data.is_pairwise:
@@ -136,7 +137,7 @@ def _add_stability(
 
 
 def _fix_n_clusters(data: ReportInput) -> Any:
-    """Return a clone of the method that does not estimate the number of clusters but uses that of the partition."""
+    """Return a clone of the estimator in which the number of clusters is fixed to that of the partition."""
     method = clone(data.estimator)
     numbers = {
         name: data.partition.n_clusters
@@ -147,7 +148,7 @@ def _fix_n_clusters(data: ReportInput) -> Any:
 
 
 def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
-    """Match the clusters of the stability analysis one to one with the clusters of the report."""
+    """Set the stability; match the clusters of its partition one to one with the clusters of the report."""
     if len(result) != len(rows):
         raise InvalidParameterError("stability", must=f"have {len(rows):,} objects, got {len(result):,}")
     n_clusters = data.partition.n_clusters

@@ -1,4 +1,4 @@
-"""Sentences of a report: summary, verdicts on reliability, and caveats."""
+"""Write the sentences of a report, which are its summary, verdicts on reliability, and caveats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from dempster._text import format_count, format_share, join_words
 from dempster.apps.report.facts import Facts
 
-_STABLE, _UNSTABLE = 0.75, 0.6  # limits of the mean Jaccard index (Hennig, 2007)
-_SEPARATED, _OVERLAPPING = 0.5, 0.25  # limits of the mean silhouette (Kaufman and Rousseeuw, 1990)
+_STABLE, _UNSTABLE = 0.75, 0.6  # clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
+_SEPARATED, _OVERLAPPING = 0.5, 0.25  # thresholds of the mean silhouette (Kaufman and Rousseeuw, 1990)
 _KEPT_SHARE = 0.8
-_CLOSE_SUPPORT = 0.9  # support of a close alternative, relative to the best number of clusters
+_CLOSE_SUPPORT = 0.9  # a number of clusters is close to the best if it has at least this share of its support
 
 
 def describe_run(facts: Facts) -> str:
-    """Describe the method, objects, clusters and attributes in a sentence."""
+    """Return a sentence with the method and the numbers of objects, clusters and attributes."""
     data, counts = facts.data, facts.counts
     method = data.partition.metadata.get("method") or (type(data.model).__name__ if data.model is not None else None)
     objects, clusters = format_count(counts.n_objects), format_count(counts.n_clusters, "cluster")
@@ -29,7 +29,7 @@ def describe_run(facts: Facts) -> str:
 
 
 def describe_outcome(facts: Facts) -> str:
-    """State the numbers of certain objects, ambiguous objects and outliers in a sentence."""
+    """Return a sentence with the numbers of certain objects, ambiguous objects and outliers."""
     counts = facts.counts
     n = counts.n_objects
     if counts.n_certain == n:
@@ -43,7 +43,7 @@ def describe_outcome(facts: Facts) -> str:
 
 
 def describe_separation(separation: float) -> str:
-    """Describe how well a rule separates two clusters."""
+    """Return a phrase that states for how many objects a rule that separates two clusters is correct."""
     if np.isnan(separation):
         return ""
     if separation >= 0.995:
@@ -55,7 +55,7 @@ def describe_separation(separation: float) -> str:
 
 
 def verdicts(facts: Facts) -> list[tuple[str, str]]:
-    """Return headings and sentences on the reliability of the partition."""
+    """Return pairs of a heading and a text on the reliability of the partition."""
     results = [_judge_stability(facts), _judge_silhouettes(facts), _judge_doubt(facts), _judge_number(facts)]
     return [result for result in results if result is not None]
 

@@ -1,13 +1,13 @@
-// A scatter plot of objects and the sets of clusters they belong to: the map of the report and of the studio.
+// Scatter plot of objects in the colors of their clusters. It is the map of the report and of the studio.
 //
-// The report embeds this file in its page, and the studio loads it as a module, so it imports nothing. Its data are
-// coordinates, codes of sets, and masks. It uses the colors of the page: --ink, --soft, --line, --paper, --accent, --brush.
+// The report embeds this file in its page, and the studio loads it as a module, so the file must not import others. The
+// plot uses the CSS colors of the page: --ink, --soft, --line, --paper, --accent, --brush.
 
 // ---- numbers and text -----------------------------------------------------------------------------------------------
 
 const KINDS = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array, uint16: Uint16Array };
 
-// Read the format of `dempster.apps.map.pack`: a JSON header and arrays.
+// Read data that `dempster.apps.map.pack` wrote; the format consists of a JSON header and arrays.
 export function unpack(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const about = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
@@ -41,14 +41,14 @@ const PALETTE = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#692D2D", "#3C2D96", "#87E1A5", "#A52D69",
   "#964B00", "#5A87F0", "#2DE1FF", "#A5B487", "#D2D24B", "#780F69", "#B44B4B", "#00D2C3", "#4B4BB4", "#A55A87",
 ];
-const MIN_LUMINANCE = 0.16; // of colors on a dark page
+const MIN_LUMINANCE = 0.16; // minimum luminance of colors on a dark page
 let palette = PALETTE.map(toRgb);
 
 export function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Return the three channels of "#rrggbb", from 0 to 1.
+// Return the three channels of the color "#rrggbb" as numbers from 0 to 1.
 export function toRgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 }
@@ -91,8 +91,8 @@ export function ticks(low, high, most) {
   return found;
 }
 
-// An axis is {name, kind, categories}; kind is "number" by default, "component" (without ticks), "date" (days since
-// 1970) or "category" (positions in the categories).
+// An axis is {name, kind, categories}. The kind is "number" (default), "component" (without ticks), "date" (values are
+// days since 1970) or "category" (values are positions in the categories).
 const hasTicks = (axis) => Boolean(axis.name) && axis.kind !== "component";
 
 function marks(axis, low, high, most) {
@@ -108,7 +108,7 @@ export function formatValue(axis, value) {
   return number(value);
 }
 
-// The frame is {left, top, width, height} in pixels, the range {x0, x1, y0, y1} in data units.
+// The frame is {left, top, width, height} in pixels, and the range is {x0, x1, y0, y1} in data units.
 function drawAxes(pen, frame, { x0, x1, y0, y1 }, [across, up]) {
   pen.font = "11px system-ui, sans-serif";
   pen.lineWidth = 1;
@@ -148,7 +148,7 @@ function drawAxes(pen, frame, { x0, x1, y0, y1 }, [across, up]) {
 
 // A grid of cells for finding the nearest point without examining all points.
 class Grid {
-  // `points` holds x and y of each point, scaled to the unit square.
+  // `points` is the array x, y, x, y, ... of coordinates in the unit square.
   constructor(points) {
     this.points = points;
     const n = points.length / 2;
@@ -175,7 +175,7 @@ class Grid {
     return this.column(y) * this.side + this.column(x);
   }
 
-  // Return the nearest point within the horizontal and vertical reach, or -1.
+  // Return the nearest point in the ellipse around (x, y) with the radii reachX and reachY, or -1.
   nearest(x, y, reachX, reachY) {
     let best = -1;
     let least = 1;
@@ -199,7 +199,7 @@ class Grid {
   }
 }
 
-// Return a mask of the points (x, y, x, y, ...) inside the polygon ([x, y], ...).
+// Return a mask of the points (an array x, y, x, y, ...) inside the polygon (an array of corners [x, y]).
 function insidePolygon(points, polygon) {
   const n = points.length / 2;
   const mask = new Uint8Array(n);
@@ -226,8 +226,8 @@ function insidePolygon(points, polygon) {
 const MANY = 3000;
 const STRIPS = 1024;
 
-// Return candidates for corners of the convex hull of many points: the extreme points in each of many narrow strips. The
-// error is smaller than the width of a strip.
+// Return candidates for the corners of the convex hull of many points. The candidates are the extreme points in each of
+// many narrow strips, so that the error is smaller than the width of a strip.
 function candidates(points, members) {
   if (members.length <= MANY) return members;
   const found = new Int32Array(4 * STRIPS).fill(-1);
@@ -242,7 +242,7 @@ function candidates(points, members) {
   return found.filter((i) => i >= 0);
 }
 
-// Return the corners of the convex hull of some points, in order.
+// Return the corners of the convex hull of the points with the indices `members`, in counterclockwise order.
 export function hull(points, members) {
   const sorted = Array.from(candidates(points, members), (i) => [points[2 * i], points[2 * i + 1]]);
   sorted.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
@@ -260,7 +260,7 @@ export function hull(points, members) {
   return [...half(sorted), ...half(sorted.reverse())];
 }
 
-// Return k of n positions: a pseudorandom one from each of k equal parts, always the same ones.
+// Divide n positions into k equal parts, and return a pseudorandom position of each part. Repeated calls agree.
 function samplePositions(n, k) {
   const found = new Int32Array(k);
   let seed = 12345;
@@ -283,8 +283,8 @@ function pick(values, positions, components) {
 
 // ---- points ---------------------------------------------------------------------------------------------------------
 
-// Points on a 2D canvas: a disc in the color of a cluster, sectors for several clusters, a cross for an outlier, a ring
-// for more than four clusters.
+// Draw points on a 2D canvas. A point is a disc in the color of its cluster, a disc with a sector for each of several
+// clusters, a ring for more than four clusters, or a cross for an outlier.
 class CanvasPoints {
   constructor(canvas) {
     this.canvas = canvas;
@@ -358,13 +358,13 @@ class CanvasPoints {
 
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 46, withoutTicks: 30 };
 const PAD = 0.07;
-const REACH = 14; // pixels within which a point is selected
+const REACH = 14; // maximum distance in pixels between the pointer and a point that it selects
 const MAX_DRAWN = 200000;
 const MAX_DRAWN_WITHOUT_GPU = 30000;
-const MAX_VIEW = 100; // largest view, in widths of the whole plot
+const MAX_VIEW = 100; // maximum width of the view, relative to the width of the whole plot
 
 export class Scatter {
-  // `on` holds the callbacks {hover(i), click(i), brush(mask, how), view(), sampled()}.
+  // `on` contains the callbacks {hover(i), click(i), brush(mask, how), view(), sampled()}.
   constructor(host, { label, on = {}, tool = () => "pan", faint = false, wheelNeedsCtrl = false }) {
     this.faint = faint; // whether points are small and transparent
     this.on = on;
@@ -401,8 +401,8 @@ export class Scatter {
 
   // ---- data ---------------------------------------------------------------------------------------------------------
 
-  // `places` holds x and y of each point in data units, NaN for hidden points. `range` is [x0, x1, y0, y1] of the whole
-  // plot, all points by default. `equal` means that both axes have the same unit.
+  // `places` is the array x, y, x, y, ... of coordinates in data units, NaN for hidden points. `range` is the range
+  // [x0, x1, y0, y1] of the whole plot; by default it includes all points. `equal` gives both axes the same unit.
   setPoints(places, axes, { keepView = false, range = null, equal = false } = {}) {
     const n = places.length / 2;
     let [x0, x1, y0, y1] = range || [Infinity, -Infinity, Infinity, -Infinity];
@@ -464,7 +464,7 @@ export class Scatter {
     return { left, top: MARGIN.top, width: Math.max(1, width - left - MARGIN.right), height: Math.max(1, height - MARGIN.top - bottom) };
   }
 
-  // Return the view of all points, with margins if both axes have the same unit.
+  // Return the view of the whole plot. If both axes have the same unit, it has margins on two sides.
   get whole() {
     if (!this.equal || !this.size) return { x: 0, y: 0, width: 1, height: 1 };
     const [across, up] = this.unitsPerPixel({ width: 1, height: 1 });
@@ -498,7 +498,7 @@ export class Scatter {
     return [x0 + u * (x1 - x0), y0 + v * (y1 - y0)];
   }
 
-  // Return the visible part of the data: left, bottom, right, top.
+  // Return the visible range in data units as [left, bottom, right, top].
   seen() {
     return [...this.toData(this.view.x, this.view.y), ...this.toData(this.view.x + this.view.width, this.view.y + this.view.height)];
   }
@@ -664,7 +664,7 @@ export class Scatter {
     this.redraw();
   }
 
-  // Move the view to a point that is out of view.
+  // If point i is outside the view, move the view so that the point is in its center.
   show(i) {
     if (i < 0 || i >= this.n) return;
     if (this.isSeen(i)) return;
@@ -674,7 +674,7 @@ export class Scatter {
     this.redraw();
   }
 
-  // Show all points, in a view that is large enough to include point i.
+  // Show the whole plot; if point i is outside it, enlarge the view to include the point.
   showAmongAll(i) {
     this.reset();
     const { width, height } = this.view;
@@ -696,7 +696,7 @@ export class Scatter {
     front.addEventListener("pointerleave", () => { if (!this.drag && this.on.hover) this.on.hover(-1); });
     front.addEventListener("dblclick", () => this.reset());
     front.addEventListener("wheel", (event) => {
-      if (this.wheelNeedsCtrl && !event.ctrlKey && !event.metaKey) return; // without Ctrl the wheel scrolls the page
+      if (this.wheelNeedsCtrl && !event.ctrlKey && !event.metaKey) return; // Without Ctrl, the wheel scrolls the page.
       event.preventDefault();
       this.zoom(...this.place(event), Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004));
     }, { passive: false });

@@ -1,8 +1,8 @@
-// The scatter plot with points drawn by WebGL, if it is available.
+// Scatter plot that draws its points by WebGL. Without WebGL it uses a 2D canvas.
 
 import { css, paletteRgb, Scatter, toRgb } from "./scatter.js";
 
-const SLOW = 150; // milliseconds
+const SLOW = 150; // milliseconds; if drawing all points takes longer, only a sample is drawn
 const MAX_DRAWN_IF_SLOW = 30000;
 
 export class WebglScatter extends Scatter {
@@ -49,8 +49,8 @@ export class WebglScatter extends Scatter {
   }
 }
 
-// A point is a disc in the color of its cluster, with sectors for several clusters, a cross for an outlier, or a ring for
-// more than four clusters.
+// A point is a disc in the color of its cluster, a disc with a sector for each of several clusters, a ring for more
+// than four clusters, or a cross for an outlier.
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -193,7 +193,7 @@ class WebglPoints {
     else gl.vertexAttribPointer(where, components, gl.FLOAT, false, 0, 0);
   }
 
-  // Set coordinates in the unit square; only the first n points are drawn.
+  // Set the coordinates of the points in the unit square. Only the first n points are drawn.
   setPoints(points, n) {
     this.n = n;
     this.given = { ...(this.given || {}), points, n };
@@ -211,7 +211,7 @@ class WebglPoints {
     this.fill("chosen", mask || new Uint8Array(this.n), 1, this.gl.UNSIGNED_BYTE);
   }
 
-  // `sets` holds the clusters of each code.
+  // `sets[code]` is the list of the clusters in the set with this code.
   setSets(sets) {
     const gl = this.gl;
     this.given = { ...(this.given || {}), sets };
@@ -228,7 +228,7 @@ class WebglPoints {
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
   }
 
-  // Wait until drawing is complete.
+  // Wait until all points are drawn.
   finish() {
     this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }

@@ -1,4 +1,4 @@
-// The map of the report: menus for the axes, a legend with filters, links to objects, names of the clusters.
+// The map of the report. It has menus for the axes, a legend with filters, links to objects, and names of the clusters.
 (() => {
   const host = document.getElementById("plot");
   if (!host) return;
@@ -66,7 +66,7 @@
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const { left, top, width, height } = scatter.frame, taken = [];
-    // Names of large clusters come first; a name that would cover another one is not drawn.
+    // Names of large clusters are drawn first. A name that would cover another name is not drawn.
     for (const tag of nameTags) {
       const text = cut(pen, tag.text, 150), half = pen.measureText(text).width / 2 + 3;
       let [x, y] = toPixels(tag.u, tag.v);

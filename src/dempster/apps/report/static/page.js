@@ -1,5 +1,5 @@
 "use strict";
-// Elements that need a script are hidden in the page and shown here; without a script the page is static.
+// Elements that need a script are hidden in the HTML, and this script shows them. Without scripts the page is static.
 (() => {
   const root = document.documentElement;
   root.classList.add("script");

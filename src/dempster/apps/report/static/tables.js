@@ -1,4 +1,4 @@
-// Sorting, searching and expanding tables.
+// Sort, search and expand tables.
 (() => {
   const key = (row, column) => {
     const cell = row.cells[column];
@@ -24,7 +24,7 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        // Numbers are sorted in descending order first, names in ascending order.
+        // The first click sorts numbers in descending order, and names in ascending order.
         const first = head.classList.contains("number") ? "descending" : "ascending";
         const other = first === "ascending" ? "descending" : "ascending";
         const order = head.getAttribute("aria-sort") === first ? other : first;

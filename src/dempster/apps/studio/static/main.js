@@ -75,7 +75,7 @@ async function forgetRun(id) {
 }
 
 async function start() {
-  history.replaceState(null, "", location.pathname); // The cookie holds the token now.
+  history.replaceState(null, "", location.pathname); // Remove the token from the address; the cookie contains it.
   theme(document.getElementById("theme-button"));
   pages();
   topLine();

@@ -1,4 +1,4 @@
-// User actions: each one changes the state. Views call only these functions.
+// Functions for the actions of the user. Views change the state of the page only by these functions.
 
 import { getJson, getPacked, putBytes, post } from "./api.js";
 import { get, set } from "./store.js";
@@ -69,7 +69,7 @@ export async function choosePlane(choice) {
   }
 }
 
-// Start a run with the settings of the page; resolves to the run.
+// Start a run with the settings of the page. The promise resolves to the run.
 export async function startRun(settings) {
   const run = await work("/runs", settings);
   await refreshSession();
@@ -81,7 +81,7 @@ export async function startRun(settings) {
 
 let deciding = 0;
 
-// Runs at most once per frame: with many objects a slider moves faster than the sets can be computed.
+// Compute the sets at most once per frame, because a slider may move faster than the sets can be computed.
 export function setWeights(weights) {
   set({ weights });
   if (deciding || !get("objects")) return;
@@ -97,7 +97,7 @@ export function setWeights(weights) {
 
 // ---- selection ------------------------------------------------------------------------------------------------------
 
-// how: "replace", "add" or "remove"
+// `how` is "replace", "add" or "remove".
 export function select(mask, how = "replace") {
   const before = get("selection");
   let chosen = mask;
@@ -112,7 +112,7 @@ export function select(mask, how = "replace") {
   selectionTimer = setTimeout(() => sendSelection().catch(showError), 150);
 }
 
-// Send the selection to the server; resolves to how it differs from the other objects.
+// Send the selection to the server. The promise resolves to its differences from the other objects.
 export async function sendSelection() {
   clearTimeout(selectionTimer);
   const objects = get("objects");
@@ -133,7 +133,7 @@ export function selectPositions(positions, how = "replace") {
   select(mask, how);
 }
 
-// Return the objects of the current run by their rows in the table.
+// Return the positions of the objects of the current run that are in the given rows of the table.
 export function findPositions(rows) {
   const objects = get("objects");
   if (!objects.byRow) {

@@ -1,4 +1,4 @@
-// Requests to the server. Every request carries the token of this page.
+// Send requests to the server. Every request contains the token of this page.
 
 import { unpack } from "../map/scatter.js";
 

@@ -1,7 +1,8 @@
-// Assign each object to the set with the largest product of mass and weight; the two sliders give the weights.
+// Assign each object to the set with the largest product of mass and weight. Two sliders set the weight of the empty
+// set (outliers) and the weight of sets of several clusters (ambiguous objects).
 //
-// A slider in the middle gives weight one, which is the decision of the library. On the left the weight of outliers (or
-// of ambiguous sets) is zero, on the right it is a hundred.
+// In the middle of a slider the weight is one, which is the decision of the library. At the left end it is zero, and at
+// the right end it is a hundred.
 
 export function sliderWeight(slider) {
   return slider <= -1 ? 0 : 10 ** (2 * slider);

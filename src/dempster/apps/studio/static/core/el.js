@@ -1,4 +1,4 @@
-// Elements of the page. Text is always set as text: data are never parsed as markup.
+// Create elements of the page. Text is always set as text, so that data are never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,9 +1,9 @@
-// Jobs of the server: start, watch and stop them without blocking the page.
+// Start, watch and stop jobs of the server without blocking the page.
 
 import { getJson, post, remove, RequestError } from "./api.js";
 import { get, set } from "./store.js";
 
-// The page polls often at first, so that short jobs are shown at once, and then five times per second.
+// The page first polls at short intervals, so that results of short jobs appear at once, and then every 180 ms.
 const MIN_PAUSE_MS = 15;
 const MAX_PAUSE_MS = 180;
 
@@ -11,7 +11,7 @@ function updateJob(job) {
   set({ jobs: { ...get("jobs"), [job.kind]: job } });
 }
 
-// Start a job; resolves to its answer. The state shows the progress.
+// Start a job and update its progress in the state of the page. The promise resolves to the answer of the job.
 export async function work(path, body) {
   return follow((await post(path, body)).job);
 }

@@ -1,4 +1,4 @@
-// Values that this tab stores until it is closed: its session and the settings of the page.
+// Store the session and the settings of the page until this tab is closed.
 
 const PREFIX = "dempster.";
 
@@ -6,7 +6,7 @@ export function remember(name, value) {
   try {
     sessionStorage.setItem(PREFIX + name, JSON.stringify(value));
   } catch {
-    // Without storage the page works, but starts anew after a reload.
+    // Without storage the page works, but a reload opens a new session.
   }
 }
 

@@ -1,4 +1,4 @@
-// The session of this tab. A reload keeps the session; a duplicated tab opens a new one.
+// Open the session of this tab. A reload keeps the session, and a duplicated tab opens a new session.
 
 import { getJson, post, useSession } from "./api.js";
 import { follow } from "./jobs.js";
@@ -6,9 +6,9 @@ import { set } from "./store.js";
 import { forget, recall, remember } from "./memory.js";
 
 const MAX_ATTEMPTS = 8;
-const PAUSE_MS = 120; // After a reload, the previous page may still be closing.
+const PAUSE_MS = 120; // Repeated attempts are needed, because the page before a reload may still be closing.
 
-// Lock a session while this page is open; false if another page has locked it.
+// Lock a session while this page is open. The promise resolves to false if another page has locked the session.
 async function hold(id) {
   if (!navigator.locks) return true;
   for (let k = 0; k < MAX_ATTEMPTS; k++) {

@@ -1,20 +1,20 @@
 // The state of the page. Views subscribe to the values they show and do not call each other.
 
 const state = {
-  session: null,      // state of the server: file, columns, runs, rules, answers
+  session: null,      // session on the server, with the file, columns, runs, rules and answers
   methods: [],        // methods and their parameters
-  runId: null,        // the current run
-  objects: null,      // its objects: masses, sets, doubt
-  plane: null,        // their positions on the map
+  runId: null,        // identifier of the current run
+  objects: null,      // masses, sets and doubt of the objects of the current run
+  plane: null,        // positions of the objects on the map
   planeChoice: null,  // {kind, x, y}
-  codes: null,        // the set of each object, after the sliders
+  codes: null,        // code of the set of each object, which depends on the sliders
   counts: null,       // number of objects of each set
   weights: { outliers: 0, ambiguity: 0 },
-  selection: null,    // Uint8Array, one for each object, or null
+  selection: null,    // Uint8Array with 1 for each selected object, or null
   selectedCount: 0,
   hover: -1,          // object under the pointer
   focus: -1,          // object in the Why panel
-  marked: [],         // objects with a letter: exemplars, the pair of a question
+  marked: [],         // objects that have a letter on the map (exemplars, or the pair of a question)
   peaks: null,        // belief and delta of each object
   jobs: {},           // jobs by kind
   choices: null,      // a new object whenever a setting of the next run changes
@@ -31,7 +31,7 @@ export function get(name) {
   return state[name];
 }
 
-// Change values; each listener is called once, after the current code has ended.
+// Change values of the state. Each listener is called once, after the current code has ended.
 export function set(patch) {
   for (const [name, value] of Object.entries(patch)) {
     if (!(name in state)) throw new Error(`no state called ${name}`);

@@ -1,4 +1,4 @@
-// The boundary of two clusters: its objects from one side to the other, and the attributes that separate the clusters.
+// Show the objects between two clusters in their order, and the attributes that separate the clusters.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";

@@ -4,7 +4,7 @@ import { svg } from "../core/el.js";
 import { number } from "../core/format.js";
 import { ticks } from "../map/scatter.js";
 
-// lines: [{x, y, kind?}]; marks: [{x, y, kind}]; names: [across, up]
+// `lines` is [{x, y, kind?}], `marks` is [{x, y, kind}], and `names` is [horizontal axis, vertical axis].
 export function chart({ lines, marks = [], names, width = 330, height = 170, range = {}, log = false, whole = false, onpick = null, label = "" }) {
   const margin = { left: 54, right: 12, top: 10, bottom: 36 };
   const to = log ? (v) => Math.log10(Math.max(v, 1e-300)) : (v) => v;
@@ -56,7 +56,7 @@ export function chart({ lines, marks = [], names, width = 330, height = 170, ran
   return root;
 }
 
-// Interpolate a line at x.
+// Return the value of a line at x by interpolation.
 export function valueAt(xs, ys, x) {
   for (let k = 1; k < xs.length; k++) {
     if (x <= xs[k]) {

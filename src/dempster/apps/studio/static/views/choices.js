@@ -1,4 +1,4 @@
-// Settings of the next run: columns, method, parameters. The server stores them, so that they survive a reload.
+// Settings of the next run (columns, method and parameters). The server stores them, so that a reload keeps them.
 
 import { post } from "../core/api.js";
 import { get, set } from "../core/store.js";

@@ -1,4 +1,4 @@
-// Compare two runs: agreement, objects that moved, and a map of all runs.
+// Compare two runs. Show their agreement, the objects that changed their set, and a map of all runs.
 
 import { el, replace, svg } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
@@ -8,7 +8,7 @@ import { clusterColor } from "../map/scatter.js";
 import { formatCount, short } from "../core/format.js";
 import { empty, heading } from "./parts.js";
 
-// Draw the states before and after, flows between sets, and objects that moved.
+// Draw the sets in both runs, the flows of objects between them, and the objects that changed their set.
 export function drawComparison(found) {
   const table = el("table", { class: "plain matrix" },
     el("thead", {}, el("tr", {}, el("th", {}, "before \\ after"), found.states.map((name) => el("th", { class: "right" }, name)))),

@@ -1,4 +1,4 @@
-// Export the partition, the model, the report, and code and command that repeat the run.
+// Export the partition, the model, the report, and the code and the command that reproduce the run.
 
 import { el, replace, toast } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
@@ -21,7 +21,7 @@ function codeBlock(text, label) {
   return el("div", { class: "code" }, el("pre", { id: `export-${label}`, tabindex: "0", "aria-label": label }, text), copy);
 }
 
-// Return code for the positions of the sliders; nothing if both are in the middle.
+// Return Python code that applies the weights of the sliders; an empty text if both sliders are in the middle.
 function sliderCode() {
   const { outliers, ambiguity } = get("weights");
   if (!outliers && !ambiguity) return "";

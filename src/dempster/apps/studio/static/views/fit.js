@@ -1,4 +1,4 @@
-// Diagnostics of the fit: the Shepard diagram and the convergence of the objective.
+// Show the Shepard diagram and the convergence of the objective.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";

@@ -1,4 +1,4 @@
-// Profiles of the clusters and of groups of ambiguous objects; attributes that differ from the other objects are shaded.
+// Table of the profiles of clusters and ambiguous groups. Cells are shaded if the group differs from the other objects.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";

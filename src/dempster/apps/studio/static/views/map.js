@@ -1,4 +1,4 @@
-// The map: objects and their sets, hulls, contours of masses, and a badge for the distortion of the plane.
+// The map shows the objects in the colors of their sets, hulls, contours of masses, and the distortion of the plane.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe, currentRun } from "../core/store.js";
@@ -248,7 +248,7 @@ export function mapView(host) {
         const cells = found.columns.slice(0, 6).map((name, k) => [name, found.cells[0][k]]);
         replace(hint, el("strong", { text: found.names[0] }), el("span", { text: describeObject(i) }),
           el("dl", {}, cells.map(([name, value]) => [el("dt", { text: name }), el("dd", { text: cell(value) })])));
-      } catch { /* The hint is already shown without the values. */ }
+      } catch { /* The hint remains visible without the attribute values. */ }
     }, 90);
   }
 

@@ -1,4 +1,4 @@
-// Select a method and its parameters; start, watch and stop a run.
+// Select a method and its parameters, and start, watch and stop a run.
 
 import { el, replace, announce } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";

@@ -1,4 +1,4 @@
-// Number of clusters: the support of each candidate.
+// Show the support for each candidate of the number of clusters.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";

@@ -1,4 +1,4 @@
-// The table of objects, sorted by doubt; only visible rows are in the page. With a selection it lists the selected objects.
+// Table of the objects, or of the selected objects, sorted by doubt. Only the visible rows are in the page.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
@@ -66,7 +66,7 @@ export function objectsPanel(host) {
 
   function filter() {
     const mask = get("selection");
-    if (order.length !== get("objects")?.n) order = new Int32Array(0); // The order belongs to another run; the new one is being loaded.
+    if (order.length !== get("objects")?.n) order = new Int32Array(0); // This order belongs to the previous run.
     shown = mask && mask.length === order.length ? order.filter((i) => mask[i]) : order;
     const n = get("objects")?.n || 0;
     words.textContent = mask ? `${shown.length.toLocaleString("en")} selected of ${formatCount(n, "object")}` : formatCount(n, "object");
@@ -76,7 +76,7 @@ export function objectsPanel(host) {
     draw();
   }
 
-  // Browsers limit the height of an element; positions beyond the limit are scaled.
+  // Browsers limit the height of an element. If the table would be higher, the scroll position is scaled.
   function firstSeen() {
     const full = shown.length * HEIGHT;
     const scale = full > 8e6 ? full / 8e6 : 1;
@@ -184,7 +184,7 @@ export function objectsPanel(host) {
   start();
   return { shown: () => { if (!grid.hidden) draw(); }, next: (step) => next(step) };
 
-  // Explain the next object of the table.
+  // Explain the object that is `step` rows after the explained object in the table.
   function next(step) {
     if (!shown.length) return;
     const at = shown.indexOf(get("focus"));

@@ -1,4 +1,4 @@
-// Elements that several views share.
+// Elements that several views use.
 
 import { el } from "../core/el.js";
 import { get } from "../core/store.js";
@@ -27,7 +27,7 @@ export function heading(text, ...more) {
   return el("div", { class: "panel-head" }, el("h2", { text }), ...more);
 }
 
-// Return a progress bar with a stop button while a job of a kind runs, otherwise null.
+// Return a progress bar with a stop button while a job of the given kind runs, otherwise null.
 export function progressLine(kind) {
   const job = running(kind);
   if (!job) return null;
@@ -41,7 +41,7 @@ export function progressLine(kind) {
       el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
 }
 
-// Return the CSS background of a set of clusters: one color, or slices of several.
+// Return the CSS background of a set of clusters, which is divided into one slice for each cluster.
 export function setBackground(clusters) {
   if (clusters.length === 0) return "none";
   if (clusters.length === 1) return clusterColor(clusters[0]);

@@ -1,4 +1,4 @@
-// The delta-Bel graph: centers are at the top right. A method can start from the centers inside a rectangle.
+// The delta-Bel graph. Cluster centers are at the top right. The user can select initial centers by a rectangle.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
@@ -20,7 +20,7 @@ export function peaksPanel(host) {
   const plot = el("div", { class: "scatter", "data-tool": "rectangle" });
   const blank = el("div", { style: { padding: "6px 14px" } });
   host.append(bar, blank, plot);
-  let chosen = []; // positions in the graph
+  let chosen = []; // positions of the selected objects in the graph
 
   const scatter = new WebglScatter(plot, {
     label: "delta-Bel graph: a rectangle around the centers selects them",
@@ -45,7 +45,7 @@ export function peaksPanel(host) {
     if (hover >= 0 && get("objects")) scatter.ring(pen, peakPosition(hover), css("--ink"), "", 3);
   };
 
-  // The graph and the map may show different objects; they are matched by rows of the table.
+  // Return the position on the map of object i of the graph, or -1. The two may show different rows of the table.
   function shownPosition(i) {
     if (!get("objects")) return -1;
     return findPositions([get("peaks").rows[i]])[0] ?? -1;
@@ -87,7 +87,7 @@ export function peaksPanel(host) {
     draw();
   }
 
-  // Use the colors of the map for objects that are on it.
+  // Use the colors of the map for the objects that the map shows.
   function recolor() {
     const [peaks, objects, codes] = [get("peaks"), get("objects"), get("codes")];
     if (!peaks || !scatter.unit) return;

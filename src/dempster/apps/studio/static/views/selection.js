@@ -1,4 +1,4 @@
-// The selection: its sets and attributes, a rule that describes it, and a run of the selected objects.
+// Describe the selected objects by their sets, their attributes and a rule, and start a run with these objects.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";

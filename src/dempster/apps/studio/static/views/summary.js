@@ -1,4 +1,4 @@
-// Summary of a run: counts of certain and ambiguous objects and outliers, with two sliders that change them.
+// Show the numbers of certain objects, ambiguous objects and outliers, and two sliders that change these numbers.
 
 import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";

@@ -1,4 +1,4 @@
-// Tabs: one panel at a time, selected by mouse or arrow keys.
+// Tabs that show one panel at a time. The user selects a tab by mouse or arrow keys.
 
 import { el } from "../core/el.js";
 import { recall, remember } from "../core/memory.js";

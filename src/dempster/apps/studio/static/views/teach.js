@@ -1,4 +1,4 @@
-// Teach: ask about the pair with the largest expected gain; the answer is same, different, or don't know.
+// Ask whether two objects belong to the same cluster. The pair with the largest expected gain is asked first.
 
 import { el, replace, announce } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";

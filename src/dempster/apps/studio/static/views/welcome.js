@@ -1,4 +1,4 @@
-// Instructions in place of the map before the first run.
+// Instructions that replace the map before the first run.
 
 import { el, replace } from "../core/el.js";
 import { get } from "../core/store.js";

@@ -1,4 +1,4 @@
-// Explanation of an object: text, contributions of the attributes, and the nearest certain objects.
+// Explain an object by a text, the contributions of its attributes, and the nearest certain objects.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
@@ -45,7 +45,7 @@ export function whyPanel(host) {
   return {};
 }
 
-// Return the contribution of each attribute to the two most plausible clusters.
+// Return the contribution of each attribute to the comparison of the two most plausible clusters.
 function pulls(found) {
   if (found.clusters.length < 2 || !found.attributes.length) return null;
   const [a, b] = found.cluster_positions;
