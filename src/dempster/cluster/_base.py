@@ -1,4 +1,4 @@
-"""Base class of the clusterers: parameters, `fit`, fitted attributes and prediction."""
+"""Base class of the clusterers, which implements the validation of parameters, `fit` and prediction."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ MISSING_RULE = rule.choice("refuse", "partial")
 
 _LOG = logging.getLogger("dempster")
 _PREDICTION_ATTRIBUTES = ("_model", "_input", "focal_sets_", "n_features_in_")
-_LARGE_ATTRIBUTES = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # not needed for prediction
-_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # do not change the result
+_LARGE_ATTRIBUTES = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # unused by prediction
+_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,15 @@ class Support:
     Attributes
     ----------
     blocks : bool
-        X may come in blocks. The method uses a sample of the rows, or makes passes over all blocks.
+        X may come in blocks. The algorithm then uses a random subset of the rows, or iterates over all blocks.
     block_weights : bool
-        The weights may come in blocks.
+        ``sample_weight`` may come in blocks.
     passes : bool
         Every iteration is a pass over all blocks, and ``checkpoint`` stores the result of each pass.
     products : bool
-        The method needs sums of products of columns over all blocks.
+        The algorithm needs the sums, over all rows, of the products of two columns.
     tensors : bool
-        X may be a tensor; the fit then runs on its device.
+        X may be a torch tensor. The fit then runs on the device of the tensor.
     """
 
     blocks: bool = False
@@ -106,7 +106,7 @@ class Support:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """Arguments of one fit: number of clusters, labels, constraints, dissimilarities and the parallel ``apply``."""
+    """Arguments of one fit of a clusterer; ``apply`` is a function that runs tasks in parallel."""
 
     n_clusters: int
     labels: ArrayLike
@@ -118,16 +118,17 @@ class FitRequest:
 class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Base class of the clusterers.
 
-    A clusterer defines its constructor, a table of rules for its parameters (`_rules`), a `fit` that calls `_fit`, the
-    algorithm (`_make_method`), its `_fitted_attributes`, and `_read` unless X contains attributes. The base class
-    implements everything else, for X in memory, in blocks and on devices.
+    A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit` that calls `_fit`,
+    the algorithm (`_make_method`) and its own fitted attributes (`_fitted_attributes`). If X is not an array of
+    attributes, it also overrides `_read`. The base class implements everything else, for X in memory, in blocks or on
+    a device.
     """
 
     n_clusters: int | str | None
     n_jobs: int | None
     verbose: int
     random_state: Seed
-    # Defaults for methods that lack these parameters.
+    # Defaults for clusterers whose constructor lacks these parameters.
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
     tol = 0.0
@@ -146,7 +147,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- overridden by clusterers ---------------------------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X and return it in the form that the method uses; the default is an array of attributes."""
+        """Validate X and convert it for the algorithm; the default implementation returns an array of attributes."""
         return self._validate_attributes(X, reset=reset)
 
     def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
@@ -155,11 +156,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return validate_features(self, X, reset=reset, min_rows=min_rows, stay=self._stays_on_device(X), **options)
 
     def _stays_on_device(self, X: TableLike) -> bool:
-        """Return whether X is a tensor and the results stay on its device (array API dispatch of scikit-learn)."""
+        """Return whether X is a tensor and scikit-learn's array API dispatch keeps the results on its device."""
         return is_tensor(X) and self._accepts_tensors() and is_followed(X)
 
     def _accepts_tensors(self) -> bool:
-        """Return whether a fit to a tensor runs on its device."""
+        """Return whether the clusterer can be fitted to a tensor on the device of the tensor."""
         return self._support.tensors and self.missing != "partial"
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
@@ -167,7 +168,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Validate rows with these attributes; copy other properties from the row ``like`` unless it is None."""
+        """Validate objects with the given attributes, and the further properties of ``like`` if it is not None."""
         return self._read(attributes, reset=False)
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
@@ -175,27 +176,26 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: TableLike) -> Index:
-        """Return the names of the rows."""
         return row_index(X)
 
     def _make_method(self, sample: Sample[Any], request: FitRequest) -> Method[Any, Any]:
-        """Return the algorithm for a sample."""
+        """Return the algorithm object that fits the rows in ``sample``."""
         raise NotImplementedError
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
-        """Return the fitted attributes of this clusterer by name."""
+        """Return the fitted attributes that only this class has, as a dictionary of names and values."""
         return {}
 
     def _auto_params(self, method: Any) -> dict[str, str]:
-        """Return, for each parameter that is "auto", a text with the value used and the reason."""
+        """Return a dictionary that explains, for each parameter set to "auto", which value was used and why."""
         return {}
 
     def _map_blocks(self, source: Blocks) -> Blocks:
-        """Return the blocks in the form that a method with passes uses."""
+        """Return the blocks of X, converted for the algorithm; the default implementation does not change them."""
         return source
 
     def _min_sample(self) -> int:
-        """Return the smallest number of rows to draw from blocks."""
+        """Return the minimum number of rows to draw if X comes in blocks."""
         return 0
 
     # ---- fitting --------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """Fit the estimator; an error or an interrupt leaves it unchanged."""
         per_row = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
         with fit_transaction(self) as draft:
-            draft.__dict__.pop("_online", None)  # State of `partial_fit`.
+            draft.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
             result = draft._fit_all(X, sample_weight, per_row)
         for message in result.warnings:
             warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
@@ -222,7 +222,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return self
 
     def _fit_all(self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]) -> FitResult:
-        """Set all fitted attributes and return the result."""
+        """Run the algorithm, set all fitted attributes and return the result."""
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, per_row, apply) as sample:
             if per_row["constraints"] is not None:
@@ -275,7 +275,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _open_sample(
         self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
     ) -> Iterator[Sample[Any]]:
-        """Open all rows in memory, or a sample of the rows in blocks."""
+        """Yield the rows to fit, which are all rows of X in memory, or a random subset if X comes in blocks."""
         if isinstance(X, np.ndarray) or not self._comes_in_blocks(X):
             if self.checkpoint is not None and self._support.passes:
                 must = f"be None if X is in memory, got {str(self.checkpoint)!r}; pass [X] to fit X as one block"
@@ -312,7 +312,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
 
     def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
-        """Validate rows in memory and their weights."""
+        """Validate X in memory and the weights of its rows, and return them."""
         values = self._read(X, reset=True)
         check_enough_rows(len(values), self._requested_clusters())
         names = None if isinstance(X, np.ndarray) else self._row_names(X)
@@ -322,7 +322,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return Sample(values, weights, names, device=X.device if self._stays_on_device(X) else None)
 
     def _align_init(self, init: Any, index: Index) -> Any:
-        """Return ``init`` with its rows, or the columns of a table of centers, in the order of X."""
+        """Return ``init`` with rows and columns in the order of the rows and columns of X."""
         if isinstance(init, CredalPartition):
             try:
                 order = match_names(init.index, index)
@@ -339,16 +339,15 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
     ) -> tuple[Method[Any, Any], Run[Any]]:
-        """Return the method and its best run."""
+        """Return the algorithm object and the best of its runs."""
         method = self._make_method(sample, request)
         return method, search.run(method, self._resolve_families(request.n_clusters), sample.weights)
 
     def _requested_clusters(self) -> int | None:
-        """Return the parameter ``n_clusters``, or None if it is "auto"."""
         return None if isinstance(self.n_clusters, str) else self.n_clusters
 
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
-        """Return the number of clusters; "auto" selects it from the data."""
+        """Return the number of clusters, selected from the data if ``n_clusters`` is "auto"."""
         n_clusters = self._requested_clusters()
         if n_clusters is not None:
             return int(n_clusters)
@@ -361,7 +360,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        """Return the dissimilarities used to select the number of clusters; by default Euclidean distances."""
+        """Return the dissimilarities that select the number of clusters; the default is the Euclidean distance."""
         return AttributeSource(to_host(values))
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -371,7 +370,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
         if isinstance(family, FocalSets) and self._requested_clusters() not in (None, family.n_clusters):
-            must = f"be a family on n_clusters={self._requested_clusters()} clusters, got {family.n_clusters}"
+            must = f"have n_clusters={self._requested_clusters()} clusters, got {family.n_clusters}"
             raise InvalidParameterError("focal_sets", must=must)
         device = getattr(self, "device", "cpu")
         if device != "cpu" and self._support.passes:
@@ -391,7 +390,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- blocks ---------------------------------------------------------------------------------------------------
 
     def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
-        """Return whether X comes in blocks; raise an error if the method does not support blocks."""
+        """Return whether X comes in blocks; raise an error if the clusterer does not support blocks."""
         if not comes_in_blocks(X):
             return False
         if isinstance(X, list | tuple) and not self._support.blocks:
@@ -407,11 +406,11 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return open_blocks(X, self.n_jobs, missing=missing_value_advice(self) is None)
 
     def _open_journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
-        """Open the checkpoint, if the parameter is set."""
+        """Open the checkpoint file, or return None if the parameter ``checkpoint`` is not set."""
         if self.checkpoint is None or not self._support.passes:
             return None
         if not isinstance(self.random_state, int | np.integer):
-            # A fit that resumes must draw the same sample.
+            # A resumed fit must draw the same rows as the interrupted fit.
             raise InvalidParameterError("random_state", "an integer if checkpoint is set", self.random_state)
         from dempster import __version__  # not yet defined when this module is imported
 
@@ -421,13 +420,13 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return Journal(self.checkpoint, {**parameters, **about})
 
     def _set_lazy_result(self, rows: BlockRows) -> None:
-        """Replace the result for the sample by a lazy result for all rows."""
+        """Replace the partition of the sampled rows by a lazy partition of all rows."""
         self.credal_partition_ = self._make_lazy_partition(rows.source, self.credal_partition_.metadata)
         self.labels_ = self.credal_partition_.labels
         self.sample_indices_ = rows.indices
 
     def _make_lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
-        light = copy.copy(self)  # A small object, because it is sent to the workers.
+        light = copy.copy(self)  # a copy without large attributes, because it is sent to the workers
         light.__dict__ = {
             name: value
             for name, value in vars(self).items()
@@ -441,7 +440,6 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     # ---- the result -----------------------------------------------------------------------------------------------
 
     def _move_to(self, X: Array) -> None:
-        """Move fitted attributes that are arrays to the device of X."""
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, to_device_of(value, X))
@@ -469,13 +467,13 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like
-            Objects in the same form as in `fit`; with ``metric="precomputed"`` the dissimilarities of each new object
-            (row) to the objects of `fit`.
+            New objects in the same form as in `fit`. If ``metric="precomputed"``, row i contains the dissimilarities
+            between new object i and the training objects.
 
         Returns
         -------
         CredalPartition
-            A `LazyCredalPartition` if X comes in blocks.
+            Masses of the new objects; a `LazyCredalPartition` if X comes in blocks.
         """
         check_is_fitted(self, "focal_sets_")
         if self._comes_in_blocks(X, new=True):
@@ -491,17 +489,16 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return CredalPartition.unchecked(check_masses(masses), self.focal_sets_, self._row_names(X))
 
     def _compute_masses(self, values: Any, apply: Apply) -> Array:
-        """Return the (n, f) masses of validated rows."""
+        """Return the masses of n validated rows on the f focal sets, shape (n, f)."""
         return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> Array:
-        """Return the cluster with the largest plausibility of each new object."""
+        """Return, for each new object, the cluster with the largest plausibility."""
         partition = self.predict_mass(X)
         return copy_array(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
 
 
 def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
-    """Raise an error if there are fewer rows than clusters."""
     if n_rows < (n_clusters or 1):
         message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
         raise InvalidParameterError("n_clusters", message=message)
@@ -522,7 +519,7 @@ def _fingerprint(value: Any) -> str:
 
 
 def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
-    """Return rows as a table with the column names of the blocks; if the columns have no names, return the array."""
+    """Return the rows as a DataFrame with the column names of the blocks, or unchanged if there are no names."""
     if source.names is None:
         return values
     import pandas as pd

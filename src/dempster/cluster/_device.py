@@ -1,6 +1,6 @@
-"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are copied to the device in blocks.
+"""Computation of sums over rows, and of masses, by torch on a device.
 
-The formulas are in `dempster.cluster._expressions`; this module contains the torch namespace and the loops over blocks.
+The formulas are in `dempster.cluster._expressions`. This module contains the torch namespace and the loops over blocks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dempster.cluster._expressions import (
 from dempster.cluster._mass_step import MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 
-MAX_CELLS = 1 << 27  # largest number of cells of a matrix in memory
+MAX_CELLS = 1 << 27  # maximum number of elements of a temporary matrix
 
 
 class TorchOperations:
-    """The array namespace of `dempster.cluster._expressions` for tensors on a device."""
+    """Implementation of the array namespace `Operations` by torch, for tensors on a device."""
 
     def __init__(self, dtype: Any, device: Any):
         import torch
@@ -52,7 +52,7 @@ class TorchOperations:
         return x.clamp(min=bound)
 
     def power(self, x: Any, exponent: float) -> Any:
-        """Compute x^exponent; avoid logarithms for the exponents of common values of beta."""
+        """Compute x^exponent, without logarithms for the exponents that belong to common values of beta."""
         common: dict[float, Callable[[Any], Any]] = {
             0.5: lambda x: x.sqrt(),
             1.0: lambda x: x,
@@ -104,7 +104,8 @@ class TorchOperations:
         return bool(x.any())
 
     def squared_distances(self, rows: Any, places: np.ndarray) -> Any:
-        """Return (b, r) squared distances; center the rows, because products of large numbers are inaccurate."""
+        """Return the squared distances between b rows and the r points ``places``, shape (b, r)."""
+        # The coordinates are centered, because products of large numbers are inaccurate.
         middle = places.mean(axis=0)
         A, B = rows - self.constant(middle), self.constant(places - middle)
         squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
@@ -125,14 +126,14 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
-    """Yield blocks of the rows of a tensor with their (b, 1) weights, or None if all weights are equal."""
+    """Yield each block of b rows with its weights, shape (b, 1), or with None if all weights are equal."""
     for block in _blocks(len(X), width):
         yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
 
 
 # ---- prototypes -----------------------------------------------------------------------------------------------------
-# ``arguments`` are the arguments of the kernels: (p, g) barycenters of the nonempty sets, the metrics of the sets (or
-# None), and the arguments of the mass step.
+# In this section, ``arguments`` contains the barycenters of the g nonempty sets, shape (p, g), the metrics of the sets
+# (or None), and the arguments of the mass step, as for the kernels in ecm.c.
 
 
 def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple[Any, Any, Any]:
@@ -152,7 +153,7 @@ def _prototype_width(arguments: tuple) -> int:
 
 
 def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objective and the sums of m^beta, m^beta x and (adaptive metric) m^beta x x' over rows of a tensor."""
+    """Return the objective, and the sums of m^beta, m^beta x and m^beta x x' over rows x of a tensor with masses m."""
     xp = TorchOperations(X.dtype, X.device)
     (p, g), is_adaptive, beta = arguments[0].shape, arguments[1] is not None, arguments[5]
     objective, total, first = xp.zeros(), xp.zeros(g), xp.zeros(p, g)
@@ -172,7 +173,7 @@ def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
 
 
 def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
-    """Return the (n, f) masses of the rows of an array, copied in blocks, or of a tensor on the device."""
+    """Return the masses of the rows of X, shape (n, f); an array is copied to the device in blocks."""
     xp, out = _operations_for(X, device), allocate_rows(X, len(step.family))
     columns, empty_column = step.columns()
     for block in _blocks(len(X), _prototype_width(arguments)):
@@ -190,7 +191,7 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
 
 
 def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return (b, g) probabilities of the components and (b, 1) log-densities."""
+    """Return the probabilities of the g components for b rows, shape (b, g), and the log-densities, shape (b, 1)."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
     density = total - (objects * objects).sum(dim=1, keepdim=True) / 2 + components.normalizer
@@ -198,7 +199,7 @@ def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> t
 
 
 def mixture_sums(components: RoundComponents, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the log-likelihood of the rows of a tensor, and the sums of their masses m and of m x."""
+    """Return the log-likelihood of the rows x of a tensor, and the sums of m and m x, where m are the masses of x."""
     xp = TorchOperations(X.dtype, X.device)
     g = len(components.constants)
     likelihood, total, first = xp.zeros(), xp.zeros(g), xp.zeros(g, X.shape[1])
@@ -213,9 +214,10 @@ def mixture_sums(components: RoundComponents, X: Any, weights: Any | None) -> tu
 
 
 def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
-    """Return the (n, f) masses of the rows of an array, copied in blocks, or of a tensor on the device.
+    """Return the masses of the rows of X, shape (n, f); an array is copied to the device in blocks.
 
-    The components are the nonempty sets of the family, or the clusters if pairs of neighbors are added (``doubtful``).
+    The components of the mixture are the nonempty sets of the family. If ``doubtful`` is true, they are the clusters,
+    and objects between two neighboring clusters get mass on the pair of clusters.
     """
     xp, out = _operations_for(X, device), allocate_rows(X, len(family))
     columns = np.flatnonzero(family.cardinality > 0)
@@ -231,7 +233,7 @@ def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, dev
 
 
 def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
-    """Return (n,) log-densities of the rows of a tensor, in double precision."""
+    """Return the log-densities of the rows of a tensor, shape (n,), in double precision."""
     import torch
 
     xp = TorchOperations(torch.float64, X.device)
@@ -239,26 +241,30 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
     return torch.cat([_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks])
 
 
-# ---- references of EVCLUS -------------------------------------------------------------------------------------------
+# ---- reference objects of EVCLUS ------------------------------------------------------------------------------------
 
 
 def reference_masses(
     rows: Array, references: np.ndarray, around: Any, affinity: Any, family: FocalSets, device: Any, out: Array
 ) -> np.ndarray:
-    """Write the (n, f) masses of rows, and return the indices of the rows that may be equal to a reference.
+    """Write the masses of rows to ``out``, and return the indices of rows that may be equal to a reference object.
 
     Parameters
     ----------
     rows : (n, d) array
         Array in the memory of the host, or tensor on the device.
     references : (r, d) array
+        Attributes of the reference objects.
     around : Surroundings
+        Typical distances around the reference objects.
     affinity : Affinity
-        Affinity to the references.
+        Affinity to the clusters of the reference objects.
     family : FocalSets
-        Single clusters and pairs of neighbors.
+        Single clusters and pairs of neighboring clusters.
     device : str
+        Name of the device that computes the masses.
     out : (n, f) array
+        Array or tensor that receives the masses.
     """
     xp = _operations_for(rows, device)
     torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values
@@ -267,7 +273,7 @@ def reference_masses(
         A = to_tensor(rows[block], device)
         contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
         copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
-        # Only rows whose first attribute equals that of a reference can be equal to the reference.
+        # A row can be equal to a reference object only if their first attributes are equal.
         place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
         found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())
     return to_host(torch.cat(found))

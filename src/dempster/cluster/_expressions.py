@@ -27,30 +27,32 @@ class Operations(Protocol):
     def minimum(self, x: Any, bound: float) -> Any: ...
     def maximum(self, x: Any, bound: float) -> Any: ...
     def power(self, x: Any, exponent: float) -> Any: ...
-    def sum(self, x: Any) -> Any: ...  # (n, 1) sums of the rows
-    def min(self, x: Any) -> Any: ...  # (n, 1) minima of the rows
-    def largest(self, x: Any) -> tuple[Any, Any]: ...  # (n, 1) maxima and their columns; the first column on ties
-    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...  # (n, k) sorted smallest values, and their columns
+    def sum(self, x: Any) -> Any: ...  # sum of each row, shape (n, 1)
+    def min(self, x: Any) -> Any: ...  # minimum of each row, shape (n, 1)
+    def largest(self, x: Any) -> tuple[Any, Any]: ...  # maximum of each row, and its first column
+    def smallest(self, x: Any, k: int) -> tuple[Any, Any]: ...  # k smallest of each row, and their columns
     def cumsum(self, x: Any) -> Any: ...
-    def rows_of(self, table: Any, rows: Any) -> Any: ...  # (n, k) rows of a table, for (n, 1) positions
-    def cells_of(self, table: Any, places: Any) -> Any: ...  # cells of a (r,) table, for (n, k) positions
-    def column(self, x: Any, k: int) -> Any: ...  # (n, 1) column k of x
-    def at(self, x: Any, columns: Any) -> Any: ...  # (n, 1) cells, one in the given column of each row
-    def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any: ...  # (n, width) sums of cells (column, value)
+    def rows_of(self, table: Any, rows: Any) -> Any: ...  # table[rows[i]] for each object i
+    def cells_of(self, table: Any, places: Any) -> Any: ...  # table[places], for a 1-D table
+    def column(self, x: Any, k: int) -> Any: ...  # column k of x, shape (n, 1)
+    def at(self, x: Any, columns: Any) -> Any: ...  # x[i, columns[i]] for each object i
+    # Return an (n, width) array; each cell (column, value) adds its values to its columns.
+    def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any: ...
     def similarity(self, squares: Any, rates: Any, scales: Any) -> Any: ...  # exp(-squares * rates / scales)
-    def holds_anywhere(self, x: Any) -> bool: ...  # False only if x is certainly false everywhere
+    def holds_anywhere(self, x: Any) -> bool: ...  # whether x may be true for an object
 
 
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return unnormalized masses of the nonempty sets (n, g) and of the empty set (n, 1), and the least costs (n, 1).
+    """Return unnormalized masses of the nonempty sets and of the empty set, and the smallest cost of each object.
 
     Parameters
     ----------
     xp : Operations
+        Array namespace.
     costs : (n, g) values
-        Squared distances to the barycenters of the sets.
+        Squared distances to the barycenters of the g nonempty sets.
     step : tuple
-        (g,) factors and sizes of the sets, delta^2, beta, and the largest cost that counts as zero.
+        Factors |A|^alpha and sizes |A| of the nonempty sets A, delta^2, beta, and the largest cost that counts as zero.
     """
     factor, size, delta2, beta, zero = step
     weighted, exponent = costs * xp.constant(factor), 1 / (beta - 1)
@@ -71,12 +73,12 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
 
 
 def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlying: Any = None) -> Any:
-    """Return the (n, f) masses for given (n, c) plausibilities of the clusters and (n, 1) masses of the empty set.
+    """Return masses, shape (n, f), from plausibilities of the clusters (``contour``) and masses of the empty set.
 
     The formulas are those of `dempster.cluster._mass_step.masses_from_plausibilities`.
     """
     top, best = xp.largest(contour)
-    possible = xp.rows_of(xp.table(pair_columns(family)), best)  # columns of pairs with the best cluster
+    possible = xp.rows_of(xp.table(pair_columns(family)), best)  # columns of the pairs with the best cluster
     second, place = xp.largest(xp.where(possible > -1, contour, 0.0))
     column = xp.at(possible, place)
     pair = xp.where(column > -1, second / xp.where(top > 0, top, 1.0), 0.0)
@@ -97,17 +99,17 @@ class RoundComponents:
     Attributes
     ----------
     rounded : (p, p) array
-        Matrix that maps objects to these coordinates.
+        Matrix that maps objects to the new coordinates.
     places : (g, p) array
-        Means of the components.
+        Means of the components in the new coordinates.
     constants : (g,) array
         Constant term of the log-density of each component.
     normalizer : float
-        Common term of all log-densities.
+        Constant term that all log-densities have in common.
     origin : (p,) array or None
-        Point that is subtracted from the objects.
+        Point that is subtracted from the objects first.
     unit : float
-        Number by which the differences to ``origin`` are divided.
+        Number by which the objects are divided after ``origin`` is subtracted.
     """
 
     rounded: np.ndarray
@@ -119,7 +121,7 @@ class RoundComponents:
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return the (n, p) transformed coordinates, and the (n, g) log-densities without the common term."""
+    """Return the transformed objects, and the log-densities of the components without their common terms."""
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
     objects = X @ xp.constant(components.rounded)
@@ -127,16 +129,18 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any
 
 
 def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:
-    """Return (n, c) plausibilities of the clusters and (n, 1) masses on the empty set.
+    """Return the plausibilities of the clusters, shape (n, c), and the masses of the empty set, shape (n, 1).
 
     Parameters
     ----------
     xp : Operations
+        Array namespace.
     squares : (n, r) values
-        Squared distances to the references. The function may overwrite them.
+        Squared distances to the r reference objects. The function may overwrite them.
     around : Surroundings
+        Typical distances around the reference objects.
     affinity : Affinity
-        Affinity to these references.
+        Affinity to the clusters of the reference objects.
     """
     weights, scales = affinity.weights, affinity.scales
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
@@ -150,8 +154,8 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
 
 
 def _reached(xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]) -> list[Any]:
-    """Return, for each amount, the (n, 1) smallest values up to which the weights in a row add up to the amount."""
-    # This number of values is sufficient even if the values have the smallest weights.
+    """Return, for each amount, the value in each sorted row at which the cumulative weight reaches the amount."""
+    # This number of smallest values is sufficient, even if they have the smallest weights.
     most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1, len(weights))
     ordered, order = xp.smallest(values, most)
     if (weights == weights[0]).all():

@@ -1,7 +1,8 @@
 """Contributions of missing values to dissimilarities, estimated before a fit.
 
-A missing value contributes the variance of the feature, or the mean difference, within clusters (see
-`dempster.dissimilarity.partial`). The estimate does not change during the iterations, so the objective never increases.
+A missing value contributes the variance of its feature within clusters or, for Gower's dissimilarity, the mean
+difference within clusters (see `dempster.dissimilarity.partial`). The contributions do not change during the
+iterations, so the objective never increases.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource,
 from dempster.optimize.k_means import k_means
 
 _SAMPLE_SIZE = 2000
-_STARTS = 5  # number of starts of k-means
+_STARTS = 5  # number of runs of k-means
 _MAX_COMPARED_ROWS = 500  # maximum number of rows of a mixed table that are compared
-_DEFAULT_CLUSTERS = 5  # number of clusters to assume before it is selected
+_DEFAULT_CLUSTERS = 5  # number of clusters that is assumed before the number is selected
 _LAST_ITERATIONS = 5  # number of iterations without imputed values, after the best k-means run
 
 
 def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
-    """Add the contributions of missing values to the sample; a precomputed matrix does not change."""
+    """Return the sample with the contributions of missing values; a precomputed matrix does not change."""
     values = sample.values
     if isinstance(values, GowerSource):
         return replace(sample, values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)))
@@ -40,16 +41,19 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
 
 
 def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
-    """Add usual differences to a source, for comparing incomplete rows before the number of clusters is known."""
+    """Return a Gower source with the contributions of missing values, and any other source unchanged.
+
+    The number of clusters is not known yet, so the estimate assumes five clusters.
+    """
     if isinstance(source, GowerSource):
         return GowerSource(source.objects, estimate_usual_differences(source, _DEFAULT_CLUSTERS))
     return source
 
 
 def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
-    """Return the (p,) mean differences of the columns of a mixed table between rows of the same cluster.
+    """Return, for each column of a mixed table, the mean difference between rows of the same cluster.
 
-    The clusters are found by k-medoids on a subset of the distinct rows. Weights are ignored.
+    The function finds the clusters by k-medoids on a subset of the distinct rows, and ignores weights.
     """
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
@@ -67,16 +71,16 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
 
 
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the (p,) means of (p, n, n) differences over the given pairs; zero for a column without observed pairs."""
+    """Return, for each column, the mean of ``gaps`` over the given pairs of rows, or zero if no pair is observed."""
     there = pairs & ~np.isnan(gaps)
     return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
 
 
 def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int) -> np.ndarray:
-    """Return the (p,) variances of the features within the clusters of the best of several k-means runs.
+    """Return the variances of the features, shape (p,), within the clusters of the best of several k-means runs.
 
     k-means first uses imputed values. The last iterations use only observed values, both for the distances and for the
-    centers. The seed is fixed, so that complete data give the same fit with and without this function.
+    centers. The seed does not depend on ``random_state``, so the fit of complete data does not change.
     """
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
@@ -92,6 +96,6 @@ def estimate_within_variances(X: np.ndarray, weights: np.ndarray | None, n_clust
         amount = members @ there
         moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
         centers = np.where(amount > 0, moved, centers)
-    there[:, ~there.any(axis=0)] = counts[:, None]  # The column has no values in the sample.
+    there[:, ~there.any(axis=0)] = counts[:, None]  # Use the imputed values of columns without observed values.
     gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
     return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)

@@ -22,17 +22,16 @@ from dempster.optimize.blocks import Apply
 
 
 def lift(X: Array) -> Array:
-    """Return the rows with an additional coordinate of zero."""
+    """Append the additional coordinate, a column of zeros, to X."""
     return library_of(X).concatenate([X, zeros((len(X), 1), X)], 1)
 
 
 def lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
-    """Return the rows of a block with an additional coordinate of zero."""
     return lift(block)
 
 
 def drop_last_part(evidence: ClusterEvidence) -> ClusterEvidence:
-    """Remove the additional coordinate from the parts of the evidence, because it is not an attribute."""
+    """Remove the contribution of the additional coordinate to the evidence, because it is not an attribute."""
     assert evidence.parts is not None
     return replace(evidence, parts=evidence.parts[:-1])
 
@@ -46,10 +45,11 @@ class LiftedMethod(PrototypeMethod):
 
 @dataclass(frozen=True)
 class SpatialModel(PrototypeModel):
-    """Prototypes for pixels whose additional coordinate is the spread of their neighborhood.
+    """Prototypes of spatial evidential c-means.
 
     The mean squared distance from a pixel and its neighbors to a prototype v is the squared distance from their mean to
-    v plus their spread. The additional coordinate of the prototypes is zero.
+    v plus their spread, which is their mean squared distance from their mean. The additional coordinate of a pixel is
+    the square root of the spread. The additional coordinate of a prototype is zero.
     """
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:

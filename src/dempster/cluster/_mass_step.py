@@ -4,8 +4,8 @@ Every method of the c-means family minimizes, for each object,
 
     sum_j |A_j|^alpha m_j^beta costs_j  +  delta^2 m_0^beta
 
-over masses that sum to one, where A_j are the nonempty focal sets and m_0 is the mass of the empty set. The minimum
-has a closed form (Masson and Denoeux, 2008, eq. 17).
+over masses that sum to one, where m_j is the mass of the nonempty focal set A_j and m_0 is the mass of the empty set.
+The minimum has a closed form (Masson and Denoeux, 2008, eq. 17).
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class MassStep:
-    """Penalties of one fit, for one family of focal sets.
+    """Parameters that determine the masses, for one family of focal sets.
 
     Attributes
     ----------
     family : FocalSets
+        Family of focal sets.
     alpha : float
-        Penalty of large sets.
+        Exponent of the sizes of the sets, which penalizes large sets.
     beta : float
-        Fuzziness.
+        Exponent of the masses (fuzziness).
     delta2 : float
-        Cost of the empty set.
+        Cost delta^2 of the empty set.
     zero : float
-        Cost up to which an object coincides with a prototype.
+        Largest cost that counts as zero.
     """
 
     family: FocalSets
@@ -47,16 +48,16 @@ class MassStep:
 
     @cached_property
     def sets(self) -> np.ndarray:
-        """Membership of the nonempty sets, of shape (g, c)."""
+        """Indicators of the c clusters in the g nonempty sets, shape (g, c)."""
         return self.family.membership[self.family.cardinality > 0].astype(float)
 
     @cached_property
     def averages(self) -> np.ndarray:
-        """Weights of the clusters in the barycenters of the nonempty sets, of shape (g, c)."""
+        """Weights of the c clusters in the barycenters of the g nonempty sets, shape (g, c)."""
         return self.sets / self.sets.sum(axis=1, keepdims=True)
 
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
-        """Return the arguments of the kernels: factors and sizes of the nonempty sets, delta^2, beta and zero."""
+        """Return the kernel arguments |A|^alpha and |A| (for the nonempty sets A), delta^2, beta and zero."""
         size = self.sets.sum(axis=1)
         delta2 = self.delta2 if self.family.empty_index is not None else np.inf
         with np.errstate(over="ignore"):
@@ -70,14 +71,14 @@ class MassStep:
         return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:
-        """Return the columns of the nonempty sets, and the column of the empty set (-1 if the family lacks it)."""
+        """Return the indices of the nonempty sets in the family, and the index of the empty set (-1 if absent)."""
         empty = self.family.empty_index
         return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
 
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set."""
+        """Return the objective, the masses of the nonempty sets, shape (n, g), and of the empty set, shape (n,)."""
         arguments = self.kernel_arguments()
         masses, empty = np.empty_like(costs), np.empty(len(costs))
         parts = apply(
@@ -90,7 +91,7 @@ class MassStep:
         return float(sum(parts)), masses, empty
 
     def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, np.ndarray]:
-        """Return the objective and the (n, f) masses on the family."""
+        """Return the objective, and the masses of all focal sets, shape (n, f)."""
         objective, masses, empty = self.nonempty_masses(costs, weights, apply)
         columns, empty_column = self.columns()
         out = np.zeros((len(costs), len(self.family)))
@@ -101,9 +102,9 @@ class MassStep:
 
 
 def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
-    """Return (n, g) masses on the nonempty sets of another family.
+    """Convert masses on the family ``source`` to masses on the g nonempty sets of ``target``, shape (n, g).
 
-    The mass of a set that the family lacks is shared equally by its clusters.
+    The mass of a set that is not in ``target`` is divided equally among the clusters of the set.
     """
     here = target.membership[target.cardinality > 0]
     projected = np.zeros((len(masses), len(here)))
@@ -117,7 +118,7 @@ def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
 
 
 def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
-    """Return the partition on another family, which must have the empty set."""
+    """Convert a partition to the family ``target``, which must contain the empty set."""
     masses = np.zeros((len(partition), len(target)))
     masses[:, target.cardinality > 0] = project_masses(partition.to_numpy().masses, partition.focal_sets, target)
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
@@ -142,17 +143,17 @@ def masses_from_costs(
     masses: np.ndarray,
     empty: np.ndarray,
 ) -> float:
-    """Write the masses for given costs and return the objective; empty weights mean equal weights.
+    """Write the masses for given costs to ``masses`` and ``empty``, and return the objective.
 
-    ``delta2`` is infinite if the family lacks the empty set. Costs up to ``zero`` count as zero; the smallest sets with
-    zero cost share the mass equally.
+    If ``weights`` is an empty array, all objects have equal weight. ``delta2`` is infinite if the family lacks the
+    empty set. Costs up to ``zero`` count as zero. The smallest sets with zero cost share the mass equally.
     """
     kernel_weights = weights if len(weights) else None
     return _masses_from_costs(costs, kernel_weights, factor, size, delta2, beta, zero, masses, empty)
 
 
-_DECAY = 2.5  # the plausibility of a neighbor decays by 2^(-_DECAY alpha) from the midpoint to a cluster
-_INFINITE_POSITION = 1e9  # relative position if two clusters coincide
+_DECAY = 2.5  # The plausibility of the other cluster is 1 at the midpoint and 2^(-_DECAY alpha) at the prototype.
+_INFINITE_POSITION = 1e9  # position u of an object if two clusters coincide
 
 _doubtful_masses = kernel("""doubtful_masses(
     contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1, empty: int,
@@ -162,11 +163,11 @@ _doubtful_masses = kernel("""doubtful_masses(
 def masses_from_plausibilities(
     contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the (n, f) consonant masses for given plausibilities of the clusters.
+    """Return consonant masses, shape (n, f), for given plausibilities of the clusters.
 
-    Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r = contour_l / contour_k.
-    The mass is r on {k, l} and 1 - r on {k}. The object is certain if r <= 1/2, and ambiguous between k and l
-    otherwise.
+    Let k be the most plausible cluster of an object, l the most plausible neighbor of k, and r the plausibility of l
+    divided by the plausibility of k. The mass is r on {k, l} and 1 - r on {k}. The object is certain if r <= 1/2, and
+    ambiguous between k and l otherwise.
 
     Parameters
     ----------
@@ -174,9 +175,9 @@ def masses_from_plausibilities(
         Plausibilities of the clusters, up to a factor for each object. An object with a row of zeros gets mass on the
         empty set, or on the first cluster if the family lacks the empty set.
     family : FocalSets
-        Single clusters and pairs of neighbors.
+        Single clusters and pairs of neighboring clusters.
     outlying : (n,) array, optional
-        Mass of the empty set.
+        Masses of the empty set; the default is zero.
     """
     masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
     _doubtful_masses(
@@ -191,22 +192,22 @@ def masses_from_plausibilities(
 
 
 def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the (n, c) plausibilities of the clusters, given the relative position of objects between two clusters.
+    """Return the plausibilities of the clusters, shape (n, c), from the positions of objects between clusters.
 
-    The position u is the difference of the costs of the nearest cluster and another cluster, divided by the value of
-    this difference at the prototype of the nearest cluster. It is 0 at the midpoint between the two clusters, and 1 at
-    the prototype. The other cluster has the plausibility 2^(-2.5 alpha u). The spread of the clusters adds the same
-    amount to all costs, so it cancels in the difference. It does not cancel in the ratio of the costs, which tends to
-    one in high dimensions.
+    The position u of an object is the cost of a cluster minus the cost of the nearest cluster, divided by the value of
+    this difference at the prototypes (``gaps``). It is 0 at the midpoint between the two clusters, and 1 at the
+    prototype of the nearest cluster. The plausibility of the cluster is 2^(-2.5 alpha u). The spread of the clusters
+    adds the same amount to all costs, so it cancels in the difference. It would not cancel in the ratio of the costs,
+    which tends to one in high dimensions.
 
     Parameters
     ----------
     costs : (n, c) array
         Costs of the single clusters.
     gaps : (c, c) array
-        Difference of the costs of two clusters at a prototype, averaged over the prototypes of the two clusters.
+        Difference between the costs of two clusters at a prototype, averaged over the prototypes of both clusters.
     alpha : float
-        Penalty of pairs.
+        Penalty of pairs; larger values give smaller masses of pairs.
     """
     beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
     position = np.where(beyond > 0, _INFINITE_POSITION, 0.0)
@@ -216,7 +217,7 @@ def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float
 
 @lru_cache(maxsize=16)
 def pair_columns(family: FocalSets) -> np.ndarray:
-    """Return a (c, c) array with the column of each pair of clusters in the family, -1 for absent pairs."""
+    """Return the index of each pair of clusters in the family, shape (c, c); the index of an absent pair is -1."""
     c = family.n_clusters
     columns = np.full((c, c), -1)
     for column in np.flatnonzero(family.cardinality == 2):

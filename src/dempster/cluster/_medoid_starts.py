@@ -1,8 +1,9 @@
-"""Initial medoids for methods that use only dissimilarities: distant seeds, improved by k-medoids.
+"""Initial medoids for clusterers that use only dissimilarities.
 
-The dissimilarities are scaled to [0, 1] ("conflicts"). A cluster without a medoid then costs about the number of its
-objects, regardless of its distance from the medoids. The sum of conflicts to the nearest medoid therefore separates
-good seeds from bad ones. Drawing many sets of seeds and keeping the best few avoids runs that end in poor minima.
+The medoids are random objects far from each other ("seeds"), improved by k-medoids. The dissimilarities are scaled to
+[0, 1] ("conflicts"). A set of seeds is good if the sum of the conflicts between objects and their nearest seed is
+small. A cluster without a seed adds about the number of its objects to this sum, regardless of its distance from the
+seeds. Drawing many sets of seeds and keeping the best few avoids runs that end in poor local minima.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ import numpy as np
 from dempster._native import kernel
 from dempster.belief import FocalSets
 
-# Draw seeds in proportion to the conflict with the nearest previous seed, and keep the best of several candidates
-# (greedy k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` contains one row of random numbers for each seed.
+# Draw several candidates for each seed, with probabilities proportional to the conflict with the nearest previous seed,
+# and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` contains one row of random
+# numbers for each seed.
 far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
-# Alternate, in place, between assigning objects to medoids and selecting the central object of each group.
+# Improve ``medoids`` in place. Each step assigns the objects to the nearest medoid, then selects the central object of
+# each group as the new medoid.
 to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
 
-_DRAWS = 8  # sets of seeds per start
+_DRAWS = 8  # number of sets of seeds that are drawn for each set of medoids
 _MAX_MEDOID_STEPS = 10
-_DIFFERENT = 0.02  # minimum share of the objects by which two starts must differ
+_DIFFERENT = 0.02  # minimum share of the objects on which two partitions must differ
 
 
 def medoid_starts(
     delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Return the indices of up to ``n_starts`` sets of medoids with different partitions, the best first.
+    """Return up to ``n_starts`` arrays of medoid indices that give different partitions, the best first.
 
     ``weights`` are positive; an object of weight 2 counts as two objects.
     """
@@ -37,7 +40,7 @@ def medoid_starts(
         for uniform in draws:  # The probability of the first seed is proportional to its weight.
             row = min(int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")), len(weights) - 1)
             uniform[0, 0] = (row + 0.5) / len(weights)
-        delta = delta * weights  # Conflicts are summed over columns.
+        delta = delta * weights  # The kernels sum conflicts over columns.
     delta = np.ascontiguousarray(delta)
 
     seeds, conflict = np.zeros((len(draws), n_clusters), np.int64), np.empty(len(draws))
@@ -66,7 +69,7 @@ def _are_similar(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | Non
 
 
 def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return masses that are positive on all sets, and largest on the cluster of each object if the family has it."""
+    """Return masses that are positive on all focal sets, and largest on the cluster of each object."""
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
@@ -74,7 +77,7 @@ def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
 
 
 def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows from the uniform distribution on [0, 1]^f, and normalize them."""
+    """Draw masses of n objects from the uniform distribution on [0, 1]^f, and normalize them."""
     masses = rng.random((n, len(family)))
     return masses / masses.sum(axis=1, keepdims=True)
 
@@ -82,6 +85,6 @@ def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.nda
 def masses_from_medoids(
     delta: np.ndarray, family: FocalSets, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Return initial masses from the nearest medoids, for up to ``n_starts`` sets of medoids."""
+    """Return up to ``n_starts`` arrays of initial masses, each computed from the nearest medoids of the objects."""
     starts = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
     return [masses_from_labels(delta[medoids].argmin(axis=0), family) for medoids in starts]

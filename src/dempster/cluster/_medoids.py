@@ -1,4 +1,4 @@
-"""Medoid methods: dissimilarities between objects, fitted models, starts, and the base classes of the clusterers."""
+"""Base classes of the clusterers that represent clusters by objects (medoids), and of their models."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from dempster.partition import CredalPartition
 
 MAX_MATRIX_ROWS = 5_000  # largest number of rows for which the matrix of dissimilarities is kept (200 MB)
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities in a block
-SAMPLE_SIZE = 2_000  # number of objects on which starts are compared
+SAMPLE_SIZE = 2_000  # number of objects on which initial medoids are compared
 _N_CANDIDATES = 500  # number of candidate medoids for each cluster if the matrix is not kept
-_SHARPNESS = 8  # exponent in the mass of outliers: odds of ten if the cost is 4/3 times the cost of the empty set
+_SHARPNESS = 8  # exponent of (cost / cost of the empty set) in the odds of an outlier; a ratio of 4/3 gives odds of ten
 _ROUNDING = 1e-6  # largest dissimilarity, relative to the mean, that counts as zero in an inexact matrix
 _DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="auto"
 
@@ -44,19 +44,18 @@ _DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="a
 
 
 def raise_to_power(values: np.ndarray, power: float) -> np.ndarray:
-    """Raise dissimilarities to a power, in double precision."""
     values = np.asarray(values, dtype=float)
-    with np.errstate(over="ignore"):  # The masses are validated at the end.
+    with np.errstate(over="ignore"):  # The validation of the masses detects overflows.
         return values if power == 1 else values**power
 
 
 def split_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
-    """Split rows of dissimilarities into blocks that fit in memory."""
+    """Return the (start, stop) indices of blocks of rows of dissimilarities that fit in memory."""
     return row_blocks(n_rows, max(1, MAX_BLOCK_CELLS // max(1, n_columns)), most=None)
 
 
 class ComparedObjects:
-    """Objects with weights, and powers of their dissimilarities. An object of weight 0 is never a medoid."""
+    """Weighted objects, and their dissimilarities to the power ``power``; objects of weight 0 are never medoids."""
 
     def __init__(self, source: DissimilaritySource, power: float, weights: np.ndarray):
         self.source, self.power, self.weights = source, power, weights
@@ -66,7 +65,7 @@ class ComparedObjects:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Order of the objects for random draws; if possible, it does not depend on the order of the rows."""
+        """Order in which objects get random numbers; if possible, it does not depend on the order of the rows."""
         if self.matrix is not None:
             return np.argsort(self.matrix @ self.weights, kind="stable")
         if isinstance(self.source, AttributeSource):
@@ -86,7 +85,7 @@ class ComparedObjects:
         return D
 
     def columns(self, objects: np.ndarray) -> np.ndarray:
-        """Return the (n, k) dissimilarities to the given objects; they are exactly zero between equal objects."""
+        """Return the dissimilarities to k given objects, shape (n, k); they are exactly zero between equal objects."""
         if self.source.matrix is not None:
             return np.ascontiguousarray(raise_to_power(self.source.matrix[objects].T, self.power))
         out = np.empty((len(self), len(objects)))
@@ -106,7 +105,10 @@ class ComparedObjects:
         return raise_to_power(self.source.block(rows, slice(None) if columns is None else columns), self.power)
 
     def sums(self, weights: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
-        """Return the (c, k) sums over i of weights[i] d(i, o) for every candidate o (None: all objects)."""
+        """Return, for each of k candidates o, the sum over all objects i of weights[i] d(i, o), shape (c, k).
+
+        If ``candidates`` is None, all objects are candidates.
+        """
         if candidates is None and self.matrix is not None:
             return weights.T @ self.matrix
         which = np.arange(len(self)) if candidates is None else candidates
@@ -119,10 +121,10 @@ class ComparedObjects:
 
 @dataclass(frozen=True)
 class MedoidModel(ABC):
-    """Fitted model in which objects (the references) represent clusters or sets of clusters.
+    """Fitted model in which reference objects represent clusters or sets of clusters.
 
-    ``gaps`` contains the (c, c) differences of the costs of two clusters at their medoids. The masses of pairs are
-    computed from these differences. ``gaps`` is None if pairs have costs.
+    ``gaps`` (c, c) contains the differences between the costs of two clusters at their medoids, from which the masses
+    of pairs are computed. It is None if the masses of pairs are computed from the costs of pairs.
     """
 
     step: MassStep
@@ -137,32 +139,35 @@ class MedoidModel(ABC):
     @property
     @abstractmethod
     def medoid_positions(self) -> np.ndarray:
-        """(c,) index, in the training data, of the object that represents each cluster best."""
+        """Index, in the training data, of the object that represents each cluster best; shape (c,)."""
 
     @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
-        """Return the (n, g) costs of the nonempty sets from the powers of the dissimilarities to the references."""
+        """Return the costs of the g nonempty sets for n objects, shape (n, g).
+
+        ``near`` contains the dissimilarities to the reference objects, raised to the exponent ``power``.
+        """
 
     @property
     def coefficients(self) -> np.ndarray:
-        """(c, r) coefficients of the references in the costs of the single clusters."""
+        """Coefficients of the r reference objects in the costs of the single clusters, shape (c, r)."""
         return np.eye(self.family.n_clusters, len(self.references))
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the dissimilarity to the objects that represent it."""
+        """Return the evidence for each cluster, which is minus the dissimilarity to the objects that represent it."""
         near = self._near(values, 0, 1)[0]
         coefficients = self.coefficients
         quantity = "minus the dissimilarity to the objects that represent the cluster"
         return ClusterEvidence.from_costs(quantity, near, coefficients, -coefficients @ near, self.references, values)
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of new objects."""
+        """Return the masses of new objects, shape (n, f)."""
         costs = self.predict_costs(values)
         masses = self.step.masses(costs, np.empty(0), apply)[1] if self.gaps is None else self._masses_by_gaps(costs)
         return masses.astype(values.dtype, copy=False)
 
     def _masses_by_gaps(self, costs: np.ndarray) -> np.ndarray:
-        """Return masses on single clusters, and on pairs of neighboring clusters for objects between two clusters."""
+        """Return masses in which pairs of neighboring clusters get mass from the objects between the two clusters."""
         assert self.gaps is not None
         single = self.cluster_costs(costs)
         with np.errstate(divide="ignore", over="ignore"):
@@ -172,12 +177,12 @@ class MedoidModel(ABC):
         )
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
-        """Select the (n, c) costs of the single clusters from the (n, g) costs of the nonempty sets."""
+        """Select the costs of the single clusters, shape (n, c), from the costs of the nonempty sets, shape (n, g)."""
         column = np.cumsum(self.family.cardinality > 0) - 1
         return np.ascontiguousarray(costs[:, column[self.family.singleton_index]])
 
     def predict_costs(self, values: Any) -> np.ndarray:
-        """Return the (n, g) costs of the nonempty sets."""
+        """Return the costs of the nonempty sets for new objects, shape (n, g)."""
         blocks = split_rows(len(values), len(self.references))
         return np.concatenate([self.costs(self._near(values, start, stop)) for start, stop in blocks])
 
@@ -187,7 +192,7 @@ class MedoidModel(ABC):
 
 @dataclass(frozen=True)
 class Representatives:
-    """Representation of the clusters during the iterations; `MedoidModel` describes ``gaps``."""
+    """Objects that represent the clusters during the iterations; see `MedoidModel` for ``gaps``."""
 
     step: MassStep
     gaps: np.ndarray | None = field(default=None, kw_only=True)
@@ -195,7 +200,7 @@ class Representatives:
 
 @dataclass(frozen=True)
 class Medoids(Representatives):
-    """Clusters represented by one object each; ``positions`` contains the indices of these objects."""
+    """One medoid for each cluster; ``positions`` contains the indices of the medoids."""
 
     positions: np.ndarray
 
@@ -207,10 +212,10 @@ State = TypeVar("State", bound=Representatives)
 
 
 class MedoidMethod(Method[State, State], Generic[State]):
-    """Base of the medoid methods: draw starts, compare the starts on a sample, and select central objects."""
+    """Base class of the algorithms that represent clusters by objects (medoids)."""
 
     cost_power = 1  # exponent of the dissimilarities in the costs
-    pairs_can_win = False  # whether a pair can have a lower published cost than both of its clusters
+    pairs_can_win = False  # whether the published cost of a pair can be lower than the costs of both clusters
 
     def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest):
         self.params: Any = params
@@ -230,7 +235,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         self.zero = 1e-12 * float((D**self.cost_power).mean())
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
-        self.unit = float(share @ D @ share)  # Repeated rows and weighted rows give the same mean.
+        self.unit = float(share @ D @ share)  # mean dissimilarity between weighted objects
         self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
 
     @property
@@ -244,7 +249,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @property
     def delta2(self) -> float:
-        """Cost of the empty set, estimated from the data unless it is a parameter."""
+        """Cost of the empty set, estimated from the data if the parameter ``delta`` is "auto"."""
         if self._delta2 is None:
             large = pair_quantile(self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding)
             self._delta2 = large**self.cost_power or 1.0  # If all objects are equal, any positive value is valid.
@@ -259,22 +264,22 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @abstractmethod
     def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> State:
-        """Return the initial state for one object per cluster."""
+        """Return the initial representatives of the clusters, given one object for each cluster."""
 
     @abstractmethod
     def run(self, objects: ComparedObjects, start: State) -> Run[State]:
-        """Iterate from a start to convergence."""
+        """Iterate from the initial representatives ``start`` until convergence."""
 
     @abstractmethod
     def enlarge(self, state: State) -> State:
-        """Transfer a state from the sample to all objects."""
+        """Convert representatives found in a subset of the objects to representatives among all objects."""
 
     @abstractmethod
     def fitted_model(self, state: State) -> MedoidModel:
-        """Return the model of a state for all objects."""
+        """Return the fitted model for all objects, given the final representatives of the clusters."""
 
     def candidates(self, objects: ComparedObjects, scores: np.ndarray) -> np.ndarray | None:
-        """Return the objects with the largest scores, which may become medoids; None if all objects may."""
+        """Return the indices of the objects that may become medoids, those with the largest scores, or None for all."""
         size = self.params.n_candidates
         if size == "auto":
             size = None if objects.matrix is not None else _N_CANDIDATES
@@ -283,10 +288,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return np.sort(np.argsort(-scores, kind="stable")[: int(size)])
 
     def central_objects(self, objects: ComparedObjects, weights: np.ndarray) -> np.ndarray:
-        """Return, for each column of (n, c) weights, the object with the least weighted sum of dissimilarities.
+        """Return, for each cluster, the object with the smallest weighted sum of dissimilarities to all objects.
 
-        The weights are multiplied by the weights of the objects. Two clusters never get equal objects. In case of a
-        conflict, the second cluster gets its next best object.
+        ``weights`` (n, c) are multiplied by the weights of the objects. If two clusters would get equal objects, the
+        second cluster gets its next best object.
         """
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
@@ -301,7 +306,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return medoids
 
     def equal_to_any(self, objects: ComparedObjects, medoids: np.ndarray) -> np.ndarray:
-        """Return a mask of the objects that are equal to one of the medoids."""
+        """Return a Boolean mask of the objects that are equal to one of the medoids."""
         mask = objects.columns(medoids).min(axis=1) <= 0
         mask[medoids] = True
         return mask
@@ -327,7 +332,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
         return medoids
 
     def _draw_medoids(self) -> list[np.ndarray]:
-        """Draw indices of objects in the sample, independently of the order of the rows."""
+        """Draw sets of initial medoids from the subset of the objects, independently of the order of the rows."""
         n_init, objects = self.params.n_init, self.part
         order = objects.order[objects.weights[objects.order] > 0]
         D, weights = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)]), objects.weights[order]
@@ -372,12 +377,12 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     @property
     def _values(self) -> Any:
-        """Objects in the format accepted by a model."""
+        """Training objects in the form that the fitted model accepts."""
         return self.source.objects if self.source.matrix is None else self.source.matrix
 
 
 class IndexMedoidMethod(MedoidMethod[Medoids]):
-    """Base of the methods with one medoid per cluster."""
+    """Base class of the algorithms with one medoid for each cluster."""
 
     def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> Medoids:
         return Medoids(step, np.asarray(medoids, dtype=np.intp))
@@ -389,7 +394,7 @@ class IndexMedoidMethod(MedoidMethod[Medoids]):
 def _draw_distinct(
     D: np.ndarray, weights: np.ndarray, n_objects: int, zero: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw indices of different objects in proportion to the weights."""
+    """Draw the indices of different objects, with probabilities proportional to their weights."""
     chances = weights.copy()
     drawn = np.empty(n_objects, dtype=np.intp)
     for k in range(n_objects):
@@ -402,7 +407,7 @@ def _draw_distinct(
 def check_distinct_objects(
     dissimilarities: Callable[[int], np.ndarray], weights: np.ndarray, n_clusters: int, zero: float = 0.0
 ) -> None:
-    """Raise an error if fewer different objects than clusters have a positive weight.
+    """Raise an error if there are fewer different objects of positive weight than clusters.
 
     ``dissimilarities(i)`` returns the dissimilarities of object i to all objects.
     """
@@ -419,7 +424,7 @@ def check_distinct_objects(
 
 _ROUNDED = 1 - 1e-12  # factor that prevents rounding errors from increasing the rank of a quantile
 _N_PROBES = 20_000  # number of values from which the range of a quantile is estimated
-_MARGIN = 0.02  # half the width of this range, as a share of all values
+_MARGIN = 0.02  # half the width of the range of a quantile, as a share of all values
 
 
 def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
@@ -440,7 +445,7 @@ def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float 
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return a weighted quantile; sort only values near it, in a range estimated from a subset."""
+    """Return a weighted quantile; only the values in a range around it, estimated from a subset, are sorted."""
     target = share * weights.sum() * _ROUNDED
     step = max(1, len(values) // _N_PROBES)
     probes = np.argsort(values[::step]) * step
@@ -478,7 +483,7 @@ MEDOID_RULES = {
 
 
 class RelationalClusterer(EvidentialClusterer):
-    """Base of the clusterers that use only the dissimilarities between objects."""
+    """Base class of the clusterers that use only the dissimilarities between objects."""
 
     metric: Metric
     symmetrize: bool
@@ -490,7 +495,8 @@ class RelationalClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            For ``metric="gower"`` a table with columns of any type. float32 is kept. A pandas table keeps its index.
+            Attributes or dissimilarities; a table with columns of any type if ``metric="gower"``. Data of type float32
+            are not converted. The partition has the index of a pandas table.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.
@@ -502,7 +508,7 @@ class RelationalClusterer(EvidentialClusterer):
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """Validate X; return a source of dissimilarities (training), or new objects in the format of the references."""
+        """Validate X, and return its dissimilarities (``reset=True``) or new objects in the form for prediction."""
         if not reset:
             return self._input.new(self, X)
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
@@ -516,7 +522,7 @@ class RelationalClusterer(EvidentialClusterer):
 
 
 class MedoidClusterer(RelationalClusterer):
-    """Base of the clusterers that represent clusters by objects."""
+    """Base class of the clusterers that represent clusters by objects."""
 
     alpha: float
     beta: float
@@ -525,7 +531,7 @@ class MedoidClusterer(RelationalClusterer):
     init: str | BeliefPeaks | ArrayLike | CredalPartition
     n_init: int
     max_iter: int
-    power = 1.0  # default for methods without this parameter
+    power = 1.0  # default for clusterers without this parameter
     _method_type: type[MedoidMethod[Any]]
 
     def _make_method(self, sample: Sample[DissimilaritySource], request: FitRequest) -> MedoidMethod[Any]:

@@ -27,25 +27,25 @@ _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
 
 class OnlineModel(Protocol):
-    """A model with the sums over the rows that it was fitted to."""
+    """A fitted model, and the sums over all rows so far, which determine it."""
 
     @property
     def objective(self) -> float: ...
 
     def add_block(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> OnlineModel:
-        """Return the state after one more block; ``kept`` is the factor of the earlier sums."""
+        """Return the model after one more block; the sums over earlier blocks are multiplied by ``kept``."""
         ...
 
     def to_model(self) -> MassModel[Any]:
-        """Return the model for new rows."""
+        """Return the model that computes the masses of new rows."""
         ...
 
 
 class OnlineClusterer(EvidentialClusterer):
     """Base class of clusterers whose model is determined by sums over the rows.
 
-    The method of such a clusterer has a function `online`, which returns an `OnlineModel`. `_fitted_attributes` accepts
-    this model as the argument ``method``.
+    The algorithm object of a subclass has a method `online`, which returns an `OnlineModel`. `_fitted_attributes`
+    accepts an `OnlineModel` as the argument ``method``.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
@@ -71,10 +71,11 @@ class OnlineClusterer(EvidentialClusterer):
     ) -> Self:
         """Update the model with one block of objects.
 
-        The first block is fitted as in `fit`, so it should contain objects of all clusters. If ``init`` contains the
-        start, it is used without iterations. The focal sets, ``beta_`` and ``delta_`` are determined by the first block
-        and do not change. The sums over each block are added to the earlier sums, and the model is updated from the
-        total. ``credal_partition_`` and ``labels_`` describe the last block. `fit` resets the model.
+        The first block is fitted by the algorithm of `fit`, so it should contain objects of all clusters. If ``init``
+        is an array or a partition, the initial model is computed from ``init`` instead. The first block determines the
+        focal sets, ``beta_`` and ``delta_``, which do not change. The sums over each block are added to the earlier
+        sums, and the model is updated from the total. ``credal_partition_`` and ``labels_`` describe the last block.
+        `fit` resets the model.
 
         Parameters
         ----------
@@ -84,11 +85,11 @@ class OnlineClusterer(EvidentialClusterer):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object; an object of weight 2 counts as two.
         half_life : float > 0, optional
-            Number of new objects (sum of weights) after which the weight of earlier objects is halved, for streams
-            whose clusters drift. By default all objects keep their weight.
+            Number of new objects (sum of their weights) after which the weight of earlier objects is halved. It is
+            useful for streams whose clusters change slowly. By default, all objects keep their weight.
         update : bool, default=True
-            False adds the sums without updating the model. A pass over all blocks with ``update=False`` except for the
-            last one is one iteration of `fit`.
+            If False, the sums over the block are added, but the model is not updated. A pass over all blocks, with
+            ``update=False`` for all blocks except the last one, is one iteration of `fit`.
 
         Returns
         -------
@@ -110,7 +111,7 @@ class OnlineClusterer(EvidentialClusterer):
         if not first and self._requested_clusters() not in (None, self.n_clusters_):
             raise InvalidParameterError(
                 "n_clusters",
-                must=f"be {self.n_clusters_}, as for the first block, got {self.n_clusters}; call fit or use a new "
+                must=f"be {self.n_clusters_}, its initial value, got {self.n_clusters}; call fit or use a new "
                 "estimator to start again",
             )
         sample = self._read_block(X, sample_weight, first=first)

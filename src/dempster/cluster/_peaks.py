@@ -17,8 +17,8 @@ from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, che
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 
-# Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbors j (Su and Denoeux, 2019). If the scale is
-# zero, only neighbors at distance zero contribute.
+# Compute Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K), where d_ij is the distance from row i to each of its K
+# neighbors j (Su and Denoeux, 2019). A neighbor whose scale is zero contributes only if its distance is zero.
 add_up_belief = kernel("""add_up_belief(
     index: int32[rows, K] below n, distance: float64[rows, K], scale: float64[n], belief: float64[rows] out)""")
 # Find the nearest neighbor of higher belief; among equally near neighbors, select the one with the highest belief.
@@ -34,7 +34,7 @@ _MAX_DISSIMILARITIES = 20_000_000  # maximum number of dissimilarities in memory
 
 @dataclass(frozen=True, eq=False)
 class PeakScores:
-    """Scores of every row: belief, delta, and the nearest row of higher belief."""
+    """Belief and delta of every row, and the nearest row of higher belief."""
 
     n_neighbors: int  # the number K of neighbors
     belief: np.ndarray  # (n,)
@@ -53,7 +53,7 @@ class Peaks:
     """Cluster centers and the labels of all rows.
 
     ``min_prominence`` is a value between the prominence of the last peak and the prominence of the next row. It is None
-    if only thresholds select peaks.
+    if only the thresholds of belief and delta select the peaks.
     """
 
     scores: PeakScores
@@ -75,7 +75,7 @@ def find_peaks(
     min_belief: float | None = None,
     min_delta: float | None = None,
 ) -> Peaks:
-    """Find the peaks of a source; parameters that are None are derived from the data."""
+    """Find cluster centers and the labels of all rows; parameters that are None are derived from the data."""
     n = len(source)
     if n_neighbors is None:
         root = max(np.sqrt(n), min(_MIN_NEIGHBORS, n / 5))
@@ -121,11 +121,11 @@ def _search_farther(
     delta: np.ndarray,
     k: int,
 ) -> None:
-    """Find the nearest row of higher belief for each row whose k neighbors include no such row.
+    """Find the nearest row of higher belief for the rows ``rest``, none of whose k neighbors has a higher belief.
 
-    Increase the number of neighbors while there are many such rows, then compare the remaining rows with all rows.
-    Approximate finders are not used, because missed neighbors would make delta too large. Finders that compare all rows
-    would not be faster. ``nearest`` and ``delta`` change in place.
+    The number of neighbors increases while many rows remain. The last rows are compared with all rows. Approximate
+    finders are not used, because missed neighbors would make delta too large. Finders that compare all rows are not
+    used, because they would not be faster. ``nearest`` and ``delta`` are modified in place.
     """
     n = len(rank)
     uses_finder = find.kind == "exact" and not isinstance(find, BlockFinder)
@@ -182,15 +182,15 @@ def _select_peaks(
         following = values[count] if count < n_eligible else 0.0
         min_prominence = float(np.sqrt(values[count - 1] * following))
     peaks = ranked[:count]
-    peaks = peaks[np.argsort(-prominence[peaks], kind="stable")]  # Peaks of low belief may be prominent.
+    peaks = peaks[np.argsort(-prominence[peaks], kind="stable")]  # Peaks of low belief come last in `ranked`.
     return peaks, (min_belief, min_delta, min_prominence)
 
 
 def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
-    """Return the number of peaks after which the decreasing prominences have the largest step."""
+    """Return the number of peaks after which the sorted prominences have the largest relative decrease."""
     if scores.n_maxima == 1:
         return 1
-    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))  # mean cluster size of at least K / 2
+    most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))  # The mean cluster size is at least K / 2.
     values = values[: most + 1]
     if values[-1] == 0:  # Duplicates have prominence zero, so the step before them is infinite.
         return int(np.count_nonzero(values)) or 1

@@ -1,12 +1,12 @@
-"""Search for the best run of a method over several starts.
+"""Run an algorithm from several initial states and select the best run.
 
 Every fit follows the same path::
 
     Sample -> Method -> Search -> Run[model] -> FitResult -> CredalPartition
 
-A `Method` is one algorithm with its parameters on one sample of rows. `Search` runs it from several starts, selects the
-best run and continues with it. The result contains a model that computes masses for the rows of the fit and for new
-rows (`MassModel`).
+A `Method` is an algorithm with its parameters and the rows to fit. `Search` runs it from several initial states
+("starts"), selects the best run and continues with it. The result contains a model that computes masses for the rows of
+the fit and for new rows (`MassModel`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 
 @dataclass(frozen=True)
 class Families:
-    """Families of focal sets that a fit uses in sequence.
+    """Families of focal sets that a fit uses one after the other.
 
     Attributes
     ----------
     first : FocalSets
-        The family to fit first.
+        Family that is fitted first.
     select : function or None
         Function that computes a second family, given the partition on the first family and the weights of its rows.
     neighbors : bool
@@ -53,10 +53,10 @@ class Families:
 def resolve_families(
     focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
 ) -> Families:
-    """Return the families for the parameter ``focal_sets``; ``empty`` is whether named families have the empty set.
+    """Return the families of focal sets that the parameter ``focal_sets`` selects.
 
-    "auto" fits only single clusters. The empty set and the pairs of neighboring clusters are added at the end. If the
-    empty set were fitted, it would absorb small clusters as outliers.
+    If ``empty`` is true, named families contain the empty set. "auto" fits only single clusters. The empty set and the
+    pairs of neighboring clusters are added at the end, because a fitted empty set would absorb small clusters.
     """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
@@ -69,9 +69,10 @@ def resolve_families(
 
 
 def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-    """Return all sets ("full"), single clusters and all pairs ("pairs"), or single clusters (any other name).
+    """Return the family of focal sets with the given name.
 
-    ``omega`` is whether a family of pairs contains the frame.
+    "full" contains all sets, "pairs" the single clusters and all pairs, and any other name the single clusters and the
+    frame (the set of all clusters). If ``omega`` is true, "pairs" also contains the frame.
     """
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
@@ -86,7 +87,7 @@ def _add_nearest_pairs(
     return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
 
 
-def require_singletons(family: FocalSets, why: str = "each has its prototype") -> None:
+def require_singletons(family: FocalSets, why: str = "each cluster has a prototype") -> None:
     """Raise an error if the family lacks a single cluster."""
     if (family.singleton_index < 0).any():
         raise InvalidParameterError("focal_sets", message=f"focal_sets must contain every single cluster: {why}")
@@ -97,7 +98,7 @@ ModelValues = TypeVar("ModelValues", contravariant=True)
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
-_TIED_OBJECTIVES = 1e-9  # smallest relative difference of objectives that decides between runs
+_TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two runs are tied
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,18 @@ class Sample(Generic[Values]):
 
     Attributes
     ----------
-    values : features, dissimilarities or categories, in the form that the method reads
-    weights : (n,) array, or None if all rows have equal weight
-    index : names of the rows, or None
-    within : (p,) variances of the features within clusters, used for missing values; None if X is complete
-    blocks : all rows, if X comes in blocks and ``values`` is a sample of the rows; else None
-    device : device of X if it is a tensor; else None
+    values : array or source of dissimilarities
+        Rows in the form that the algorithm uses.
+    weights : (n,) array or None
+        Weights of the rows; None if all rows have equal weight.
+    index : index or None
+        Names of the rows.
+    within : (p,) array or None
+        Variances of the features within clusters, used for missing values; None if X is complete.
+    blocks : BlockRows or None
+        All rows, if X comes in blocks and ``values`` contains a random subset of the rows.
+    device : device or None
+        Device of X if X is a tensor.
     """
 
     values: Values
@@ -123,13 +130,13 @@ class Sample(Generic[Values]):
 
     @property
     def kernel_weights(self) -> np.ndarray:
-        """Weights for the kernels: an empty array if all rows have equal weight."""
+        """Weights of the rows as the kernels expect them, which is an empty array if all rows have equal weight."""
         return np.empty(0) if self.weights is None else self.weights
 
     def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
-        """Return all rows, in memory, in blocks or on a device.
+        """Return all rows of X, which are in memory, in blocks or on a device.
 
-        ``explicit_weights``: give rows in memory the weight one if they have no weights.
+        If ``explicit_weights`` is true, rows in memory that have no weights get the weight one.
         """
         values: Any = self.values
         if self.blocks is not None:
@@ -140,7 +147,7 @@ class Sample(Generic[Values]):
         return open_rows(values, weights, apply, device)
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
-        """Convert positions in the sample to positions among all rows."""
+        """Convert indices of rows in ``values`` to indices among all rows of X."""
         return positions if self.blocks is None else self.blocks.indices[positions]
 
 
@@ -151,7 +158,7 @@ class MassModel(Protocol[ModelValues]):
     def family(self) -> FocalSets: ...
 
     def masses(self, values: ModelValues, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of rows, with one column for each set of the family."""
+        """Return the masses of n rows, shape (n, f), with one column for each set of the family."""
         ...
 
 
@@ -164,6 +171,7 @@ class FitResult:
     run : Run
         Objective after every iteration, and whether the run converged.
     model : MassModel
+        Model that computes the masses of new rows.
     masses : (n, f) array or tensor
         Masses of the rows of the fit.
     warnings : tuple of str
@@ -177,24 +185,24 @@ class FitResult:
 
 
 class Method(ABC, Generic[Start, Model]):
-    """One algorithm on one sample of rows, for any family of focal sets."""
+    """Algorithm with its parameters and the rows to fit, for any family of focal sets."""
 
-    starts_in_threads = False  # Whether starts run in parallel; the iterations of a run then use one thread.
+    starts_in_threads = False  # whether the runs from several starts are parallel; each run then uses one thread
 
     @abstractmethod
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the starts to compare, or a single start if the user specified it."""
+        """Return the initial states to compare, or a single initial state if the user specified it."""
 
     @abstractmethod
     def run_start(self, start: Start) -> Run[Model]:
-        """Run from a start; if there are several, iterate until they can be compared, possibly on a sample of rows."""
+        """Run the algorithm from one initial state until runs can be compared, possibly on a subset of the rows."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Return the run with the smallest objective, the first one in case of ties.
 
-        Objectives that differ by less than the tolerance are tied. Several starts often converge to the same solution
-        up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters depends
-        on the run.
+        Objectives whose relative difference is below ``tol`` are tied. Several starts often converge to the same
+        solution up to rounding. Rounding must not decide which run is selected, because the numbering of the clusters
+        depends on the run.
         """
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
@@ -209,22 +217,22 @@ class Method(ABC, Generic[Start, Model]):
         return best
 
     def partition(self, run: Run[Model]) -> CredalPartition:
-        """Return the partition from which a second family is selected."""
+        """Return the partition of the rows from which a second family of focal sets is selected."""
         result = self.result(run)
         return CredalPartition.unchecked(result.masses, result.model.family)
 
     def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
-        """Continue a run with a second family."""
-        raise NotImplementedError(f"{type(self).__name__} fits one family")
+        """Continue a run with a second family of focal sets."""
+        raise NotImplementedError(f"{type(self).__name__} does not support several families of focal sets")
 
     def add_neighbor_pairs(self, run: Run[Model]) -> Run[Model]:
-        """Add the pairs of neighboring clusters, and the empty set if the method has one, to the family.
+        """Add the pairs of neighboring clusters, and the empty set if the algorithm uses it, to the focal sets.
 
-        The fitted clusters do not change. If pairs were fitted, they would attract their clusters. If three clusters
-        lie in a row, the barycenter of the outer two is also the center of the middle cluster. Pairs of neighbors that
-        are added afterwards get mass only from the rows between the two clusters.
+        The fitted clusters do not change. If pairs were fitted, they would attract the prototypes of their clusters. If
+        three clusters lie in a row, the barycenter of the outer clusters is also the center of the middle cluster.
+        Pairs that are added afterwards get mass only from the rows between the two clusters.
         """
-        raise NotImplementedError(f"{type(self).__name__} fits one family")
+        raise NotImplementedError(f"{type(self).__name__} does not support several families of focal sets")
 
     @abstractmethod
     def result(self, run: Run[Model]) -> FitResult:
@@ -233,15 +241,16 @@ class Method(ABC, Generic[Start, Model]):
 
 @dataclass(frozen=True)
 class Search:
-    """Run a method from several starts and continue with the best run.
+    """Run an algorithm from several initial states and continue with the best run.
 
     Attributes
     ----------
     tol : float
         Relative difference below which objectives are tied.
     apply : Apply
-    progress : function of a total and a unit
-        Function that opens a progress bar.
+        Function that runs tasks in parallel.
+    progress : function
+        Function that opens a progress bar, given the total number of steps and their unit.
     n_jobs : int or None
         Number of starts that run at the same time in an external pool of workers.
     """
@@ -252,7 +261,7 @@ class Search:
     n_jobs: int | None = None
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
-        """Return the best run, continued with the second family and the pairs of neighbors if the fit uses them.
+        """Return the best run, after fitting the second family or adding the pairs of neighbors, if required.
 
         A second family contains the single clusters and the pairs of mutually nearest clusters (Denoeux, 2021).
         ``weights`` are the weights of the rows of `Method.partition`.

@@ -1,7 +1,8 @@
-"""Initialization of the methods: validation of ``init``, first prototypes, and defaults that depend on the data.
+"""Initial prototypes, validation of ``init``, and default values of parameters that depend on the data.
 
 Random numbers are assigned to the objects in increasing order of a projection or of the sum of dissimilarities, not in
-the order of the rows. The start therefore does not change if rows are permuted, or repeated instead of weighted.
+the order of the rows. The initial prototypes therefore do not change if rows are permuted, or if a row of weight 2 is
+replaced by two equal rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dempster.partition import CredalPartition
 
 
 def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
-    """Raise an error if there are fewer distinct rows of positive weight than clusters; check the sample first."""
+    """Raise an error if X, a superset of ``sample``, has fewer distinct rows of positive weight than clusters."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
     X = to_host(X)
@@ -42,7 +43,7 @@ def too_few_objects_error(n_clusters: int, different: int, weights: np.ndarray |
 
 
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
-    """Raise an error unless ``init`` is a partition of n objects into c clusters."""
+    """Raise an error unless ``init`` is a partition of ``n_objects`` objects into ``n_clusters`` clusters."""
     if init.n_clusters != n_clusters or len(init) != n_objects:
         raise InvalidParameterError(
             "init",
@@ -108,7 +109,7 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
 def draw_centers(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Draw prototypes by k-means++, or draw random objects and add a small noise."""
+    """Draw prototypes by k-means++, or draw random objects and add small noise if ``method`` is "random"."""
     if method == "random":
         which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
         return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
@@ -152,7 +153,7 @@ def draw_distant_objects(
 
 
 def move_centers(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
-    """Return the centers after some iterations of k-means; a center without rows does not move."""
+    """Return the centers after ``n_iter`` iterations of k-means; a center without rows does not move."""
     n_clusters = len(centers)
     centers = centers.astype(float)
     for _ in range(n_iter):
@@ -164,7 +165,7 @@ def move_centers(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter
 
 
 def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the (n,) index of the nearest center of each row; the rows must be centered for numerical accuracy."""
+    """Return the index of the nearest center of each row; X must be centered, for numerical accuracy."""
     with one_blas_thread():  # On busy cores, several threads take much longer for small products.
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
@@ -173,20 +174,20 @@ _N_OBJECTS = 1000  # number of objects in the formula for beta; its effect is sm
 _MIN_BETA, _MAX_BETA = 1.05, 1.5
 _FENCE = 2.0  # height of the fence above the third quartile, in interquartile ranges
 _SAMPLE_SIZE = 2000
-_STARTS = 10  # number of starts of k-means
+_STARTS = 10  # number of runs of k-means
 _N_NEAREST = 5  # number of neighbors used to detect isolated objects
-_MIN_LOG_RANGE = 0.1  # smallest interquartile range of the log-distances to these neighbors
-_FAR_FENCE = 5.0  # fence of the log-distances above which an object is unusual, in interquartile ranges
+_MIN_LOG_RANGE = 0.1  # lower bound of the interquartile range of the log-distances to the neighbors
+_FAR_FENCE = 5.0  # height of the fence for log-distances above the third quartile, in interquartile ranges
 _MIN_RATIO = 2.0  # minimum ratio of the distance of an isolated object to the distances of its neighbors
 _MAX_COMPARED, _BLOCK_ROWS = 1000, 4096
 
 
 def default_beta(n_features: float) -> float:
-    """Return beta for "auto": 1.5 for up to five attributes, smaller for more, at least 1.05.
+    """Return the value of beta="auto", which is 1.5 for up to five attributes and smaller for more, at least 1.05.
 
     In high dimensions all distances are similar, and with beta = 2 all prototypes converge to the mean of the data. The
     formula gives the smallest fuzzifier with which fuzzy c-means finds no clusters in data without clusters
-    (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over 1 gives better results here.
+    (Schwaemmle and Jensen, 2010, eq. 5). Half of its excess over 1 gives better results for evidential c-means.
     """
     n, d = _N_OBJECTS, max(float(n_features), 1.0)
     beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (-0.0406 * np.log(n) - 0.1134)
@@ -194,9 +195,9 @@ def default_beta(n_features: float) -> float:
 
 
 def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
-    """Return delta for "auto": the upper fence of a box plot of the distances to the nearest prototype.
+    """Return the value of delta="auto", the upper fence of a box plot of the distances to the nearest prototype.
 
-    If all objects coincide with prototypes, any positive distance is valid.
+    If the fence is zero, return the largest distance, or 1 if all distances are zero.
     """
     order = np.argsort(distances, kind="stable")
     reach = np.cumsum(weights[order])
@@ -207,7 +208,7 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
 def k_means_distances(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances to the nearest center for the best of several k-means runs, and the indices of the rows.
+    """Return the squared distances of rows to the centers of the best of several k-means runs, and the row indices.
 
     At most 2,000 rows are used, drawn with probabilities proportional to the weights.
     """
@@ -226,7 +227,7 @@ def k_means_distances(
 
 
 def find_isolated(X: np.ndarray) -> np.ndarray:
-    """Return the (n,) mask of isolated rows.
+    """Return a Boolean mask of the isolated rows, shape (n,).
 
     The distance from an isolated row to its nearest neighbors is unusually large, and much larger than the distances
     from these neighbors to their own neighbors. An initial prototype on an isolated row would represent one outlier in
@@ -257,7 +258,7 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
 
 
 def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
-    """Return the mask of isolated rows for (n, n) distances; the diagonal must be infinite."""
+    """Return a Boolean mask of the isolated rows, given a distance matrix with an infinite diagonal."""
     if len(D) <= _N_NEAREST + 1:
         return np.zeros(len(D), dtype=bool)
     near, who = _nearest_few(D)
@@ -265,16 +266,17 @@ def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
 
 
 def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance to the fifth nearest column of each row, and the five nearest columns."""
+    """Return, for each row, the distance to the fifth nearest column, and the indices of the five nearest columns."""
     who = np.argpartition(D, _N_NEAREST - 1, axis=1)[:, :_N_NEAREST]
     return np.take_along_axis(D, who, axis=1).max(axis=1), who
 
 
 def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
-    """Return the mask of isolated rows from the neighbor distances of the rows and of their neighbors.
+    """Return a Boolean mask of the isolated rows.
 
-    The log-distance must exceed the fence of a box plot, and the local density must be much lower than that of the
-    neighbors, as in the local outlier factor (Breunig et al., 2000).
+    ``near`` contains the distance from each row to its fifth neighbor, and ``around`` the same distances for the five
+    neighbors of each row. The log-distance of an isolated row exceeds the fence of a box plot, and its local density is
+    much lower than that of its neighbors (see the local outlier factor; Breunig et al., 2000).
     """
     near, around = np.maximum(near, np.finfo(float).tiny), np.maximum(around, np.finfo(float).tiny)
     if not np.isfinite(near).all():
@@ -286,7 +288,7 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
 
 
 def explain_auto_params(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
-    """Return, for each of beta and delta that is "auto", a text with the value used and the reason."""
+    """Return a dictionary that explains the values used for beta and delta, if they are "auto"."""
     found = {}
     if beta == "auto":
         found["beta"] = f"{used_beta:.3g}, by the number of attributes"

@@ -1,4 +1,4 @@
-"""Belief peaks: cluster centers and their number."""
+"""Belief peaks, which estimate cluster centers and their number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dempster.optimize.blocks import Apply, block_map
 
 
 class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
-    """Find cluster centers and their number from belief and delta.
+    """Find cluster centers (belief peaks) and their number.
 
     The K nearest neighbors j of an object i are pieces of evidence that i is the center of a cluster. Near neighbors
     are stronger evidence. Dempster's rule combines the pieces of evidence into the degree of belief
@@ -38,44 +38,46 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     where d_ij is the distance between i and j, and s_j is the q-quantile of the distances from j to its neighbors.
     delta_i is the distance from i to the nearest object of higher belief. For the object of the highest belief, it is
-    the largest delta of the other objects. Centers are peaks, for which both Bel_i and delta_i are large. Every other
-    object belongs to the cluster of its nearest object of higher belief.
+    the largest delta of the other objects. The centers are peaks, which have a large Bel_i and a large delta_i. Every
+    other object belongs to the cluster of its nearest object of higher belief.
 
-    The peaks are selected among the objects whose belief is at least the median, in decreasing order of prominence
-    delta_i Bel_i:
+    The candidates are the objects whose belief is at least the median, in decreasing order of the prominence
+    delta_i Bel_i. There are three ways to select the peaks:
 
-    - the first ``n_clusters`` objects (objects of lower belief, or equal to another object, are used only if there are
-      too few), or
-    - all objects with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, chosen with
-      `dempster.plot.DeltaBelDisplay`, or
-    - automatically, the first k objects, where the prominences v_1 >= v_2 >= ... have the largest step
-      log(v_k / v_{k+1}) log(1 + k), 2 <= k <= 2 n / K. The second factor is needed because the prominences of the first
-      few peaks often differ with the positions of the clusters. There is one cluster if only the first object has a
-      higher belief than all its neighbors. The rule assumes that there are clusters.
+    - If ``n_clusters`` is set, the peaks are the first ``n_clusters`` candidates. Objects of lower belief, and objects
+      equal to another object, are used only if there are too few candidates.
+    - If thresholds are set, the peaks are all objects with ``belief_ >= min_belief`` and ``delta_ >= min_delta``.
+      `dempster.plot.DeltaBelDisplay` helps to choose the thresholds.
+    - Otherwise, the peaks are the first k candidates. The number k, 2 <= k <= 2 n / K, maximizes the step
+      log(v_k / v_{k+1}) log(1 + k) of the sorted prominences v_1 >= v_2 >= ... of the n objects. The second factor is
+      needed because the prominences of the first few peaks often differ much. There is one cluster if only one object
+      has a higher belief than all its neighbors. The rule does not test whether there are clusters.
 
-    There is no n x n matrix; each object needs 12 K bytes of memory.
+    The n x n matrix of distances is not stored. Each object needs 12 K bytes of memory.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        None: from the thresholds or, without thresholds, automatically.
+        Number of clusters. None selects it by the thresholds or, without thresholds, automatically.
     metric : str or callable, default="euclidean"
         A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
-        categories and missing values, or "precomputed": X is a square matrix of dissimilarities. With a function and
-        with "gower" every object is compared with all others.
+        categories and missing values, or "precomputed" if X is a square matrix of dissimilarities. With a function and
+        with "gower", every object is compared with all other objects.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     n_neighbors : int or "auto", default="auto"
-        The number K of neighbors, smaller than the clusters but large enough to reduce noise. "auto": the square root
-        of the number n of objects, but at least min(30, n / 5) and at most 300.
+        Number K of neighbors. It should be smaller than the clusters but large enough to reduce noise. "auto" is the
+        square root of the number n of objects, but at least min(30, n / 5) and at most 300.
     q : float in (0, 1], default=0.9
-        Quantile of the distances to the neighbors that is used as scale.
+        Level of the quantile of the distances to the neighbors that is the scale s_j.
     min_belief, min_delta : float or None, default=None
-        Thresholds. If one of them is set, all objects above both thresholds are peaks, or the ``n_clusters`` most
-        prominent of these objects. None: the median belief; no threshold for delta.
+        Thresholds of belief and delta. If one of them is set, the peaks are all objects that reach both thresholds, or
+        the ``n_clusters`` most prominent of these objects. None is the median belief for ``min_belief``, and zero for
+        ``min_delta``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate": nearest-neighbor descent (needs ``dempster[neighbors]``). "auto": exact, unless there are more
-        than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
+        Search for the neighbors. "approximate" is nearest-neighbor descent (requires ``dempster[neighbors]``). "auto"
+        is "approximate" if there are more than 100,000 objects with more than six attributes, the metric is Euclidean
+        and ``dempster[neighbors]`` is installed; otherwise it is "exact".
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``. Only approximate neighbors are random.
     n_jobs : int or None, default=-1
@@ -84,7 +86,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     Attributes
     ----------
     belief_ : ndarray of shape (n_samples,)
+        Degree of belief Bel_i that each object is a center.
     delta_ : ndarray of shape (n_samples,)
+        Distance delta_i from each object to the nearest object of higher belief.
     nearest_higher_ : ndarray of shape (n_samples,)
         Nearest object of higher belief, -1 for the object of the highest belief. If two objects have equal belief,
         the first object counts as higher.
@@ -98,10 +102,11 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Cluster of each object; the center of cluster k is ``peak_indices_[k]``.
     n_clusters_ : int
     n_neighbors_ : int
+        Number K of neighbors.
     neighbors_ : str
-        "exact" or "approximate".
+        Search that was used, "exact" or "approximate".
     min_belief_, min_delta_ : float
-        Thresholds.
+        Thresholds that were used.
     min_prominence_ : float or None
         A value between the prominence of the last peak and the prominence of the next object; None if only thresholds
         select peaks.
@@ -172,8 +177,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            X may come in blocks (``docs/blocks.md``): the peaks are then found in a sample of 20,000 objects, and
-            the labels of all objects are lazy.
+            Attributes or dissimilarities. X may come in blocks (``docs/blocks.md``). The peaks are then found in a
+            sample of 20,000 objects, and the labels of all objects are lazy.
         y : ignored
         """
         with fit_transaction(self) as draft:
@@ -184,16 +189,17 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return self
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the cluster of the nearest training object.
+        """Return, for each new object, the cluster of the nearest training object.
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or (n_new, n_samples) dissimilarities to the training objects
+        X : array-like of shape (n_new, n_features), or (n_new, n_samples) dissimilarities
+            Attributes of new objects, or their dissimilarities to the training objects.
 
         Returns
         -------
         ndarray of shape (n_new,)
-            Lazy if X comes in blocks.
+            Clusters of the new objects, lazy if X comes in blocks.
         """
         check_is_fitted(self)
         if self._comes_in_blocks(X):
@@ -211,7 +217,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
-        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # Validates the columns.
+        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # Check the columns.
         light = copy.copy(self)
         names = ("_input", "_references", "_drawn_labels", "n_features_in_", *self.get_params(deep=False))
         attributes = {"_drawn_labels": self.labels_, **vars(self)}
@@ -277,16 +283,17 @@ PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
 
 def uses_belief_peaks(init: Any) -> bool:
-    """Return whether ``init`` selects belief peaks as the start."""
+    """Return whether ``init`` selects belief peaks as initial prototypes."""
     return isinstance(init, BeliefPeaks) or (isinstance(init, str) and init == "belief-peaks")
 
 
 def fit_peaks(
     init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks:
-    """Fit belief peaks, or a copy of ``init``; raise an error if the number of peaks is not ``n_clusters``.
+    """Return a fitted copy of ``init``, or a fitted `BeliefPeaks` with default parameters if ``init`` is a name.
 
-    Missing values are filled in, because a peak that becomes a prototype must be complete.
+    Missing values are imputed first, because a peak that becomes a prototype must be complete. The function raises an
+    error if the number of peaks is not ``n_clusters``.
     """
     peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
     if isinstance(init, BeliefPeaks):
@@ -302,7 +309,7 @@ def fit_peaks(
 def fit_source_peaks(
     init: Any, source: DissimilaritySource | SparseSource, n_clusters: int, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks | None:
-    """Fit belief peaks to the dissimilarities of a source if ``init`` selects them; else return None."""
+    """Return belief peaks fitted to the dissimilarities of ``source``, or None if ``init`` does not select them."""
     if not uses_belief_peaks(init):
         return None
     if isinstance(source, SparseSource):
@@ -318,7 +325,7 @@ def fit_source_peaks(
 
 
 def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
-    """Return the attributes of the belief peaks if ``init`` selects them; else ``init``."""
+    """Return the attributes of the belief peaks of X, or ``init`` if it does not select belief peaks."""
     if not uses_belief_peaks(init):
         return init
     return fit_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

@@ -1,4 +1,4 @@
-/* Probabilities of the components under many fits of a mixture. The inner loops run over a block of fits, whose
+/* Posterior probabilities of the components of many fitted mixtures. The inner loops run over a block of fits, whose
  * parameters stay in the cache for all rows. */
 #include "_native/native.h"
 
@@ -7,11 +7,11 @@ enum { BLOCK = 128 };
 typedef struct {
     index_t d, g, fits;
     const double *whiteners; /* (g, d, d, fits) inverse Cholesky factors of the covariances */
-    const double *means;     /* (g, d, fits) */
+    const double *means;     /* (g, d, fits) means of the components */
     const double *constants; /* (g, fits) constant terms of the log-densities */
 } Mixtures;
 
-/* Logarithms of proportion times density of component k for a row, under fits first..first + b - 1. */
+/* Write log(proportion times density) of component k at the row x, for the fits first, ..., first + b - 1. */
 static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, const double *x, double *restrict out) {
     const index_t d = of->d, fits = of->fits;
     for (index_t f = 0; f < b; f++) out[f] = of->constants[k * fits + first + f];
@@ -29,7 +29,7 @@ static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, c
     }
 }
 
-/* Posterior probabilities (n, g, fits) of the components given each row of X (n, d). */
+/* Write the posterior probabilities (n, g, fits) of the components for each row of X (n, d). */
 KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t fits, const double *X, const double *whiteners,
                             const double *means, const double *constants, float *out) {
     Scratch scratch = {0};
@@ -49,7 +49,7 @@ KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t fits, const
             }
             for (index_t k = 0; k < g; k++)
                 for (index_t f = 0; f < b; f++) {
-                    const double below = logs[k * BLOCK + f] - top[f]; /* zero for one of the components */
+                    const double below = logs[k * BLOCK + f] - top[f]; /* zero for the most probable component */
                     logs[k * BLOCK + f] = below == 0 ? 1.0 : exp(below);
                     sum[f] += logs[k * BLOCK + f];
                 }

@@ -51,7 +51,10 @@ _bootstrap_posteriors = kernel("""bootstrap_posteriors(
 
 
 class Coverage(NamedTuple):
-    """Share of pairs whose interval contains the true probability, and mean length of the intervals."""
+    """Coverage and mean length of the confidence intervals and of the belief-plausibility intervals of pairs.
+
+    The coverage is the share of pairs whose interval contains the true probability.
+    """
 
     confidence: float
     belief: float
@@ -60,17 +63,17 @@ class Coverage(NamedTuple):
 
 
 class PairIntervals:
-    """Confidence intervals and fitted belief-plausibility intervals of all pairs from a set of objects.
+    """Confidence intervals and fitted belief-plausibility intervals for all pairs of a set of objects.
 
-    Both intervals are for the probability that the two objects belong to the same cluster. Pairs are in the order
-    (0, 1), (0, 2), ..., (1, 2), ... as in `scipy.spatial.distance.squareform`.
+    Both intervals are for the probability that the two objects belong to the same cluster. The order of the pairs is
+    (0, 1), (0, 2), ..., (1, 2), ..., the order of `scipy.spatial.distance.squareform`.
 
     Parameters
     ----------
     partition : CredalPartition
         Partition of all objects.
     objects : array of shape (r,)
-        Indices of the objects whose pairs are compared.
+        Indices of the r objects.
     lower, upper : arrays of shape (r (r - 1) / 2,)
         Bounds of the confidence intervals.
     confidence : float
@@ -79,9 +82,9 @@ class PairIntervals:
     Attributes
     ----------
     pairs : ndarray of shape (p, 2)
-        Indices of the two objects.
+        Indices of the two objects of each of the p pairs.
     lower, upper : ndarray of shape (p,)
-        Percentile confidence interval.
+        Bounds of the percentile confidence intervals.
     belief, plausibility : ndarray of shape (p,)
         Belief and plausibility that the two objects belong to the same cluster (Denoeux, 2020, eq. 3).
 
@@ -136,7 +139,7 @@ class PairIntervals:
         return len(self._lower)
 
     def probabilities(self, posterior: Any) -> np.ndarray:
-        """Return the probability that each pair is in the same cluster.
+        """Return, for each pair, the probability that its two objects are in the same cluster.
 
         Parameters
         ----------
@@ -146,6 +149,7 @@ class PairIntervals:
         Returns
         -------
         ndarray of shape (p,)
+            Probability for each pair.
         """
         posterior = np.asarray(posterior, dtype=float)
         if posterior.ndim != 2 or len(posterior) != len(self.partition):
@@ -154,7 +158,7 @@ class PairIntervals:
         return (rows @ rows.T)[np.triu_indices(len(rows), 1)]
 
     def coverage(self, posterior: Any) -> Coverage:
-        """Compute how often the intervals contain the true probability (for simulated data, where it is known).
+        """Compute how often the intervals contain the true probability, which is known for simulated data.
 
         Parameters
         ----------
@@ -187,14 +191,14 @@ class PairIntervals:
         return f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, confidence {self.confidence:g})"
 
 
-_ROWS_PER_TASK = 8  # number of rows of the matrix of pairs in a task
+_ROWS_PER_TASK = 8  # number of rows of the matrix of pairs that one task computes
 _PAIRS_PER_TASK = 4096
 _MIN_REFERENCES_PER_CLUSTER = 20
 _UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masses
 
 
 def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows at random; draw more from clusters with fewer than 20 drawn rows. Return the sorted indices."""
+    """Return the sorted indices of random rows, with additional rows from clusters that have fewer than 20 of them."""
     n = len(labels)
     if n_references >= n:
         return np.arange(n)
@@ -210,7 +214,7 @@ def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Genera
 
 
 def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the (n, n) lower and upper bounds for all pairs of rows, in float32 and with zero diagonals."""
+    """Return the lower and upper confidence bounds for all pairs of n rows, as (n, n) arrays with zero diagonals."""
     n = len(P)
     lower, upper = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     ranks = quantile_ranks(P.shape[2], confidence)
@@ -221,9 +225,10 @@ def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> tu
 
 @dataclass(frozen=True, eq=False)
 class PairFamily:
-    """Nonempty focal sets of a family; in a mixture, the empty set has no mass.
+    """Nonempty focal sets of a family, and the matrices that compute beliefs about pairs of objects.
 
-    ``forms`` contains matrices S and C with m_i' S m_j = belief and m_i' C m_j = 1 - plausibility of "same cluster".
+    The empty set has no mass in a mixture. ``forms`` contains two matrices S and C. If two objects have the masses m_i
+    and m_j, the belief that they are in the same cluster is m_i' S m_j, and the plausibility is 1 - m_i' C m_j.
     """
 
     asked: FocalSets  # the original family, which may contain the empty set
@@ -248,14 +253,14 @@ class PairFamily:
 
 @dataclass(frozen=True, eq=False)
 class PairMasses:
-    """Masses (r, f) of r objects on the nonempty sets of a family."""
+    """Masses of r objects on the f nonempty sets of a family, shape (r, f)."""
 
     family: PairFamily
     masses: np.ndarray
 
 
 def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float) -> Run[PairMasses]:
-    """Fit masses whose beliefs and plausibilities of pairs match the bounds (Denoeux, 2020, algorithm 2)."""
+    """Fit masses whose beliefs and plausibilities of pairs match the given bounds (Denoeux, 2020, algorithm 2)."""
     family, masses = start.family, start.masses.copy()
     targets = np.stack([lower, 1 - upper])  # eq. 13
     for target in targets:
@@ -264,11 +269,11 @@ def fit_masses(start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter
     return Run(PairMasses(family, masses), [float(max(value, 0.0)) for value in history], bool(converged))
 
 
-_MAX_REDRAWS = 100  # number of redraws of one sample after which an error is raised
-_PLAIN_REDRAWS = 20  # number of redraws of one sample after which regularization is added
+_MAX_REDRAWS = 100  # number of redraws of a bootstrap sample after which an error is raised
+_PLAIN_REDRAWS = 20  # number of redraws of a bootstrap sample after which regularization is added
 _RIDGE = 0.01  # regularization, as a share of the variance of each attribute
 _SAMPLES_PER_TASK = 10
-_ROWS = 64  # number of rows in a block of probabilities
+_ROWS = 64  # number of rows in a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,12 +285,15 @@ class Bootstraps:
     Attributes
     ----------
     proportions : ndarray of shape (B, c)
+        Proportions of the components.
     means : ndarray of shape (B, c, d)
+        Means of the components.
     covariances : ndarray of shape (B, c, d, d)
+        Covariance matrices of the components.
     log_likelihood : ndarray of shape (B,)
-        Log-likelihood of each sample under its fit.
+        Log-likelihood of each bootstrap sample under the mixture fitted to it.
     n_redrawn : int
-        Number of samples that were drawn again because the fit lost a component.
+        Number of bootstrap samples that were drawn again because the fit lost a component.
     """
 
     proportions: np.ndarray
@@ -302,17 +310,19 @@ class Bootstraps:
         return int(self.proportions.shape[1])
 
     def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-        """Compute the probabilities of the components given each object, under every fit.
+        """Compute the posterior probabilities of the components for each object, under every fit.
 
         Parameters
         ----------
         X : (n, d) float64 array
+            Objects.
         apply : Apply, optional
             Function that processes blocks of rows in parallel.
 
         Returns
         -------
         (n, c, B) float32 array
+            Posterior probabilities.
         """
         return self.posterior_function()(X, apply)
 
@@ -324,7 +334,7 @@ class Bootstraps:
         unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
         half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
-        # The last axis must be the axis of the fits, as the kernel requires.
+        # The kernel requires that the last axis is the axis of the fits.
         prepared = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)]
 
         def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
@@ -349,7 +359,7 @@ def _refit_sample(
     settings: dict[str, Any],
     seed: np.random.SeedSequence,
 ) -> tuple[Any, ...]:
-    """Draw a sample and fit it; draw again if the fit loses a component.
+    """Fit the mixture to a bootstrap sample; draw another sample if the fit loses a component.
 
     Return the proportions, means, covariances and log-likelihood, and the number of redraws.
     """
@@ -373,7 +383,7 @@ def _refit_sample(
 
 
 def _match_components(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
-    """Return, for each component of the mixture, the component of the refit that shares the most rows with it."""
+    """Return the component of the refitted mixture that matches each component of the original mixture best."""
     shared = posterior.T @ responsibilities
     best = shared.argmax(axis=1)
     if np.array_equal(np.sort(best), np.arange(len(best))):
@@ -389,19 +399,19 @@ class PairModel:
 
     bootstraps: Bootstraps
     confidence: float  # confidence level of the intervals
-    references: References  # reference rows in double precision
-    fitted: PairMasses  # masses of the references
-    compared: np.ndarray  # (r,), indices of the references that other rows are compared with
+    references: References  # attributes of the reference rows, in double precision
+    fitted: PairMasses  # masses of the reference rows
+    compared: np.ndarray  # (r,), indices of the reference rows that other rows are compared with
 
     @property
     def family(self) -> FocalSets:
         return self.fitted.family.asked
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        """Compute the masses (n, f); a row equal to a reference row has the masses of that reference.
+        """Return the masses of rows, shape (n, f); a row equal to a reference row has the masses of the reference row.
 
-        For other rows, the intervals of their pairs with the references are matched while the masses of the references
-        are fixed. This is a small convex quadratic program for each row.
+        The masses of any other row match the intervals of its pairs with the reference rows, whose masses are fixed.
+        They are the solution of a small convex quadratic program.
         """
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         X = np.ascontiguousarray(values, dtype=float)
@@ -415,7 +425,7 @@ class PairModel:
         return out
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the logarithm of weight times density of each cluster, averaged over the bootstrap fits."""
+        """Return the logarithm of proportion times density of each cluster, averaged over the bootstrap fits."""
         fits = self.bootstraps
         gap = np.asarray(values, dtype=float)[0] - fits.means
         parts = -quadratic_parts(gap, np.linalg.inv(fits.covariances)).mean(axis=0).T / 2
@@ -424,7 +434,7 @@ class PairModel:
         return ClusterEvidence.from_attributes("mean logarithm of weight times density", parts, base)
 
     def without(self, position: int) -> PairModel:
-        """Return the model without comparisons with one training row."""
+        """Return a model that does not compare rows with the training row ``position``."""
         others = self.compared[self.references.positions[self.compared] != position]
         return replace(self, compared=others) if len(others) else self
 
@@ -450,8 +460,8 @@ class PairModel:
 
 
 _TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # tolerance of EM, and the number of rows above which it is reduced
-# EM stops for a sample when the log-likelihood changes by less than this absolute value. The log-likelihood of the
-# estimates from a sample differs from the maximum by about 1/2 per parameter, so the error of EM is negligible.
+# On a bootstrap sample, EM stops when the log-likelihood changes by less than this absolute value. The sampling error
+# of the estimates changes the log-likelihood by about 1/2 per parameter, so the error of EM is negligible.
 _MAX_CHANGE = 0.01
 
 
@@ -464,17 +474,17 @@ def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class MixtureFits:
-    """Mixtures fitted to the data and to the samples."""
+    """Mixtures fitted to the data and to the bootstrap samples."""
 
     mixture: ParsimoniousGaussianMixture  # fitted to the data
     posterior: np.ndarray  # (n, c), probabilities of the components of `mixture`
-    bootstraps: Bootstraps  # fitted to the samples
-    for_references: np.random.SeedSequence  # seed for the references
+    bootstraps: Bootstraps  # fitted to the bootstrap samples
+    for_references: np.random.SeedSequence  # seed for drawing the reference rows
     fingerprint: str  # hash of the settings, the data and the random state after this fit
 
 
 def fit_mixtures(params: BootClus, n_clusters: int | None, data: np.ndarray) -> MixtureFits:
-    """Fit the mixture to the data, then to samples; BIC selects the number of clusters if it is None."""
+    """Fit the mixture to the data, then to bootstrap samples; BIC selects ``n_clusters`` if it is None."""
     for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
     if isinstance(params.mixture, ParsimoniousGaussianMixture):
         mixture = clone(params.mixture)
@@ -518,7 +528,7 @@ def _fit_bootstraps(
     settings: dict[str, Any],
     seed: np.random.SeedSequence,
 ) -> Bootstraps:
-    """Refit a mixture to samples drawn with replacement; each fit starts from the mixture of all data.
+    """Fit the mixture to bootstrap samples; each fit starts from the mixture fitted to all data.
 
     Every sample has its own seed, so the result does not depend on the number of workers. joblib runs the fits: in
     threads by default, or in processes or on a Dask cluster if `joblib.parallel_config` selects them.
@@ -548,8 +558,8 @@ def _fit_bootstraps(
 
 
 _ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
-_N_REFERENCES = 500  # number of reference rows if there are more rows
-_N_COMPARED = 150  # number of references that other rows are compared with; more do not change masses or coverage
+_N_REFERENCES = 500  # number of reference rows if not all pairs are used
+_N_COMPARED = 150  # number of reference rows that other rows are compared with; more do not change the results
 
 
 class BootClusMethod(Method[PairMasses, PairMasses]):
@@ -564,7 +574,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of the references, and the subset of references that other rows are compared with."""
+        """Return the indices of the reference rows, and which of the reference rows other rows are compared with."""
         n, n_partners = len(self.values), self.params.n_partners
         if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
@@ -594,63 +604,67 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 class BootClus(EvidentialClusterer):
     """Calibrated model-based evidential clustering with bootstrapped Gaussian mixtures.
 
-    1. Fit a Gaussian mixture to the data (the best covariance model by BIC, or a given one).
-    2. Refit the same model to samples drawn with replacement. Each fit gives every pair of objects a probability
-       P_ij = sum_k pi_ik pi_jk of being in the same cluster. Quantiles over the fits give a confidence interval
-       [P^l_ij, P^u_ij].
-    3. Fit masses m_1, ..., m_n over sets of clusters, whose belief and plausibility of "same cluster" match the
-       intervals:
+    1. Fit a Gaussian mixture to the data. BIC selects the covariance model unless ``mixture`` specifies it.
+    2. Refit the same model to samples drawn with replacement (bootstrap samples). Under each fit, the probability that
+       objects i and j are in the same cluster is P_ij = sum_k pi_ik pi_jk, where pi_ik is the probability of cluster k
+       for object i. Quantiles of P_ij over the fits give a confidence interval [P^l_ij, P^u_ij].
+    3. Fit the masses m_1, ..., m_n of the objects over sets of clusters. The masses minimize
 
-           minimise  sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2.
+           sum_{i<j} (Bel_ij - P^l_ij)^2 + (Pl_ij - P^u_ij)^2,
 
-    If the model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence`` of the
-    pairs: the partition is *calibrated*. A model that is too simple gives intervals that are short and wrong; when in
-    doubt use a more general one (``mixture="VVV"``). The empty set has no mass: every object belongs to a cluster.
+       where Bel_ij and Pl_ij are the belief and the plausibility that objects i and j are in the same cluster.
+
+    If the mixture model is correct, [Bel_ij, Pl_ij] contains the true probability for a share of about ``confidence``
+    of the pairs. The partition is then called *calibrated*. A model that is too simple gives intervals that are short
+    and wrong. When in doubt, use a more general model (``mixture="VVV"``). The empty set has no mass, because every
+    object belongs to a cluster.
 
     A new object is compared with the reference objects, whose masses are fixed. The refitted mixtures give intervals
-    for the probability that the object and each reference are in the same cluster, and its masses match these
-    intervals best (a convex problem). An object equal to a reference has the masses of that reference.
+    for the probability that the new object and each reference object are in the same cluster, and the masses of the new
+    object match these intervals best (a convex problem). A new object equal to a reference object gets its masses.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=2
-        "auto": the best supported number (see `dempster.model_selection.number_of_clusters`). None: the number of
-        ``focal_sets`` if it is a FocalSets, else the number from 1 to 9 selected by BIC along with the covariance
-        model.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`). None is
+        the number of clusters of ``focal_sets`` if it is a FocalSets; otherwise, BIC selects a number from 1 to 9 along
+        with the covariance model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto": single clusters and the pairs of neighboring ones (no third
-        mean lies between theirs). "pairs": single clusters and all pairs. "selected": single clusters and the pairs of
-        mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "simple": single clusters and the frame.
-        "full": all subsets.
+        Sets of clusters that may carry mass. "auto": single clusters and the pairs of neighboring clusters (with no
+        third mean between their means). "pairs": single clusters and all pairs. "selected": single clusters and the
+        pairs of mutually most similar clusters, where the similarity of clusters k and l is sum_i pi_ik pi_il.
+        "simple": single clusters and the frame (the set of all clusters). "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
-        Covariance model. None: the best of all fourteen by BIC. A name ("EII", "VEV", "VVV", ...) fixes it. An
-        estimator is copied and gets ``n_clusters`` components (with ``n_clusters=None`` it keeps its number).
+        Covariance model. None selects the best of fourteen models by BIC. A name ("EII", "VEV", "VVV", ...) selects one
+        model. An estimator is copied and gets ``n_clusters`` components; if ``n_clusters=None``, it keeps its number of
+        components.
     confidence : float in (0, 1), default=0.9
-        Level of the intervals.
+        Confidence level of the intervals.
     n_bootstraps : int, default=500
-        Number of samples drawn with replacement.
+        Number of bootstrap samples.
     n_partners : int, "all" or "auto", default="auto"
-        "all": use all pairs of objects, with 40 bytes of memory for each. A number: draw that many reference objects
-        at random (more from small clusters), fit their masses first, and compare each other object with them; time and
-        memory are then linear in the number of objects. "auto": all pairs up to 2,000 objects; above, 500 reference
-        objects, and the others are compared with 150 of them.
+        Number of reference objects. "all" uses all pairs of objects and needs 40 bytes of memory for each pair. An
+        integer draws that many reference objects at random (more from small clusters), fits their masses, and compares
+        all other objects with them; time and memory are then linear in the number of objects. "auto" uses all pairs for
+        up to 2,000 objects. For more objects, it draws 500 reference objects and compares all other objects with 150 of
+        the 500.
     max_iter : int, default=1000
         Maximum number of sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
-        The sweeps stop when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
+        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 falls below ``tol``.
     n_neighbor_clusters : int, default=2
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
         The nearest clusters are the most similar ones.
     warm_start : bool, default=False
-        Reuse the mixtures of the previous call, whose fit takes most of the time, if only the confidence level, the
-        focal sets or the partners have changed (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again
-        if the data, ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (also if other code
-        has drawn from a RandomState or Generator).
+        Reuse the mixtures of the previous call, which take most of the time, if only ``confidence``, ``focal_sets`` or
+        ``n_partners`` have changed (``set_params(confidence=0.95).fit(X)``). The mixtures are fitted again if the data,
+        ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed. A RandomState or Generator
+        changes whenever numbers are drawn from it.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
-        joblib fits the samples, in processes or on a Dask cluster if it is configured so.
+        joblib runs the bootstrap fits, in processes or on a Dask cluster if it is configured to do so.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -660,19 +674,19 @@ class BootClus(EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     mixture_ : ParsimoniousGaussianMixture
-        Mixture fitted to the data. Cluster k of the partition is its component k.
+        Mixture fitted to the data. Cluster k of the partition is component k of the mixture.
     bootstraps_ : Bootstraps
         Parameters of the refitted mixtures.
     n_redrawn_ : int
-        Number of samples that lost a cluster and were drawn again. This is frequent if there are very few objects.
-        After twenty draws a sample is fitted with a ridge of a hundredth of the variances.
+        Number of bootstrap samples that were drawn again because the fit lost a cluster, which is frequent if there are
+        very few objects. After twenty redraws, one hundredth of the variances is added to the covariance matrices.
     intervals_ : PairIntervals
         Confidence intervals and belief-plausibility intervals of all pairs of the reference objects.
     reference_indices_ : ndarray
         Indices of the reference objects.
     focal_sets_ : FocalSets
     objective_ : float
-        Sum of squares over the pairs of the reference objects.
+        Value of the sum above over the pairs of reference objects.
     history_ : ndarray
         Objective after every sweep.
     n_iter_ : int
@@ -750,8 +764,8 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): a sample of 20,000
-            rows is then clustered, and the masses of all rows are lazy.
+            Data of type float32 are not converted. The partition has the index of a DataFrame. X may come in blocks
+            (``docs/blocks.md``); a sample of 20,000 rows is then clustered, and the masses of all rows are lazy.
         y : ignored
         """
         return self._fit(X)
@@ -774,7 +788,7 @@ class BootClus(EvidentialClusterer):
         assert self._fits is not None
         posterior, mixture = self._fits.posterior, self._fits.mixture
         if isinstance(self.focal_sets, FocalSets):
-            require_singletons(self.focal_sets, "belief in a pair comes from them")
+            require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
             family = self.focal_sets
         elif self.focal_sets == "auto":
             within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
@@ -802,7 +816,7 @@ class BootClus(EvidentialClusterer):
     # ---- pairs ----------------------------------------------------------------------------------------------------
 
     def pair_probabilities(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Compute the probabilities that pairs of objects are in the same cluster, under each bootstrap fit.
+        """Compute, under each bootstrap fit, the probability that the two objects of each pair are in the same cluster.
 
         Parameters
         ----------
@@ -814,6 +828,7 @@ class BootClus(EvidentialClusterer):
         Returns
         -------
         ndarray of shape (p, n_bootstraps)
+            Probability for each pair and each bootstrap fit.
         """
         P, positions = self._posteriors_of_pairs(X, pairs)
         out = np.empty((len(positions), len(self.bootstraps_)), dtype=np.float32)
@@ -821,7 +836,7 @@ class BootClus(EvidentialClusterer):
         return out.astype(float)
 
     def pair_intervals(self, X: TableLike, pairs: ArrayLike) -> np.ndarray:
-        """Compute confidence intervals of the probability that pairs of objects are in the same cluster.
+        """Compute confidence intervals for the probability that the two objects of each pair are in the same cluster.
 
         Parameters
         ----------
@@ -844,7 +859,7 @@ class BootClus(EvidentialClusterer):
         return np.column_stack([lower, upper])
 
     def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cluster probabilities of the rows that occur in pairs, and the pairs as indices of these rows."""
+        """Return the cluster probabilities of the rows in ``pairs``, and the pairs as indices of these rows."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)
         pairs = check_pair_indices(pairs, len(values))

@@ -65,7 +65,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
-        """Compute delta="auto" from the distances to the nearest prototype."""
+        """Return the value of delta="auto", computed from the distances to the nearest prototype."""
         if has_missing(self.data):
             squares = (
                 squared_distances_to_points(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
@@ -84,42 +84,43 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
 
 class BPEC(EvidentialClusterer):
-    """Belief-peak evidential clustering: evidential c-means with the centers found by `BeliefPeaks`.
+    """Belief-peak evidential clustering, which is evidential c-means with centers found by `BeliefPeaks`.
 
-    The masses are computed as in `ECM`, with prototypes fixed at the belief peaks. With ``metric="adaptive"`` a
-    metric is fitted for each cluster, and the objective of ECM never increases. The result is deterministic, and
+    The masses minimize the objective of `ECM`, with prototypes fixed at the belief peaks. With ``metric="adaptive"``, a
+    metric is fitted for each cluster, and the objective never increases. The result is deterministic, and
     `BeliefPeaks` can determine the number of clusters.
 
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=None
-        "auto" or None: the number of peaks (see `BeliefPeaks` for the rule), or the number in ``init`` or
-        ``focal_sets``.
+        Number of clusters. "auto" or None is the number of clusters of ``focal_sets`` or ``init`` if it is specified
+        there; otherwise it is the number of peaks (see `BeliefPeaks` for the rule).
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto": single clusters are fitted first; then the empty set and the pairs
-        of neighboring clusters (no third one lies between them) get mass, while the metrics are fixed. "simple",
-        "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of mutually nearest
-        clusters are added.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
+        neighboring clusters (with no third cluster between them) without changing the metrics. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive": each cluster has a matrix of determinant one (elongated clusters).
+        "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
     alpha : float >= 0, default=1
-        Penalty of large sets: larger values give smaller sets.
+        Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness: near 1 the masses become certain. "auto": 1.5 up to five attributes, decreasing above.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": two interquartile
-        ranges above the third quartile of the distances to the nearest peak.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
+        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse": raise an error. "partial": compare objects by their observed
-        attributes; a missing one adds its variance within clusters to all costs, so that objects with many missing
-        values are more uncertain. An object without any value, and the adaptive metric, raise an error.
-        ``docs/missing.md`` describes when to impute instead.
+        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
+        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
+        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
+        adaptive metric. ``docs/missing.md`` explains when to impute instead.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
-        Centers: found with the default parameters of `BeliefPeaks`, or with the parameters of an estimator, or given.
+        Centers of the clusters. "belief-peaks" finds them by `BeliefPeaks` with default parameters, and an estimator by
+        its parameters. An array contains the centers.
     max_iter : int, default=500
         Maximum number of iterations for the adaptive metric.
     tol : float, default=1e-6
-        The iterations stop when the relative change of the objective is smaller.
+        Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
@@ -133,17 +134,18 @@ class BPEC(EvidentialClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Peaks, the most prominent first.
+        Attributes of the peaks, the most prominent first.
     belief_peaks_ : BeliefPeaks
-        Fitted peaks, for `dempster.plot.DeltaBelDisplay.from_estimator`. Absent if centers were given.
+        Fitted peaks, for `dempster.plot.DeltaBelDisplay.from_estimator`. Absent if ``init`` is an array.
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        Only with the adaptive metric.
+        Metric matrices of the clusters; only with the adaptive metric.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        Values used, also for "auto".
+        Values of ``beta`` and ``delta`` that were used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -216,21 +218,22 @@ class BPEC(EvidentialClusterer):
         self.verbose = verbose
 
     def fit(self, X: TableLike, y: None = None) -> Self:
-        """Find the peaks and the masses around them.
+        """Find the peaks and compute the masses.
 
-        There are no weights, because belief peaks cannot use them.
+        The method does not accept sample weights, because belief peaks cannot use them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): the peaks are then
-            found in a sample of 20,000 objects, and the masses of all objects are lazy.
+            Data of type float32 are not converted. The partition has the index of a DataFrame. X may come in blocks
+            (``docs/blocks.md``); the peaks are then found in a sample of 20,000 objects, and the masses of all objects
+            are lazy.
         y : ignored
         """
         return self._fit(X)
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
-        """Return the number of peaks, unless the centers are given."""
+        """Return the number of belief peaks, or the number of centers if ``init`` is an array."""
         n_clusters = self._requested_clusters()
         if isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters

@@ -1,12 +1,12 @@
-/* Mismatches with prototypes, masses, and sums over objects whose attributes are codes of categories. */
+/* Kernels of categorical evidential c-means; the attributes of an object are category numbers. */
 #include "_native/native.h"
 
 #define real double
 #define SUFFIX f64
 #include "cluster/mass_step.h"
 
-/* Compute the number of attributes in which an object differs from the prototype of each set (the mean of its members).
- * The code -1, a category that no prototype has, differs from all categories. */
+/* Compute the mismatch of an object with each set: the number of attributes in which it differs from a prototype,
+ * averaged over the clusters of the set. The number -1 is an unknown category, which differs from all prototypes. */
 static void find_mismatches(index_t p, index_t g, const index_t *row, const double *table, double *restrict costs) {
     for (index_t j = 0; j < g; j++) costs[j] = 0.0;
     for (index_t d = 0; d < p; d++) {
@@ -15,7 +15,7 @@ static void find_mismatches(index_t p, index_t g, const index_t *row, const doub
     }
 }
 
-/* Return the objective; write for each category and cluster the decrease of the cost if the prototype had it. */
+/* Return the objective. Write to `counts` how much the cost decreases if the prototype of a cluster has a category. */
 KERNEL category_sums(index_t n, index_t p, index_t categories, index_t g, index_t c, const index_t *codes,
                      const double *weights, const double *table, const double *share, const double *factor,
                      const index_t *size, double delta2, double beta, double zero, double *counts, double *result) {
@@ -41,7 +41,7 @@ KERNEL category_sums(index_t n, index_t p, index_t categories, index_t g, index_
     return release(&scratch);
 }
 
-/* Write the masses of the objects into the columns of the family. */
+/* Write the masses of the objects, one column for each focal set. */
 KERNEL category_masses(index_t n, index_t p, index_t categories, index_t g, index_t f, const index_t *codes,
                        const double *table, const double *factor, const index_t *size, double delta2, double beta,
                        double zero, const index_t *columns, index_t empty_column, double *out) {

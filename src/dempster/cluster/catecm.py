@@ -1,4 +1,4 @@
-"""Evidential c-means for categories."""
+"""Evidential c-means for categorical data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-_ABSENT = -1  # number of a category that no prototype has
+_ABSENT = -1  # number of an unknown category, which differs from all prototypes
 _MISSING = -1  # code of a missing value in GowerEncoder; unseen categories have another negative code
 
 
@@ -40,7 +40,7 @@ class CategoryEncoder:
         self.names, self.missing = names, missing
 
     def fit_encode(self, table: TableLike) -> np.ndarray:
-        """Learn the categories of a table and return its (n, p) category numbers."""
+        """Learn the categories of a table and return the category numbers of its cells, shape (n, p)."""
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels: list[np.ndarray] = []
@@ -55,7 +55,7 @@ class CategoryEncoder:
         return self._number(table, codes, "error")
 
     def encode(self, table: TableLike, *, unknown: str = "error") -> np.ndarray:
-        """Return (n, p) category numbers; an unknown category raises an error, or is -1 if ``unknown="ignore"``."""
+        """Return the category numbers of a table; unknown categories raise an error, or are -1 if ignored."""
         return self._number(table, self._encoder.transform(table).codes, unknown)
 
     def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
@@ -87,7 +87,7 @@ class CategoryEncoder:
         return InvalidParameterError("X", message=message)
 
     def decode(self, modes: np.ndarray) -> np.ndarray:
-        """Return the (c, p) categories for the given numbers."""
+        """Return the categories of prototypes, shape (c, p), given their category numbers."""
         out = np.empty(modes.shape, dtype=object)
         for column, level in enumerate(self.levels):
             out[:, column] = level[modes[:, column] - self.offsets[column]]
@@ -95,7 +95,7 @@ class CategoryEncoder:
 
 
 def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows in lexicographic order, and the index of the distinct row for each row."""
+    """Return the distinct rows in lexicographic order and, for each row, the index of the equal distinct row."""
     sizes = np.diff(offsets)
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)
@@ -135,8 +135,10 @@ class CategoricalModel:
     ----------
     step : MassStep
         Penalties and the family of focal sets.
-    modes : (c, p) category numbers
-    offsets : (p + 1,) numbers of the first category of each attribute, and the number of categories
+    modes : (c, p) array
+        Category numbers of the prototypes.
+    offsets : (p + 1,) array
+        Number of the first category of each attribute, and the total number of categories.
     """
 
     step: MassStep
@@ -148,19 +150,19 @@ class CategoricalModel:
         return self.step.family
 
     def masses(self, codes: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of encoded objects."""
+        """Return the masses of encoded objects, shape (n, f)."""
         out = np.zeros((len(codes), len(self.family)))
         arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns())
         apply(_category_masses, [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))])
         return out
 
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the number of attributes that differ from its prototype."""
+        """Return the evidence for each cluster, minus the number of attributes that differ from its prototype."""
         differ = (self.modes != codes[0]).astype(float)
         return ClusterEvidence.from_attributes("minus the number of attributes that differ from the center", -differ.T)
 
     def improve(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
-        """Return the objective, and the prototypes that minimize it for given masses."""
+        """Return the objective of the model, and a model whose prototypes minimize it for the current masses."""
         arguments = (self._mismatches(), self._shares(), *self.step.kernel_arguments())
         blocks = row_blocks(len(codes))
         counts = np.empty((len(blocks), int(self.offsets[-1]), len(self.modes)))
@@ -169,7 +171,7 @@ class CategoricalModel:
         return float(sum(objectives)), self._select_modes(counts.sum(axis=0))
 
     def from_masses(self, codes: np.ndarray, masses: np.ndarray) -> CategoricalModel:
-        """Return the prototypes that minimize the objective for given (n, g) masses of the nonempty sets."""
+        """Return a model whose prototypes minimize the objective for given masses of the nonempty sets."""
         pull = masses**self.step.beta @ self._shares()
         counts = np.zeros((int(self.offsets[-1]), len(self.modes)))
         for column in codes.T:
@@ -177,7 +179,7 @@ class CategoricalModel:
         return self._select_modes(counts)
 
     def _mismatches(self) -> np.ndarray:
-        """Return the (categories, g) mismatch of each category with each set."""
+        """Return the mismatch of each category with each nonempty set, shape (number of categories, g)."""
         sets = self.step.sets
         # Counts are divided at the end, because a sum of fractions would not be exactly one.
         agree = np.zeros((int(self.offsets[-1]), len(sets)))
@@ -186,15 +188,15 @@ class CategoricalModel:
         return 1 - agree / sets.sum(axis=1)
 
     def _shares(self) -> np.ndarray:
-        """Return the (g, c) weights with which the mass of each set enters the costs of its clusters."""
+        """Return |A|^(alpha - 1) for each nonempty set A and each cluster in A, 0 for other clusters; shape (g, c)."""
         sets = self.step.sets
         return sets * (sets.sum(axis=1) ** (self.step.alpha - 1))[:, None]
 
     def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
-        """Return the prototypes that have, for each attribute, the category with the largest sum of weights.
+        """Return a model whose prototypes have, for each attribute, the category with the largest sum of weights.
 
-        ``counts`` contains the (categories, c) sums of weights. In case of ties, the current category is kept if it is
-        among the best categories; otherwise, the first of them is selected.
+        ``counts`` contains the sums of weights, shape (number of categories, c). In case of ties, the current category
+        is kept if it is among the best categories; otherwise, the first of the best categories is selected.
         """
         modes = self.modes.copy()
         for d in range(modes.shape[1]):
@@ -207,7 +209,7 @@ class CategoricalModel:
 
 
 class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
-    """Categorical evidential c-means, on the distinct encoded objects with their weights.
+    """Categorical evidential c-means, fitted to the distinct encoded objects with their total weights.
 
     ``init`` is the name of an initialization, encoded prototypes or a partition.
     """
@@ -221,7 +223,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
     ):
         self.estimator, self.n_clusters, self.init, self.apply = estimator, request.n_clusters, init, request.apply
         self.rng, self.offsets = as_random_state(estimator.random_state), estimator._encoder.offsets
-        # Distinct rows do not depend on the order and the repetitions of the rows.
+        # The distinct rows are the same for any order and any repetition of the rows.
         self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
         self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(float)
         self.present = self.weights > 0
@@ -233,7 +235,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.delta = self._outlier_distance(estimator._resolve_families(self.n_clusters).first)
 
     def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distinct objects on which starts are compared, with their weights."""
+        """Return the distinct objects on which initial prototypes are compared, and their weights."""
         codes, weights = self.codes[self.present], self.weights[self.present]
         if len(codes) <= sampling.SAMPLE_SIZE:
             return codes, weights
@@ -264,7 +266,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return blank.from_masses(self.codes[self.inverse], project_masses(init.masses, init.focal_sets, family))
 
     def _draw(self, rng: np.random.RandomState) -> np.ndarray:
-        """Draw distinct objects as prototypes."""
+        """Draw distinct objects as initial prototypes."""
         codes, weights, c = self.sample, self.sample_weights, self.n_clusters
         if self.init == "random":
             return codes[rng.choice(len(codes), c, replace=False, p=weights / weights.sum())]
@@ -293,7 +295,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        """Add the pairs of neighbors, using mismatches as squared distances between indicators of the categories."""
+        """Add the pairs of neighboring clusters; the mismatches of two prototypes are their squared distance."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
         family = FocalSets.neighbors(squared_distances=apart)
@@ -319,16 +321,15 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
 
 class CatECM(EvidentialClusterer):
-    """Categorical evidential c-means: `ECM` for tables of categories.
+    """Categorical evidential c-means, a variant of `ECM` for tables of categories.
 
-    A prototype has one category for each attribute. Minimizes, over masses and prototypes,
+    A prototype has one category for each attribute. The method minimizes, over masses m and prototypes,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta mismatch(x_i, A)  +  delta^2 sum_i m_i(empty)^beta,
 
     where the mismatch of an object with a cluster is the number of attributes in which it differs from the prototype,
-    and the mismatch with a set is the mean over its clusters. Masses and prototypes are updated in turn; the best
-    category of a prototype is the one with the largest sum of weights. The objective never increases. The cost of an
-    iteration is linear in the number of distinct objects.
+    and the mismatch with a set is the mean over its clusters. Masses and prototypes are updated in turn. The objective
+    never increases. The cost of an iteration is linear in the number of distinct objects.
 
     Parameters
     ----------
@@ -341,19 +342,19 @@ class CatECM(EvidentialClusterer):
         "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
         and continues.
     alpha : float, default=-0.25
-        Penalty of large sets; larger values give smaller sets. It may be negative: the mean mismatch of a set is at
-        least that of its best cluster, so the largest mass can be on a pair only if ``alpha < 0``. With the default
-        this requires that one mismatch is at most 1.4 times the other.
+        Penalty of large sets; larger values give smaller sets. It may be negative. The mean mismatch of a pair is at
+        least that of its better cluster, so the largest mass can be on a pair only if ``alpha < 0``. With the default,
+        the larger mismatch of the two clusters must then be at most 1.4 times the smaller one.
     beta : float > 1, default=1.2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give more outliers. "auto":
-        ``delta**2`` is 0.9 times the smallest cost of an object that agrees with no prototype, which is then an
-        outlier.
+        The cost of the empty set is ``delta**2``, in numbers of mismatches; smaller values give more outliers. With
+        "auto", ``delta**2`` is 0.9 times the smallest cost of an object that agrees with no prototype, so such an
+        object is an outlier.
     missing : {"error", "category"}, default="error"
         Whether missing values raise an error or are treated as a category.
     handle_unknown : {"error", "ignore"}, default="error"
-        Whether categories of new objects that were not in `fit` raise an error or differ from all prototypes.
+        Whether categories that occur in new objects but not in `fit` raise an error or differ from all prototypes.
     init : {"k-modes++", "random"}, table of ``n_clusters`` rows or CredalPartition, default="k-modes++"
         "k-modes++" selects objects far from each other, "random" random objects. A deterministic start is used once,
         whatever ``n_init``.
@@ -361,6 +362,7 @@ class CatECM(EvidentialClusterer):
         Number of starts; the result with the smallest objective is kept. With more than 20,000 different objects the
         starts are compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -375,14 +377,16 @@ class CatECM(EvidentialClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features) of objects
         Categories of the prototypes.
     categories_ : list of arrays
-        Categories of each attribute; the last one is None if missing values are a category.
+        Categories of each attribute; the last category is None if missing values are a category.
     focal_sets_ : FocalSets
     delta_ : float
+        Value of ``delta`` that was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -394,8 +398,8 @@ class CatECM(EvidentialClusterer):
     References
     ----------
     A. J. Djiberou Mahamadou, V. Antoine, G. J. Christie and S. Moreno (2019). Evidential clustering for categorical
-    data. IEEE International Conference on Fuzzy Systems. This is a variant: the published program squares the
-    mismatches and updates a prototype by the masses of its single cluster only, which may increase the objective.
+    data. IEEE International Conference on Fuzzy Systems. This class implements a variant. The published program squares
+    the mismatches and updates a prototype by the masses of its single cluster only, which may increase the objective.
 
     Examples
     --------
@@ -467,7 +471,7 @@ class CatECM(EvidentialClusterer):
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like of shape (n_samples, n_features)
-            Text, pandas categories, Booleans or numbers (every number is a category).
+            Columns of text, pandas categories, Booleans or numbers (every number is a category).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
@@ -486,7 +490,7 @@ class CatECM(EvidentialClusterer):
         return self._encoder.fit_encode(table)
 
     def _validate_table(self, X: TableLike, *, reset: bool) -> TableLike:
-        """Return a table unchanged, and any other X as an array with two dimensions."""
+        """Validate X, and return a DataFrame unchanged or any other X as a two-dimensional array."""
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if len(X) == 0 or len(X.columns) == 0:
@@ -494,7 +498,7 @@ class CatECM(EvidentialClusterer):
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
             with validating_labels(X, "X"):
-                X = np.asarray(X, dtype=object)  # This type does not convert numbers to text in mixed columns.
+                X = np.asarray(X, dtype=object)  # Other types convert numbers to text in mixed columns.
         # The encoder checks missing values by column.
         with validating_labels(X, "X"):
             return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

@@ -32,9 +32,9 @@ _MIN_DISTANCE = 0.05  # distance below which prototypes coincide, in standard de
 class CredalModel(PrototypeModel):
     """Prototypes of credal c-means, with an additional coordinate.
 
-    Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + sum_{k in A} |v_k - v_A|^2, the cost of a set is the squared
-    distance to its barycenter plus a constant: D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma), where s_A is the spread
-    of its prototypes. The constant is the square of the additional coordinate of the barycenter.
+    Let v_A be the mean of the prototypes v_k of the clusters in a set A, and s_A = sum_{k in A} |v_k - v_A|^2. Because
+    sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + s_A, the cost of A is D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma).
+    The second term does not depend on the object. It is the square of the additional coordinate of v_A.
     """
 
     gamma: float = 1.0
@@ -53,14 +53,14 @@ class CredalModel(PrototypeModel):
         return (barycentres, *others)
 
     def _observed_squares(self, X: np.ndarray) -> np.ndarray:
-        """Return (n, g) squared distances plus the spread of the prototypes, over the observed attributes."""
+        """Return the costs of the g nonempty sets over the observed attributes of n rows, shape (n, g)."""
         sets, size = self.step.sets, self.step.sets.sum(axis=1)
         gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
         spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
         return super()._observed_squares(X) + ~np.isnan(X) @ spreads.T
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Solve H V = R, the condition for a minimum for given masses (Liu et al., 2015)."""
+        """Return the prototypes V that minimize the objective for given masses, from H V = R (Liu et al., 2015)."""
         sets = self.step.sets
         size = sets.sum(axis=1)
         share = 1 / (size + self.gamma)
@@ -70,14 +70,14 @@ class CredalModel(PrototypeModel):
 
 
 class CredalMethod(LiftedMethod):
-    """Credal c-means, on objects whose additional coordinate is zero."""
+    """Algorithm of credal c-means; the additional coordinate of the objects is zero."""
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
         step = self._mass_step(family)
         return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
-        """Return the result; warn if prototypes coincide, which a large beta can cause in high dimensions."""
+        """Return the result, with a warning if prototypes coincide; a large beta can cause this in high dimensions."""
         result = super().result(run)
         centers = result.model.centers
         gap = centers[:, None] - centers[None]
@@ -85,24 +85,24 @@ class CredalMethod(LiftedMethod):
         k, other = np.unravel_index(apart.argmin(), apart.shape)
         if apart[k, other] >= _MIN_DISTANCE**2 * self.mean_squared_deviation:
             return result
-        warning = f"clusters {k} and {other} coincide; try a smaller beta, got {self.beta:g}, or fewer sets"
+        warning = f"clusters {k} and {other} coincide; try a beta smaller than {self.beta:g}, or fewer focal sets"
         return replace(result, warnings=(warning,))
 
 
 class CCM(OnlineClusterer):
-    """Credal c-means: an object belongs to a set of clusters if it is near *all* their prototypes.
+    """Credal c-means, in which an object belongs to a set of clusters if it is near *all* prototypes of the set.
 
-    Minimizes, over masses m and prototypes v,
+    The method minimizes, over masses m and prototypes v,
 
         sum_i sum_{A nonempty} m_i(A)^beta D_i(A)^2  +  delta^2 sum_i m_i(empty)^beta,
 
         D_i(A)^2 = (sum_{k in A} d(x_i, v_k)^2 + gamma d(x_i, v_A)^2) / (|A| + gamma),
 
-    where v_A is the mean of the prototypes of A. `ECM` uses only the distance d(x_i, v_A). If three clusters lie in a
-    row, the pair of the outer clusters then competes with the middle cluster, because the mean of the outer prototypes
-    is the prototype of the middle cluster. In credal c-means the cost of a pair includes the distance between its
-    clusters, so objects are ambiguous only between neighboring clusters. The objective never increases. The cost of an
-    iteration is linear in the number of objects.
+    where d is the Euclidean distance and v_A is the mean of the prototypes of A. `ECM` uses only the distance
+    d(x_i, v_A). If three clusters lie in a row, the pair of the outer clusters then competes with the middle cluster,
+    because the mean of the outer prototypes is the prototype of the middle cluster. In credal c-means, the cost of a
+    pair includes the distance between its clusters, so objects are ambiguous only between neighboring clusters. The
+    objective never increases. The cost of an iteration is linear in the number of objects.
 
     Parameters
     ----------
@@ -117,10 +117,10 @@ class CCM(OnlineClusterer):
     gamma : float >= 0, default=1
         Weight of the distance to the mean of the prototypes, relative to the distances to the prototypes.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
-        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
+        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
@@ -134,16 +134,17 @@ CredalPartition, default="k-means++"
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        File for the results of each pass, if X comes in blocks. An interrupted fit resumes from it and gives the same
-        result. A checkpoint of other data or parameters raises an error.
+        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit resumes from the file
+        and gives the same result. A file written for other data or parameters raises an error.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). A tensor
-        is not moved. Starts are compared on the CPU.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). If X is
+        a tensor, the device of X is used instead. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -154,12 +155,14 @@ CredalPartition, default="k-means++"
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Prototypes of the clusters.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        Values used.
+        Values of ``beta`` and ``delta`` that were used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -179,7 +182,8 @@ CredalPartition, default="k-means++"
 
     Examples
     --------
-    Three groups in a row. In ECM the center of the middle group is also the barycenter of the outer groups.
+    The data are three groups in a row. In ECM, the center of the middle group is also the barycenter of the outer
+    groups.
 
     >>> import numpy as np
     >>> from dempster.cluster import CCM, ECM
@@ -246,9 +250,10 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. X may come in blocks (``docs/blocks.md``); every iteration
-            is then a pass over the blocks, and results with one row per object are lazy. X may be a torch tensor
-            (``docs/scale.md``); the fit then runs on its device, and the results are tensors there.
+            Data of type float32 are not converted. The partition has the index of a pandas table. X may come in blocks
+            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
+            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
+            tensors on that device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
@@ -256,7 +261,7 @@ CredalPartition, default="k-means++"
         return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
-        """Return the attributes with an additional coordinate of zero."""
+        """Validate X and append a column of zeros, the additional coordinate."""
         return lift(super()._read(X, reset=reset))
 
     def _map_blocks(self, source: Blocks) -> Blocks:

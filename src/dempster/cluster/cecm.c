@@ -1,16 +1,16 @@
-/* Masses of objects with constraints: exact descent on one object after the other.
+/* Masses of objects with constraints, updated one object at a time.
  *
- * With the others fixed, the objective in the masses of an object is a diagonal quadratic program on the simplex. Its
- * linear term is the gradient of the constraint terms: the cost of its must-links and cannot-links for a unit of mass
- * on each set. */
+ * If the masses of all other objects are fixed, the best masses of an object are the solution of a diagonal quadratic
+ * program on the simplex. Its linear term is the gradient of the constraint terms, which is the cost of the must-links
+ * and cannot-links of the object for a unit of mass on each set. */
 #include "optimize/diagonal_qp.h"
 
 typedef struct {
     index_t f;
     const index_t *indptr, *indices; /* objects linked to each object */
     const double *sign;              /* positive for must-links */
-    const double *must, *cannot;     /* (f, f) symmetric: costs of a unit of mass on each pair of sets */
-    double *around;                  /* (2, f) work space: sums of the masses of linked objects */
+    const double *must, *cannot;     /* (f, f) costs of a link, for unit masses of its objects on two sets */
+    double *around;                  /* (2, f) work space for sums of the masses of linked objects */
 } Links;
 
 static Links take_links(Scratch *scratch, index_t f, const index_t *indptr, const index_t *indices, const double *sign,
@@ -18,13 +18,13 @@ static Links take_links(Scratch *scratch, index_t f, const index_t *indptr, cons
     return (Links){f, indptr, indices, sign, must, cannot, take(scratch, 2 * f, sizeof(double))};
 }
 
-/* Add a multiple of a row; skip factors of zero, because many masses are zero. */
+/* Add factor * row to `out`. Many factors are zero, because many masses are zero. */
 static inline void add_row(index_t f, double factor, const double *row, double *restrict out) {
     if (factor == 0) return;
     for (index_t q = 0; q < f; q++) out[q] += factor * row[q];
 }
 
-/* Compute the gradient of the constraint terms in the masses of object i. */
+/* Compute the gradient of the constraint terms with respect to the masses of object i. */
 static void find_gradient(const Links *links, index_t i, const double *masses, double *out) {
     const index_t f = links->f;
     double *required = links->around, *forbidden = links->around + f;
@@ -38,8 +38,8 @@ static void find_gradient(const Links *links, index_t i, const double *masses, d
     }
 }
 
-/* Sweep over the objects until no mass changes by more than `settled`. `costs` (n, f) multiply the squared masses,
- * `penalty` (n, f) the masses. Return the number of sweeps. */
+/* Sweep over the objects until no mass changes by more than `settled`, and return the number of sweeps. `costs` (n, f)
+ * are the costs of the squared masses, and `penalty` (n, f) the costs of the masses. */
 KERNEL sweep_links(index_t n, index_t f, index_t e, const double *costs, const double *penalty, const index_t *indptr,
                    const index_t *indices, const double *sign, const double *must, const double *cannot, double *masses,
                    index_t max_sweeps, double settled, index_t *result) {
@@ -66,7 +66,7 @@ KERNEL sweep_links(index_t n, index_t f, index_t e, const double *costs, const d
     return release(&scratch);
 }
 
-/* Return the value of the constraint terms: half the sum over objects (each pair occurs twice), plus the penalties. */
+/* Return the sum of the constraint terms and the penalties. Each pair occurs twice, hence the factor 1/2. */
 KERNEL link_terms(index_t n, index_t f, index_t e, const double *masses, const double *penalty, const index_t *indptr,
                   const index_t *indices, const double *sign, const double *must, const double *cannot,
                   double *result) {

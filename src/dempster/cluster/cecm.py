@@ -30,8 +30,8 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-_MAX_SWEEPS = 10  # number of sweeps over the linked objects before each update of the prototypes
-_MASS_TOL = 1e-6  # largest change of a mass at which the sweeps stop
+_MAX_SWEEPS = 10  # maximum number of sweeps over the linked objects before each update of the prototypes
+_MASS_TOL = 1e-6  # The sweeps stop when no mass changes by more than this value.
 
 _sweep_links = kernel("""sweep_links(
     costs: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
@@ -49,10 +49,12 @@ class LinkCosts:
     Attributes
     ----------
     family : FocalSets
+        Focal sets of the masses.
     must, cannot : (f, f) arrays
-        Cost of a must-link and of a cannot-link for unit masses on each pair of sets.
+        Element (j, k) is the cost of a must-link or a cannot-link between an object with mass one on set j and an
+        object with mass one on set k.
     empty_each, empty_must : float
-        Cost of a unit of mass on the empty set, for each linked object and for each must-link of an object.
+        Costs of a unit of mass on the empty set, for each linked object and for each of its must-links.
     constant : float
         Constant term of the objective.
     """
@@ -66,7 +68,7 @@ class LinkCosts:
 
     @classmethod
     def from_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """Return the costs pl(different) for must-links and pl(same) for cannot-links (Antoine et al., 2012)."""
+        """Return the costs of Antoine et al. (2012), the plausibilities that the constraints are violated."""
         nonempty = family.cardinality > 0
         different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
         weight = xi / max(len(constraints), 1)
@@ -74,7 +76,7 @@ class LinkCosts:
 
     @classmethod
     def from_program(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
-        """Return the costs of the published program, with equal weights of both kinds and a cost of the empty set."""
+        """Return the costs of the published program, which averages the two types of links separately."""
         same = np.diag(family.cardinality == 1).astype(float)
         must, cannot = (xi / max(len(pairs), 1) for pairs in (constraints.must_link, constraints.cannot_link))
         return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
@@ -90,6 +92,7 @@ class LinkedObjects:
     others : (n - q,) array
         Indices of the objects without constraints.
     n_must_links : (q,) array
+        Number of must-links of each linked object.
     """
 
     def __init__(self, X: np.ndarray, constraints: Constraints):
@@ -110,9 +113,9 @@ class LinkedObjects:
         return len(self.places)
 
     def improve_masses(self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts) -> np.ndarray:
-        """Return (q, f) masses such that changing the masses of a single object does not decrease the objective.
+        """Return masses such that no change of the masses of a single linked object decreases the objective.
 
-        ``masses`` are the initial values. ``squared_costs`` (q, f) multiply the squares of the masses.
+        ``masses`` (q, f) are the initial masses. ``squared_costs`` (q, f) are the costs of the squared masses.
         """
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
@@ -120,27 +123,26 @@ class LinkedObjects:
         return masses
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
-        """Return the contribution of the constraints to the objective."""
         linear = self._linear_costs(costs)
         return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
-        """Return the (q, f) costs that multiply the masses; only costs of the empty set are nonzero."""
+        """Return the costs of the masses (not squared), shape (q, f); only the costs of the empty set are nonzero."""
         out = np.zeros((len(self), len(costs.family)))
         if costs.family.empty_index is not None:
             out[:, costs.family.empty_index] = costs.empty_each + costs.empty_must * self.n_must_links
         return out
 
 
-# Fraction of the mean variance of the attributes. Among 1, 0.5, 0.25, 0.1 and 0.03, this value recovers the classes of
-# iris, wine and six sets of Gaussian blobs best on average with single clusters, and with pairs its adjusted Rand index
-# is within 0.01 of the best.
+# The constant s^2 of the objective, as a fraction of the mean variance of the attributes. The values 1, 0.5, 0.25, 0.1
+# and 0.03 were compared on iris, wine and six sets of Gaussian blobs. This value has the largest mean adjusted Rand
+# index if single clusters are fitted, and is within 0.01 of the largest if pairs are fitted too.
 _SQUARED_UNIT = 0.25
 
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes, and the (q, f) masses of linked objects in the previous iteration (None: the masses of ECM)."""
+    """Prototypes, and the masses of the linked objects in the previous iteration (None before the first)."""
 
     linked_masses: np.ndarray | None = None
 
@@ -149,14 +151,17 @@ class LinkedPrototypes(PrototypeModel):
 class ConstrainedModel:
     """Model for new objects, which have no constraints and therefore get the masses of ECM.
 
-    A new object that is equal to a linked object gets the masses of the first linked object equal to it.
+    An exception is a new object that is equal to a linked object of the fit, which gets the masses of the first such
+    object.
 
     Attributes
     ----------
     prototypes : PrototypeModel
+        Prototypes, and the parameters that determine the masses of ECM.
     linked : References
-        The linked objects.
+        Linked objects.
     linked_masses : (q, f) array
+        Masses of the linked objects.
     """
 
     prototypes: PrototypeModel
@@ -168,7 +173,7 @@ class ConstrainedModel:
         return self.prototypes.family
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of the rows of X."""
+        """Return the masses of the rows of X, shape (n, f)."""
         masses = self.prototypes.masses(X, apply)
         if len(self.linked):
             twin = self.linked.equals(X)
@@ -176,12 +181,12 @@ class ConstrainedModel:
         return masses
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, without the constraints."""
+        """Return the evidence for each cluster, which does not include the constraints."""
         return self.prototypes.evidence(X, itself)
 
 
 class ConstrainedMethod(PrototypeMethod):
-    """Constrained evidential c-means. Objects of weight zero and their constraints are ignored."""
+    """Algorithm of constrained evidential c-means, which ignores objects of weight zero and their constraints."""
 
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
         super().__init__(estimator, sample, request, **options)
@@ -197,7 +202,7 @@ class ConstrainedMethod(PrototypeMethod):
         self.free_sample, self.free_sample_weights = self._sample_free()
 
     def _sample_free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sample the objects without constraints; the sample has the total weight of all these objects."""
+        """Return a sample of the objects without constraints, with weights that add up to their total weight."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
         drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
@@ -225,7 +230,7 @@ class ConstrainedMethod(PrototypeMethod):
         return objective, replace(model, linked_masses=linked).update(statistics)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        """Add the pairs of neighbors, and express the masses of the linked objects on the larger family."""
+        """Add the pairs of neighboring clusters, and convert the masses of the linked objects to the larger family."""
         wider = super().add_neighbor_pairs(run)
         assert isinstance(wider.model, LinkedPrototypes)
         if wider.model.linked_masses is None:
@@ -247,14 +252,14 @@ class ConstrainedMethod(PrototypeMethod):
         return costs(family, self.constraints, s.xi, s.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
-        """Return the weight of the objective of ECM, which converts squared distances to dimensionless numbers."""
+        """Return the factor of the objective of ECM, which makes squared distances dimensionless."""
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
             squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / self.data.shape[1] or 1.0
         return (1 - self.estimator.xi) / (self.total_weight * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
-        """Return the (q, f) costs of the squared masses of the linked objects."""
+        """Return the costs of the squared masses of the q linked objects, shape (q, f)."""
         family = model.family
         factor, *_ = model.step.kernel_arguments()
         costs = np.full((len(self.linked), len(family)), model.step.delta2)
@@ -262,7 +267,7 @@ class ConstrainedMethod(PrototypeMethod):
         return self._share(family) * costs * self.linked_weights[:, None]
 
     def _linked_statistics(self, model: PrototypeModel, masses: np.ndarray) -> Statistics:
-        """Return the sums over the linked objects, without the objective."""
+        """Return the sums over the linked objects that determine the prototypes; the objective is set to zero."""
         W = self.linked_weights[:, None] * masses[:, model.family.cardinality > 0] ** 2
         X = self.linked_data
         if has_missing(X):
@@ -291,7 +296,7 @@ class ConstrainedMethod(PrototypeMethod):
         return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Return the best masses of the linked objects, starting from the masses of the previous iteration."""
+        """Return the best masses of the linked objects; the initial values are the masses of the previous iteration."""
         costs = self._squared_costs(model), self._link_costs(model.family)
         return self.linked.improve_masses(self._previous_masses(model), *costs)
 
@@ -304,26 +309,26 @@ def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constrain
 
 
 class CECM(EvidentialClusterer):
-    """Constrained evidential c-means: `ECM` with must-link and cannot-link constraints.
+    """Constrained evidential c-means, which is `ECM` with must-link and cannot-link constraints.
 
-    Minimizes, over masses m and prototypes v,
+    The method minimizes, over masses m and prototypes v,
 
         (1 - xi) / (n f s^2) J_ECM(m, v)
         + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
 
-    where J_ECM is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 a quarter of the mean
-    variance of the attributes, |C| the number of constraints, and pl_ij the plausibility that objects i and j are in
-    different clusters, or in the same cluster. With sample weights, n is their sum. This is the objective of the paper
-    except for s^2, which makes the weight of the constraints independent of the units of X. The objective rewards mass
-    on the empty set for linked objects, because both plausibilities are zero there. The published programs, and the
-    default of this class, use costs without this effect: see ``convention``.
+    where J_ECM is the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 is a quarter of the mean
+    variance of the attributes, |C| is the number of constraints, and pl_ij is the plausibility that objects i and j are
+    in different clusters, or in the same cluster. With sample weights, n is their sum. This is the objective of the
+    paper except for s^2, which makes the weight of the constraints independent of the units of X. The objective rewards
+    mass on the empty set for linked objects, because both plausibilities are then zero. The published programs, and the
+    default of this class, use costs without this effect (see ``convention``).
 
-    Masses of objects without constraints have a closed form. Masses of linked objects are updated for one object after
-    another, each to the exact minimum. The objective never increases. The cost of an iteration is linear in the number
-    of objects and of constraints.
+    Masses of objects without constraints have a closed form. Masses of linked objects are updated one object at a time,
+    to the exact minimum for this object. The objective never increases. The cost of an iteration is linear in the
+    number of objects and of constraints.
 
-    New objects have no constraints, so they get the masses of `ECM`. A new object that is equal to a linked object gets
-    the masses of the first linked object equal to it.
+    New objects have no constraints, so they get the masses of `ECM`. An exception is a new object that is equal to a
+    linked object of `fit`, which gets the masses of the first such object.
 
     Parameters
     ----------
@@ -340,16 +345,16 @@ class CECM(EvidentialClusterer):
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
-        "scaled": must-links and cannot-links are averaged separately, and each must-link adds a cost of 2 per unit of
-        mass on the empty set, which in practice prevents such mass. "program": the same with s = 1, as in the published
-        programs; results then depend on the units of X. "paper": the objective above with s = 1.
+        "scaled" averages must-links and cannot-links separately, and each must-link adds a cost of 2 per unit of mass
+        on the empty set, which in practice prevents such mass. "program" does the same with s = 1, like the published
+        programs; the results then depend on the units of X. "paper" uses the objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
-        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
+        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
@@ -363,6 +368,7 @@ CredalPartition, default="k-means++"
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size plus all linked objects, and the best one is continued with all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
@@ -377,13 +383,16 @@ CredalPartition, default="k-means++"
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Prototypes of the clusters.
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        Only with the adaptive metric.
+        Metric matrices of the clusters; only with the adaptive metric.
     focal_sets_ : FocalSets
     delta_ : float
+        Value of ``delta`` that was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -477,11 +486,11 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index.
+            Data of type float32 are not converted. The partition has the index of a pandas table.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in J_ECM; an object of weight 2 counts as two. A constraint counts once, whatever the
-            weights of its objects, and is ignored if one of them is zero.
+            weights of its objects, and is ignored if one of these weights is zero.
         constraints : Constraints, optional
             Pairs of objects known to be in the same cluster or in different clusters.
         """

@@ -1,8 +1,9 @@
 /* Part of doubt.c, included once for each type `real` of the plausibilities. */
 
-/* Write (n, f) masses for (n, c) plausibilities. The empty set gets the mass `outlying`; the most plausible cluster
- * of an object and the pair with its most plausible neighbor share the rest. `single_of`, `pair_of` and `empty` are
- * columns of the masses; -1 means that the clusters are no neighbors, or that the family lacks the empty set. */
+/* Write `masses` (n, f) for the plausibilities `contour` (n, c). The empty set gets the mass `outlying`. The most
+ * plausible cluster, and the pair of this cluster and its most plausible neighbor, share the rest. `single_of`,
+ * `pair_of` and `empty` are columns of `masses`; -1 means that two clusters are not neighbors, or that the family lacks
+ * the empty set. */
 KERNEL TYPED(doubtful_masses)(index_t n, index_t c, index_t f, const real *contour, const index_t *single_of,
                               const index_t *pair_of, index_t empty, const real *outlying, real *masses) {
     for (index_t i = 0; i < n; i++) {

@@ -7,11 +7,11 @@ typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias));
 
 /* Barycentres and metrics of the sets, and work space. */
 typedef struct {
-    index_t p, g, stride;    /* attributes, nonempty sets, and sets padded to whole vectors */
-    const real *barycentres; /* (p, stride) */
-    const real *metrics;     /* (pairs, stride) the metric of each set; NULL: Euclidean */
-    real *x;                 /* (1 + p, ROWS) transposed objects of a tile, below a row of ones */
-    real *costs;             /* (ROWS, stride) */
+    index_t p, g, stride;    /* numbers of attributes, nonempty sets, and sets with padding */
+    const real *barycentres; /* (p, stride) barycentres of the sets */
+    const real *metrics;     /* (pairs, stride) metric of each set, or NULL if Euclidean */
+    real *x;                 /* (1 + p, ROWS) a row of ones, then the transposed objects of a tile */
+    real *costs;             /* (ROWS, stride) costs of the sets for the objects of a tile */
     real *gaps;              /* (p, FEW, LANES) objects minus barycentres, for an adaptive metric */
 } TYPED(Prototypes);
 #define Prototypes TYPED(Prototypes)
@@ -27,8 +27,8 @@ static real *TYPED(padded)(Scratch *scratch, index_t rows, index_t g, index_t st
     return out;
 }
 
-/* Return the lower triangle of (p, p, g) metrics by rows; values off the diagonal are doubled, because they count
- * twice. */
+/* Return the lower triangles of `metrics` (p, p, g) by rows. Values off the diagonal are doubled, because the upper
+ * triangles are left out. */
 static real *TYPED(packed_metrics)(Scratch *scratch, index_t p, index_t g, index_t stride, const real *metrics) {
     real *out = take(scratch, p * (p + 1) / 2 * stride, sizeof *out), *row = out;
     for (index_t d = 0; out && d < p; d++)
@@ -52,7 +52,7 @@ static Prototypes TYPED(take_prototypes)(Scratch *scratch, index_t p, index_t g,
     };
 }
 
-/* Return the mass step for padded rows. */
+/* Return the parameters of the mass step for sets with padding. */
 static TYPED(MassStep) TYPED(take_padded_step)(Scratch *scratch, const Prototypes *v, const real *factor,
                                                const index_t *size, double delta2, double beta, double zero) {
     index_t *sizes = take(scratch, v->stride, sizeof *sizes);
@@ -64,7 +64,7 @@ static TYPED(MassStep) TYPED(take_padded_step)(Scratch *scratch, const Prototype
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
-/* Compute squared Euclidean distances of FEW objects of the tile, from object `first` on. */
+/* Compute the squared Euclidean distances of objects first, ..., first + FEW - 1 of the tile. */
 static void TYPED(euclidean_costs)(const Prototypes *v, index_t first) {
     const index_t stride = v->stride;
     for (index_t j = 0; j < stride; j += LANES) {
@@ -81,7 +81,7 @@ static void TYPED(euclidean_costs)(const Prototypes *v, index_t first) {
     }
 }
 
-/* Compute the distances in the metric of each set: sum_d gap_d (sum_e<=d s_de gap_e). */
+/* Compute the squared distances sum_d gap_d (sum_e<=d s_de gap_e) in the metric s of each set. */
 static void TYPED(adaptive_costs)(const Prototypes *v, index_t first) {
     const index_t stride = v->stride;
     Lanes *gaps = (Lanes *)v->gaps;
@@ -114,8 +114,8 @@ static void TYPED(find_costs)(const Prototypes *v, const real *X, index_t rows) 
 
 /* ---- sums ----------------------------------------------------------------------------------------------------- */
 
-/* Compute sums over a tile for `count` rows of factors: parts_q = sum_r a_qr m_r. `count` is a compile-time constant,
- * so that the compiler keeps the sums in registers. */
+/* Compute parts_q = sum_r a_qr m_r over the objects r of a tile, for q < count. `count` is a compile-time constant, so
+ * that the compiler keeps the sums in registers. */
 ALWAYS_INLINE void TYPED(sum_tile)(int count, const real *a, const real *m, index_t stride, real *parts) {
     for (index_t j = 0; j < stride; j += LANES) {
         Lanes sums[FEW] = {{0}};
@@ -127,7 +127,7 @@ ALWAYS_INLINE void TYPED(sum_tile)(int count, const real *a, const real *m, inde
     }
 }
 
-/* Add sum_r a_qr m_r to rows of sums; a is (count, ROWS), m (ROWS, stride). */
+/* Add sum_r a_qr m_r to row q of `sums`. The shape of `a` is (count, ROWS), the shape of `m` is (ROWS, stride). */
 static void TYPED(add_products)(index_t count, const real *a, const real *m, index_t stride, real *restrict parts,
                                 double *restrict sums) {
     while (count > 0) {
@@ -147,7 +147,7 @@ static void TYPED(add_products)(index_t count, const real *a, const real *m, ind
     }
 }
 
-/* Add the products of pairs of attributes, d >= e. */
+/* Add the sums of m x_d x_e over a tile to `second`, for all attributes d >= e. */
 static void TYPED(add_second)(const Prototypes *v, const real *m, real *parts, double *second) {
     real products[FEW * ROWS];
     index_t held = 0;
@@ -164,8 +164,8 @@ static void TYPED(add_second)(const Prototypes *v, const real *m, real *parts, d
 
 /* ---- functions called from Python ----------------------------------------------------------------------------- */
 
-/* Return the objective; write sums over objects of m^beta, of m^beta x and, for an adaptive metric, of m^beta x x'
- * (lower triangle, zeros above). */
+/* Return the objective. Write the sums over objects x with masses m of m^beta, of m^beta x and, for an adaptive metric,
+ * of m^beta x x' (lower triangle; the upper triangle is zero). */
 KERNEL TYPED(prototype_sums)(index_t n, index_t p, index_t g, const real *X, const double *weights,
                              const real *barycentres, const real *metrics, const real *factor, const index_t *size,
                              double delta2, double beta, double zero, double *total, double *first, double *second,
@@ -202,7 +202,7 @@ KERNEL TYPED(prototype_sums)(index_t n, index_t p, index_t g, const real *X, con
     return release(&scratch);
 }
 
-/* Write the masses of the objects into the columns of the family. */
+/* Write the masses of the objects, one column for each focal set. */
 KERNEL TYPED(prototype_masses)(index_t n, index_t p, index_t g, index_t f, const real *X, const real *barycentres,
                                const real *metrics, const real *factor, const index_t *size, double delta2, double beta,
                                double zero, const index_t *columns, index_t empty_column, real *out) {

@@ -49,7 +49,7 @@ _squared_distances = kernel("""squared_distances(
 
 
 def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for each of p attributes, the sums of m^beta and of m^beta x over the objects with an observed value."""
+    """Return the sums of m^beta (``powers``) and m^beta x over the observed values x, and no second moments."""
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
     return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
@@ -64,6 +64,7 @@ class PrototypeModel:
     step : MassStep
         Penalties and the family of focal sets.
     centers : (c, p) array
+        Prototypes of the clusters.
     metrics : (c, p, p) array or None
         Matrices of determinant 1, one per cluster (adaptive metric).
     within : (p,) array or None
@@ -80,7 +81,7 @@ class PrototypeModel:
         return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        """Return the kernel arguments: barycenters, metrics (None: Euclidean), and the arguments of the mass step."""
+        """Return the kernel arguments: barycenters, metrics (None if Euclidean) and the arguments of the mass step."""
         sets = self.step.sets
         mean = sets / sets.sum(axis=1)[:, None]
         barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
@@ -90,13 +91,13 @@ class PrototypeModel:
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
     def masses(self, X: Array, apply: Apply) -> Array:
-        """Return the (n, f) masses of the rows of X; a tensor is processed on its device."""
+        """Return the masses of the rows of X, shape (n, f); a tensor is processed on its device."""
         if is_tensor(X):
             return self.masses_on_device(X, X.device)
         if self.within is not None and has_missing(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        # Eigenvalues of metrics may differ by a factor of 10^6, which single precision cannot represent.
+        # The eigenvalues of a metric may differ by a factor of 10^6, so single precision is too inaccurate.
         in_double = self.metrics is not None and X.dtype == np.float32
         arguments = (*self.kernel_arguments(np.dtype(float) if in_double else X.dtype), *self.step.columns())
 
@@ -112,7 +113,7 @@ class PrototypeModel:
         return out
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of rows with missing values; masses of complete rows do not depend on incomplete rows."""
+        """Return the masses of rows, some of which have missing values; incomplete rows do not affect complete rows."""
         is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not is_incomplete.all():
@@ -124,7 +125,7 @@ class PrototypeModel:
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
-        """Return (n, g) squared distances to the barycenters of the nonempty sets, or the costs of incomplete rows."""
+        """Return the squared distances to the barycenters of the g nonempty sets, or the costs of incomplete rows."""
         if self.within is not None and has_missing(X):
             return self._partial_costs(X)
         if self.metrics is not None and X.dtype == np.float32:
@@ -135,18 +136,18 @@ class PrototypeModel:
         return out
 
     def _partial_costs(self, X: np.ndarray) -> np.ndarray:
-        """Return (n, g) squared distances plus the contributions of missing values, which have no penalty |A|^alpha."""
+        """Return the squared distances plus the contributions of missing values, to which no penalty applies."""
         assert self.within is not None
         factor, *_ = self.step.kernel_arguments()
         missing = (np.isnan(X) @ self.within)[:, None] / factor
         return np.ascontiguousarray(self._observed_squares(X) + missing)
 
     def _observed_squares(self, X: np.ndarray) -> np.ndarray:
-        """Return (n, g) squared distances over the observed attributes."""
+        """Return the squared distances over the observed attributes, shape (n, g)."""
         return squared_distances_to_points(X, self.step.averages @ self.centers)
 
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
-        """Return the objective and the sums for `update`; a tensor is processed on its device."""
+        """Return the objective and the sums that `update` needs; a tensor is processed on its device."""
         if is_tensor(X):
             return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
@@ -170,7 +171,7 @@ class PrototypeModel:
         return reduce(add, apply(sums, row_blocks(len(X))))
 
     def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
-        """Return the sums over rows with missing values; ``total`` is (p, g)."""
+        """Return the objective and the sums over rows with missing values; the shape of ``total`` is (p, g)."""
         costs = self._partial_costs(rows)
         masses, empty = np.empty_like(costs), np.empty(len(costs))
         w = np.empty(0) if weights is None else weights
@@ -182,11 +183,11 @@ class PrototypeModel:
         return Statistics(objective, *sum_present(rows, masses))
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
-        """Return the (n, f) masses of the rows of X, computed by torch."""
+        """Return the masses of the rows of X, shape (n, f), computed by torch on a device."""
         return _device.prototype_masses(self.kernel_arguments(np.dtype(float)), self.step, X, device)
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
-        """Return the prototypes, then the metrics, that minimize the objective for given masses."""
+        """Return a model with the prototypes, and then the metrics, that minimize the objective for given masses."""
         model = self
         if move_centers:
             best = self._best_centers if statistics.total.ndim == 1 else self._partial_centers
@@ -208,7 +209,7 @@ class PrototypeModel:
         return np.where(is_observed.T, np.hstack(columns), self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Solve H V = R (Masson and Denoeux, 2008, eq. 22), with p rows per cluster for the adaptive metric."""
+        """Return the prototypes V that solve the linear system H V = R (Masson and Denoeux, 2008, eq. 22)."""
         sets, alpha = self.step.sets, self.step.alpha
         size = sets.sum(axis=1)
         weight = size ** (alpha - 2) * statistics.total
@@ -222,7 +223,7 @@ class PrototypeModel:
         return solve_normal_equations(H, R.reshape(c * p, 1)).reshape(c, p)
 
     def _best_metrics(self, statistics: Statistics) -> np.ndarray:
-        """Return S_k = det(Sigma_k)^(1/p) Sigma_k^-1 for the scatter Sigma_k (Antoine et al., 2012, eq. 20)."""
+        """Return det(S)^(1/p) S^-1 for the scatter matrix S of each cluster (Antoine et al., 2012, eq. 20)."""
         sets = self.step.sets
         size = sets.sum(axis=1)
         bary = (sets / size[:, None]) @ self.centers
@@ -237,7 +238,7 @@ class PrototypeModel:
         return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the squared distance to its prototype, split by attribute."""
+        """Return the evidence for each cluster, which is minus the squared distance to its prototype, by attribute."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
         return ClusterEvidence.from_attributes(
@@ -246,11 +247,11 @@ class PrototypeModel:
 
 
 def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
-    """Return the (k, p, p) metrics of determinant one that minimize tr(S_k Sigma_k).
+    """Return, for each scatter matrix Sigma_k, the metric S_k of determinant one that minimizes tr(S_k Sigma_k).
 
-    ``size`` contains the traces of the moments about the origin. A direction without variance would get infinite
-    weight, so the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept in two cases:
-    if it gives a smaller trace, so that the objective never increases, and if Sigma_k is only rounding error.
+    ``size`` contains the traces of the second moments about the origin. A direction without variance would get infinite
+    weight, so the variances of a cluster are at least 10^-6 times their mean. The ``old`` metric is kept if it gives a
+    smaller trace, so that the objective never increases, and if Sigma_k contains only rounding errors.
     """
     assert old is not None
     trace = np.trace(sigma, axis1=1, axis2=2)
@@ -269,14 +270,18 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over objects for each nonempty set, which can be added over blocks of data.
+    """Sums over objects x with masses m on the g nonempty sets. Sums over several blocks of data can be added.
 
     Attributes
     ----------
     objective : float
-    total : (g,) sum of m^beta, or (p, g) sums over the objects with an observed attribute
-    first : (p, g) sum of m^beta x
-    second : (p, p, g) lower triangle of the sum of m^beta x x' (empty if the metric is fixed)
+        Objective of the objects.
+    total : (g,) or (p, g) array
+        Sums of m^beta; with missing values, one sum for each attribute over the objects that have it.
+    first : (p, g) array
+        Sums of m^beta x.
+    second : (p, p, g) array
+        Lower triangles of the sums of m^beta x x'; empty if the metric is fixed.
     """
 
     objective: float
@@ -285,7 +290,7 @@ class Statistics:
     second: np.ndarray
 
     def select_attribute(self, d: int) -> Statistics:
-        """Return the sums for one attribute, if ``total`` is (p, g)."""
+        """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
         return Statistics(self.objective, self.total[d], self.first[d : d + 1], np.empty(0))
 
     def __add__(self, other: Statistics) -> Statistics:
@@ -297,12 +302,11 @@ class Statistics:
         )
 
     def scaled(self, factor: float) -> Statistics:
-        """Return the sums multiplied by a factor."""
         return Statistics(factor * self.objective, factor * self.total, factor * self.first, factor * self.second)
 
 
 def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, apply: Apply) -> Statistics:
-    """Return the sums over a block of rows."""
+    """Return the objective and the sums over a block of rows."""
     return model.statistics(rows, weights, apply)
 
 
@@ -310,20 +314,21 @@ def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, ap
 class OnlinePrototypes:
     """Prototypes, and the sums over the objects that they were fitted to.
 
-    The masses of a block are computed with the prototypes at that time. New prototypes minimize the objective for the
-    masses of all blocks so far, as in incremental EM (Neal and Hinton, 1998).
+    The masses of a block are computed once, with the prototypes fitted to the earlier blocks. The new prototypes
+    minimize the objective for the masses of all blocks so far (see incremental EM; Neal and Hinton, 1998).
 
     Attributes
     ----------
     model : PrototypeModel
         Current prototypes, relative to ``origin``.
     origin : (p,) array or None
+        Point that is subtracted from the objects.
     delta : float
         Distance to the empty set.
     neighbors : bool
         Whether `to_model` adds the empty set and the pairs of neighboring clusters.
     sums : Statistics or None
-        None before the first block.
+        Sums over all blocks so far; None before the first block.
     """
 
     model: PrototypeModel
@@ -334,12 +339,12 @@ class OnlinePrototypes:
 
     @property
     def objective(self) -> float:
-        """Objective of all objects so far; the masses of each block are those at the time of the block."""
+        """Objective of all objects so far, for the masses that were computed when their block was added."""
         assert self.sums is not None
         return self.sums.objective
 
     def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """Return the state after one more block; ``kept`` is the factor of the earlier sums."""
+        """Return the prototypes after one more block; the sums over earlier blocks are multiplied by ``kept``."""
         data = X if self.origin is None else X - to_device_of(self.origin, X)
         sums = self.model.statistics(data, to_device_of(weights, X), apply)
         if self.sums is not None:
@@ -356,11 +361,11 @@ class OnlinePrototypes:
 
 
 ZERO = 1e-12  # largest cost, in mean squared deviations of the data, at which an object coincides with a prototype
-_EUCLIDEAN_ITERATIONS = 5  # number of iterations before the metric is adapted
+_EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
-    """Evidential c-means and the base class of its variants.
+    """Algorithm of evidential c-means, and base class of its variants.
 
     A variant overrides `_model`, `_outlier_distance`, `_step` or `_validate_centers`. ``init`` is the name of an
     initialization, prototypes or a partition. The estimator has the parameters ``delta``, ``n_init``, ``max_iter``,
@@ -396,7 +401,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set; for "auto", estimated from the data, or by `add_neighbor_pairs` from the fit."""
+        """Distance to the empty set; "auto" is estimated from the data, or by `add_neighbor_pairs` from the fit."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
@@ -412,12 +417,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
-        """Return delta for "auto" before the fit, estimated from the best of several k-means runs."""
+        """Return the value of delta="auto" before the fit, estimated from the best of several k-means runs."""
         squares, which = k_means_distances(self.points, self.sample_weights, self.n_clusters, self.rng)
         return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
     def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
-        """Return the objective of a model and the next model."""
+        """Return the objective of a model, and the model after one iteration."""
         if on_sample:
             statistics = model.statistics(self.sample, self.sample_weights, self.apply)
         else:
@@ -425,7 +430,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return statistics.objective, model.update(statistics)
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        """Return ``init`` as an array of prototypes."""
         return _starts.validate_centers(init, (self.n_clusters, self.data.shape[1]))
 
     # ---- starts ---------------------------------------------------------------------------------------------------
@@ -454,7 +458,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
-        """Weights for drawing starts if the family lacks the empty set; isolated rows have weight zero.
+        """Weights for drawing initial prototypes if the family lacks the empty set; isolated rows have weight zero.
 
         Without the empty set, a prototype on an isolated row would not move in the iterations.
         """
@@ -501,18 +505,18 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return FitResult(run, model, self.rows.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
-        """Return the initial state of `partial_fit`."""
+        """Return the initial prototypes of `partial_fit`."""
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
         if neighbors:
-            self.add_neighbor_pairs(Run(model))  # Sets the distance to the empty set.
+            self.add_neighbor_pairs(Run(model))  # This call sets the distance to the empty set.
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
 
 
 class ECM(OnlineClusterer):
-    """Evidential c-means: c-means with a prototype for every *set* of clusters.
+    """Evidential c-means, which is c-means with a prototype for every *set* of clusters.
 
-    Minimizes, over masses m and prototypes v,
+    The method minimizes, over masses m and prototypes v,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta d(x_i, v_A)^2  +  delta^2 sum_i m_i(empty)^beta,
 
@@ -536,10 +540,10 @@ class ECM(OnlineClusterer):
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto": the upper fence of a
-        box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
+        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
@@ -553,16 +557,17 @@ CredalPartition, default="k-means++"
         Number of starts; the result with the smallest objective is kept. With more than 20,000 objects the starts are
         compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
+        Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        File for the results of each pass, if X comes in blocks. An interrupted fit resumes from it and gives the same
-        result. A checkpoint of other data or parameters raises an error.
+        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit resumes from the file
+        and gives the same result. A file written for other data or parameters raises an error.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). A tensor
-        is not moved. Starts are compared on the CPU.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). If X is
+        a tensor, the device of X is used instead. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -573,14 +578,16 @@ CredalPartition, default="k-means++"
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Prototypes of the clusters.
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
-        Only with the adaptive metric.
+        Metric matrices of the clusters; only with the adaptive metric.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        Values used.
+        Values of ``beta`` and ``delta`` that were used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -668,9 +675,10 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index. X may come in blocks (``docs/blocks.md``); every iteration
-            is then a pass over the blocks, and results with one row per object are lazy. X may be a torch tensor
-            (``docs/scale.md``); the fit then runs on its device, and the results are tensors there.
+            Data of type float32 are not converted. The partition has the index of a pandas table. X may come in blocks
+            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
+            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
+            tensors on that device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.

@@ -28,7 +28,7 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class SingleMedoidModel(MedoidModel):
-    """Medoids of the clusters, then medoids of the sets of several clusters; `ECMdd` describes ``gamma``."""
+    """Model of `ECMdd`, whose reference objects are the medoids of single clusters, then those of larger sets."""
 
     gamma: float
 
@@ -38,7 +38,7 @@ class SingleMedoidModel(MedoidModel):
 
     @property
     def set_medoid_positions(self) -> np.ndarray:
-        """Indices (g,) of the medoids of all nonempty sets."""
+        """Indices of the medoids of all nonempty sets, shape (g,)."""
         nonempty = self.family.membership[self.family.cardinality > 0]
         several = nonempty.sum(axis=1) > 1
         positions = np.empty(len(nonempty), dtype=np.intp)
@@ -52,7 +52,7 @@ class SingleMedoidModel(MedoidModel):
 
 
 def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: FocalSets, gamma: float) -> np.ndarray:
-    """Return the (n, g) costs of the nonempty sets (Zhou et al., 2016)."""
+    """Return the costs of the nonempty sets, shape (n, g), given the dissimilarities to medoids (Zhou et al., 2016)."""
     sets = family.membership[family.cardinality > 0].astype(float)
     size = sets.sum(axis=1)
     costs = to_medoids @ (sets / size[:, None]).T
@@ -64,7 +64,7 @@ def costs_of_sets(to_medoids: np.ndarray, to_set_medoids: np.ndarray, family: Fo
 def descend_until_cycle(
     next_medoids: Callable[[Medoids], tuple[float, Medoids]], start: Medoids, max_iter: int
 ) -> Run[Medoids]:
-    """Iterate until the medoids repeat, and return the medoids with the smallest objective in the cycle."""
+    """Iterate until the medoids repeat, and return a run that ends with the best medoids of the cycle."""
     run = Run(start)
     visited: list[Medoids] = []
     iteration: dict[tuple[int, ...], int] = {}
@@ -86,7 +86,7 @@ def descend_until_cycle(
 
 
 class SingleMedoidMethod(IndexMedoidMethod):
-    """Evidential c-medoids with one medoid per cluster."""
+    """Algorithm of evidential c-medoids with one medoid for each cluster."""
 
     def fitted_model(self, state: Medoids) -> SingleMedoidModel:
         objects, params = self.whole, self.params
@@ -98,7 +98,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
         return descend_until_cycle(partial(self._step, objects), start, self.params.max_iter)
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
-        """Return the objective, and the most central objects given the masses."""
+        """Return the objective, and the next medoids, which are the central objects for the current masses."""
         family = state.step.family
         to_medoids = objects.columns(state.positions)
         to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
@@ -110,12 +110,12 @@ class SingleMedoidMethod(IndexMedoidMethod):
     def _set_medoids(self, objects: ComparedObjects, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
         """Return the medoid of each set of several clusters (Zhou et al., 2016).
 
-        Ties are frequent: for a pair, both medoids are equally good. The object nearest to the first cluster is then
-        selected, so that the result does not depend on the order of the rows.
+        Ties are frequent, because both medoids of a pair are equally good. In case of a tie, the object nearest to the
+        first cluster is selected, so that the result does not depend on the order of the rows.
         """
         sets = family.membership[family.cardinality > 1]
         medoids = np.empty(len(sets), dtype=np.intp)
-        eta = self.params.eta * self.unit  # The unit gives the mean the squared units of the variance.
+        eta = self.params.eta * self.unit  # The mean dissimilarity `unit` makes the units of both terms equal.
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + eta * near.mean(axis=1)
@@ -126,7 +126,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
 
 class ECMdd(MedoidClusterer):
-    """Evidential c-medoids (sECMdd): objects represent the clusters and the sets of clusters.
+    """Evidential c-medoids (sECMdd), in which objects represent the clusters and the sets of clusters.
 
     The method accepts any dissimilarities. With medoids v_k of the clusters and v_A of the sets of several clusters,
     masses minimize
@@ -136,13 +136,13 @@ class ECMdd(MedoidClusterer):
         D_i({k}) = d(i, v_k),    D_i(A) = (d(i, v_A) + gamma mean_{k in A} d(i, v_k)) / (1 + gamma).
 
     The medoid of a cluster minimizes the sum of m_i({k})^beta d(i, .). The medoid of a set is an object with small and
-    nearly equal dissimilarities to the medoids of its clusters: it minimizes their variance plus ``eta`` times their
-    mean, in units of the mean dissimilarity. This last rule is not derived from the objective, so the objective may
-    increase occasionally. The iterations stop when the medoids repeat, and the best of the repeating medoids are the
-    result.
+    nearly equal dissimilarities to the medoids of its clusters. It minimizes the variance of these dissimilarities plus
+    ``eta`` times their mean, in units of the mean dissimilarity. This rule is not derived from the objective, so the
+    objective may increase occasionally. The iterations stop when the medoids repeat, and the best of the repeating
+    medoids are the result.
 
-    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
-    dissimilarities is kept. Above that, no matrix is computed unless X is one.
+    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. The matrix of all dissimilarities is kept in
+    memory for up to 5,000 objects. For more objects it is not computed, unless X is a matrix of dissimilarities.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ class ECMdd(MedoidClusterer):
         ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the medoids. Under the cost above, a
-        pair is hardly ever cheaper than both of its clusters; with "auto" an object is therefore between two clusters
-        if their costs differ by less than 0.4 / ``alpha`` of their difference at the medoids. "simple", "pairs" and
-        "full" fit the whole family with the cost above. So does "selected", which fits single clusters, then adds the
-        pairs of mutually nearest clusters and continues.
+        neighboring clusters (with no third cluster between them) without moving the medoids. The cost above of a pair
+        is rarely below the costs of both clusters. With "auto", an object is therefore ambiguous between two clusters
+        if the difference of their costs is less than 0.4 / ``alpha`` times the difference at the medoids. "simple",
+        "pairs" and "full" fit the whole family with the cost above. "selected" fits single clusters, then adds the
+        pairs of mutually nearest clusters and continues with the cost above.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
+        categories and missing values), or "precomputed" if X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     power : float in (0, 50], default=1
@@ -168,18 +168,20 @@ class ECMdd(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto": with
-        ``focal_sets="auto"``, the upper fence of a box plot of the dissimilarities to the nearest cluster, computed
-        after the fit; otherwise the 0.95-quantile of the dissimilarities between different objects.
+        ``delta**2`` is the cost of the empty set; smaller values give more outliers. With "auto", the cost is the
+        0.95-quantile of the dissimilarities between different objects, raised to ``power``. If ``focal_sets`` is also
+        "auto", it is computed after the fit from the upper fence of a box plot of the dissimilarities to the nearest
+        cluster.
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters relative to the medoid of the set.
     eta : float >= 0, default=1
-        Weight of the mean relative to the variance in the choice of the medoids of sets, in units of the mean
-        dissimilarity, so that the units of X do not matter. In the paper eta has the units of X: it is this value times
-        the mean dissimilarity.
+        Weight of the mean relative to the variance in the selection of the medoids of sets, in units of the mean
+        dissimilarity, so that the units of X do not matter. The parameter eta of the paper has the units of X. It is
+        this value times the mean dissimilarity.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects, those with the largest mass, that may become the medoid of a cluster. None: all. "auto": all,
-        or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
+        Number of objects that may become the medoid of a cluster, which are the objects with the largest masses. None
+        is all objects. "auto" is 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities;
+        otherwise it is all objects.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "refuse" raises an error.
         "partial" compares two objects by the attributes that both have and adds, for each missing attribute, its usual
@@ -195,8 +197,9 @@ class ECMdd(MedoidClusterer):
         compared on a sample of that size, and the best one is continued with all objects. Starts that give nearly the
         same partition count as one.
     max_iter : int, default=50
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Starts whose objectives differ by less than this, relatively, are tied; the first one is kept.
+        Relative difference below which the objectives of two starts are tied; the first start is then selected.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     random_state : int, RandomState, Generator or None
@@ -209,6 +212,7 @@ class ECMdd(MedoidClusterer):
     Attributes
     ----------
     credal_partition_ : CredalPartition
+        Masses of the objects.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     medoid_indices_ : ndarray of shape (n_clusters,)
@@ -219,6 +223,7 @@ class ECMdd(MedoidClusterer):
         Attributes of the medoids; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets
     delta_ : float
+        Value of ``delta`` that was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.

@@ -1,14 +1,14 @@
 /* Included by eknnclus.c once for each type `integer` of the indices. */
 
-/* One sweep: every row in turn takes the label that its neighbors support most.
+/* Do one sweep, in which every row in turn takes the label with the largest support of its neighbors.
  *
- * The plausibility that row i belongs to cluster k is proportional to exp(u_k), u_k = sum of the weights of its
- * neighbors in k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). A row moves if its support increases; with `settle`
- * also if the support is equal and the other label is lower.
+ * The support u_k of label k is the sum of the weights of the neighbors in cluster k. The plausibility that the row
+ * belongs to cluster k is proportional to exp(u_k) (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). A row changes its
+ * label if its support increases. If `settle` is true, it also changes to a lower label with equal support.
  *
- * `labels` and `awake` change in place. In a symmetric graph a row is skipped until one of its neighbors moves.
- * `support` is scratch memory, one zero for each label. The sum of gains is written to `gained`; the result is the
- * number of moves. */
+ * `labels` and `awake` are modified in place. In a symmetric graph, a row is skipped until the label of a neighbor
+ * changes. `support` is work space with one zero for each label. `gained` receives the total increase of the support.
+ * The result is the number of changed labels. */
 KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, const integer *indptr,
                       const integer *indices, const double *weights, bool symmetric, const index_t *order,
                       int32_t *labels, bool *awake, double *support, bool settle, double *gained, index_t *result) {
@@ -44,7 +44,7 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
     return DONE;
 }
 
-/* Half the sum of the weights between rows with the same label; for a symmetric graph, the sum over pairs. */
+/* Return half the sum of the weights between rows with equal labels, which is the sum over pairs if symmetric. */
 KERNEL TYPED(agreement)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
                         const int32_t *labels, double *result) {
     (void)e;
@@ -56,10 +56,11 @@ KERNEL TYPED(agreement)(index_t n, index_t e, const integer *indptr, const integ
     return DONE;
 }
 
-/* Combine the evidence of the neighbors of n rows by Dempster's rule; the columns are empty, single clusters, frame.
+/* Combine the evidence of the neighbors of n rows by Dempster's rule. The columns of `out` are the empty set, the
+ * single clusters and the frame.
  *
- * With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r). All terms are divided by the largest
- * exp(u_k) to avoid an overflow. */
+ * Let r_k = exp(u_k) - 1, where u_k is the support of cluster k. The masses are m({k}) = r_k / (1 + sum r) and
+ * m(frame) = 1 / (1 + sum r). All terms are divided by the largest exp(u_k) to avoid an overflow. */
 KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *indptr, const integer *indices,
                               const double *weights, const int32_t *labels, index_t n_clusters, double *out) {
     (void)e, (void)m;
@@ -86,7 +87,7 @@ KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *in
     return release(&scratch);
 }
 
-/* Transpose the graph by a counting sort; the entries of each row are in the order of the original rows. */
+/* Transpose the graph by a counting sort. The entries of each new row are in the order of the original rows. */
 KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const integer *indices,
                               const double *weights, integer *turned_indptr, integer *turned_indices,
                               double *turned_weights) {
@@ -109,13 +110,13 @@ KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const
     return release(&scratch);
 }
 
-/* Count the entries of rows start..stop - 1 of the union of the graph and its transpose. */
+/* Count the entries in rows start, ..., stop - 1 of the union of the graph and its transpose. */
 KERNEL TYPED(union_sizes)(index_t n, index_t e, const integer *indptr, const integer *indices,
                           const integer *turned_indptr, const integer *turned_indices, index_t start, index_t stop,
                           integer *sizes) {
     (void)e;
     Scratch scratch = {0};
-    integer *last_row = take_zeros(&scratch, n, sizeof *last_row); /* 1 + the last row with this neighbor */
+    integer *last_row = take_zeros(&scratch, n, sizeof *last_row); /* 1 + the last row that has the neighbor */
     for (index_t i = start; i < stop && !scratch.failed; i++) {
         integer size = indptr[i + 1] - indptr[i];
         for (index_t a = indptr[i]; a < indptr[i + 1]; a++) last_row[indices[a]] = (integer)(i + 1);
@@ -126,8 +127,9 @@ KERNEL TYPED(union_sizes)(index_t n, index_t e, const integer *indptr, const int
     return release(&scratch);
 }
 
-/* Compute the rows start..stop - 1 of the union: the larger of two weights or, with `mean`, half their sum; a missing
- * weight is zero. Entries of the original graph come first. */
+/* Compute rows start, ..., stop - 1 of the union of the graph and its transpose. The weight of an entry is the larger
+ * of its two weights or, if `mean` is true, half their sum; an absent entry has weight zero. Entries of the original
+ * graph come first in each row. */
 KERNEL TYPED(union_rows)(index_t n, index_t e, index_t u, const integer *indptr, const integer *indices,
                          const double *weights, const integer *turned_indptr, const integer *turned_indices,
                          const double *turned_weights, bool mean, index_t start, index_t stop,

@@ -5,7 +5,7 @@
 #define SUFFIX f64
 #include "cluster/mass_step.h"
 
-/* Write the masses of n objects and return the weighted sum of their minima; a negative cost is a rounding error. */
+/* Write the masses of n objects and return the objective. Negative costs are rounding errors and count as zero. */
 KERNEL masses_from_costs(index_t n, index_t g, const double *costs, const double *weights, const double *factor,
                          const index_t *size, double delta2, double beta, double zero, double *masses, double *empty,
                          double *result) {

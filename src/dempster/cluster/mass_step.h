@@ -1,14 +1,14 @@
 /* The mass step for numbers of type `real`; kernels include this file once for each type.
  *
- * With weighted costs w_j = |A_j|^alpha costs_j of the nonempty sets and w_0 = delta^2 of the empty one, the masses
- * that minimise sum_j w_j m_j^beta on the simplex are (Masson and Denoeux, 2008, eq. 17)
+ * Let w_j = |A_j|^alpha costs_j be the weighted costs of the nonempty sets A_j, and w_0 = delta^2 the cost of the empty
+ * set. The masses that minimize sum_j w_j m_j^beta on the simplex are (Masson and Denoeux, 2008, eq. 17)
  *
  *     m_j = s_j / sum(s),   s_j = r_j^(1 / (beta - 1)),   r_j = w / w_j,   and the minimum is w sum(s)^(1 - beta),
  *
- * for any w > 0. If w is the smallest of the w_j, nothing overflows. With w = 1 and beta = 2 one pass over a row is
- * sufficient, and its sum shows whether an overflow occurred. */
+ * for any w > 0. If w is the smallest of the w_j, nothing overflows. If w = 1 and beta = 2, one pass over a row of
+ * costs is sufficient, and sum(s) shows whether an overflow occurred. */
 
-enum { TYPED(WIDE) = 32 / sizeof(real) }; /* separate sums: the order of additions is the same on all machines */
+enum { TYPED(WIDE) = 32 / sizeof(real) }; /* number of partial sums, the same on all machines */
 
 typedef struct {
     index_t g;           /* number of nonempty sets */
@@ -18,7 +18,7 @@ typedef struct {
     double beta;
     double zero;        /* costs up to this value count as zero */
     double empty;       /* 1 / w_0 */
-    double least, most; /* bounds of a sum of 1 / w_j of positive costs without overflow */
+    double least, most; /* If sum_j 1 / w_j is between these bounds, there was no overflow. */
     real *ratios;       /* (g,) work space for r_j */
 } TYPED(MassStep);
 
@@ -29,14 +29,14 @@ typedef struct {
 
 static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const real *factor, const index_t *size,
                                              double delta2, double beta, double zero) {
-    const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* no loss of precision from here ... */
-    double largest = sizeof(real) == sizeof(float) ? 1e30 : 1e290;          /* ... to here */
+    const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* Sums from here ... */
+    double largest = sizeof(real) == sizeof(float) ? 1e30 : 1e290;          /* ... to here are precise. */
     for (index_t j = 0; j < g; j++) largest = smaller(largest, 1 / ((real)zero * factor[j]));
     real *ratios = take(scratch, g, sizeof *ratios);
     return (TYPED(MassStep)){g, factor, size, delta2, beta, zero, 1 / delta2, smallest, largest, ratios};
 }
 
-/* Return x^exponent; the common values beta = 3/2 and beta = 3 need no logarithm. */
+/* Return x^exponent. The common values beta = 3/2 and beta = 3 need no logarithm. */
 static inline double TYPED(raised)(double x, double exponent) {
     if (exponent == 2) return x * x;
     if (exponent == 0.5) return sqrt(x);
@@ -62,7 +62,7 @@ static inline real TYPED(inverses)(const TYPED(MassStep) *step, const real *rest
     return sums[0];
 }
 
-/* Write equal shares for the smallest sets with zero cost, for an object that coincides with a prototype. */
+/* Write equal shares s_j for the smallest sets with zero cost. The object coincides with a prototype. */
 static TYPED(Shares) TYPED(shares_on_prototype)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     index_t few = INT64_MAX;
     double count = 0;
@@ -76,7 +76,7 @@ static TYPED(Shares) TYPED(shares_on_prototype)(const TYPED(MassStep) *step, con
     return (TYPED(Shares)){0, 0, count};
 }
 
-/* Compute the shares of any row, relative to the smallest of the w_j. */
+/* Compute the shares s_j for any row of costs, with the smallest w_j as w. */
 static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     double smallest = step->delta2;
     for (index_t j = 0; j < step->g; j++) {
@@ -96,7 +96,7 @@ static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const re
     return (TYPED(Shares)){smallest, empty, total};
 }
 
-/* Compute the shares of the nonempty sets for nonnegative costs. */
+/* Compute the shares s_j of the nonempty sets, for nonnegative costs. */
 static inline TYPED(Shares) TYPED(find_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
     if (step->beta == 2) {
         const double total = step->empty + TYPED(inverses)(step, costs, shares);
@@ -119,8 +119,8 @@ static inline double TYPED(masses_of_row)(const TYPED(MassStep) *step, const rea
     return TYPED(minimum)(step, found, inverse);
 }
 
-/* Write the masses to the power beta, times a weight; return the weighted minimum. Because s^(beta - 1) = r, no second
- * power is needed: m^beta = s r / sum(s)^beta. */
+/* Write m_j^beta times the weight of the object, and return the weighted minimum. Because s_j^(beta - 1) = r_j,
+ * m_j^beta = s_j r_j / sum(s)^beta needs no further power of s_j. */
 static inline double TYPED(powers_of_row)(const TYPED(MassStep) *step, const real *costs, double weight,
                                           real *restrict powers) {
     const TYPED(Shares) found = TYPED(find_shares)(step, costs, powers);

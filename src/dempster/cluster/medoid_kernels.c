@@ -1,15 +1,15 @@
-/* Distant seeds, and medoids, from a matrix of dissimilarities. */
+/* Initial medoids from a matrix of dissimilarities: objects far from each other, improved by k-medoids. */
 #include "_native/native.h"
 
 enum { TRIALS = 4 }; /* Sums of several candidates are computed at once to hide the latency of additions. */
 
-/* Return the object at a share of the n objects. */
+/* Return the index share * n, rounded down and limited to 0, ..., n - 1. */
 static index_t object_at(double share, index_t n) {
     const double place = share * (double)n;
     return !(place > 0) ? 0 : place < (double)n ? (index_t)place : n - 1;
 }
 
-/* Return the number of values up to `value` in an increasing array. */
+/* Return the number of elements of an increasing array that are at most `value`. */
 static index_t count_up_to(const double *rising, index_t n, double value) {
     index_t low = 0, high = n;
     while (low < high) {

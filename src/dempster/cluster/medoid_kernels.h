@@ -2,7 +2,7 @@
 
 static inline real TYPED(nearer)(real a, real b) { return a < b ? a : b; }
 
-/* Compute, for several candidates, the sum of the dissimilarities to the nearest seed if the candidate is added. */
+/* Compute, for each candidate, the sum of the dissimilarities to the nearest seed if the candidate becomes a seed. */
 static void TYPED(sums_after)(index_t n, const real *delta, const real *nearest, const index_t *candidates,
                               double *after) {
     double sums[TRIALS] = {0.0};
@@ -13,8 +13,9 @@ static void TYPED(sums_after)(index_t n, const real *delta, const real *nearest,
     memcpy(after, sums, sizeof sums);
 }
 
-/* Draw seeds in proportion to the dissimilarity to the nearest seed so far; of several candidates the best is kept
- * (greedy k-means++; Arthur and Vassilvitskii, 2007). `uniform` (c, trials) holds random numbers, a row per seed. */
+/* Draw several candidates for each seed, with probabilities proportional to the dissimilarity to the nearest previous
+ * seed, and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii, 2007). `uniform` (c, trials) contains
+ * one row of random numbers for each seed. */
 KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta, const double *uniform,
                         index_t *seeds) {
     Scratch scratch = {0};
@@ -31,7 +32,7 @@ KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta,
         for (index_t t = 0; t < padded; t++) {
             const double draw = uniform[k * trials + (t < trials ? t : 0)];
             const index_t below = count_up_to(reach, n, draw * total);
-            /* If all objects equal a seed, any object will do. */
+            /* If every object is equal to a seed, draw any object. */
             candidates[t] = !(total > 0) ? object_at(draw, n) : below < n ? below : n - 1;
         }
         for (index_t t = 0; t < padded; t += TRIALS)
@@ -45,8 +46,8 @@ KERNEL TYPED(far_seeds)(index_t n, index_t c, index_t trials, const real *delta,
     return release(&scratch);
 }
 
-/* Sort the objects by their nearest medoid: those of medoid k are members[ends[k - 1]], ..., members[ends[k] - 1], in
- * order. Ties go to the first medoid. */
+/* Sort the objects by their nearest medoid, the first one in case of ties. The objects of medoid k are
+ * members[ends[k - 1]], ..., members[ends[k] - 1], in increasing order. */
 static void TYPED(group)(index_t n, index_t c, const real *delta, const index_t *medoids, index_t *labels,
                          index_t *members, index_t *ends) {
     memset(ends, 0, sizeof *ends * (size_t)(c + 1));
@@ -57,10 +58,10 @@ static void TYPED(group)(index_t n, index_t c, const real *delta, const index_t 
         ends[labels[i] + 1]++;
     }
     for (index_t k = 0; k < c; k++) ends[k + 1] += ends[k];
-    for (index_t i = 0; i < n; i++) members[ends[labels[i]]++] = i; /* Each start is moved to the end of its group. */
+    for (index_t i = 0; i < n; i++) members[ends[labels[i]]++] = i; /* ends[k] moves to the end of group k. */
 }
 
-/* Alternate, in place, between assigning objects to medoids and selecting the central object of each group. */
+/* Improve `medoids` in place. Each step assigns the objects to medoids, then selects the central objects of groups. */
 KERNEL TYPED(to_medoids)(index_t n, index_t c, const real *delta, index_t *medoids, index_t steps) {
     Scratch scratch = {0};
     index_t *labels = take(&scratch, n, sizeof *labels), *members = take(&scratch, n, sizeof *members);

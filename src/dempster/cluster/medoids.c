@@ -1,18 +1,19 @@
-/* Kernels of median and of relational evidential c-means.
+/* Kernels of median evidential c-means and of relational evidential c-means.
  *
- * Median evidential c-means: the cost of a set of clusters for an object is
+ * In median evidential c-means, the cost of a set of clusters for an object is
  *
  *     (gamma mean(d_k^2) + gaps / (eta spread) min(d_k^2)) / (1 + gamma)
  *
- * where d_k are the dissimilarities of the object to the medoids of the clusters, gaps is the sum of |d_k - d_m| over
- * pairs, and spread is the sum of the dissimilarities between the medoids. The cost of a single cluster is d^2. */
+ * where d_k is the dissimilarity between the object and the medoid of cluster k, gaps is the sum of |d_k - d_m| over
+ * pairs of clusters, and spread is the sum of the dissimilarities between the medoids. The cost of a single cluster is
+ * d_k^2. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
 enum {
-    BLOCK = 256, /* Objects that stay in the cache; a multiple of LANES. */
+    BLOCK = 256, /* number of objects that fit in the cache, a multiple of LANES */
     LANES = 8,
-    ROWS = 6, /* Rows of dissimilarities, and prototypes, whose products are summed at once. */
+    ROWS = 6, /* ROWS rows are multiplied by MEANS prototypes at once. */
     MEANS = 2,
 };
 
@@ -24,7 +25,7 @@ enum {
 #define SUFFIX f32
 #include "cluster/medoids_products.h"
 
-/* The members of all sets in one array; those of set j are at begins[j], ..., begins[j + 1] - 1. */
+/* The clusters of all sets. The clusters of set j are members[begins[j]], ..., members[begins[j + 1] - 1]. */
 typedef struct {
     index_t *begins, *members;
 } Sets;
@@ -42,7 +43,7 @@ static Sets take_sets(Scratch *scratch, index_t g, index_t c, const bool *sets) 
     return out;
 }
 
-/* Return the sum of the dissimilarities (c, c) between the clusters of a set. */
+/* Return the sum of the dissimilarities `between` (c, c) over the pairs of clusters of a set. */
 static double spread_of(const index_t *members, index_t size, index_t c, const double *between) {
     double spread = 0.0;
     for (index_t a = 0; a < size; a++)
@@ -50,7 +51,7 @@ static double spread_of(const index_t *members, index_t size, index_t c, const d
     return spread;
 }
 
-/* Compute the (n, g) costs from the dissimilarities `near` (n, c) to the medoids and `between` (c, c) the medoids. */
+/* Compute `costs` (n, g). `near` (n, c) are dissimilarities to the medoids, `between` (c, c) those between medoids. */
 KERNEL median_costs(index_t n, index_t c, index_t g, const double *near, const double *between, const bool *sets,
                     double gamma, double eta, double *costs) {
     Scratch scratch = {0};
@@ -76,12 +77,12 @@ KERNEL median_costs(index_t n, index_t c, index_t g, const double *near, const d
 
 /* ---- candidates for a medoid ---------------------------------------------------------------------------------- */
 
-/* Terms of the other medoids of a set in the costs, for the objects of a block. */
+/* Terms of the costs that do not depend on the candidate: sums and minima over the other medoids of a set. */
 typedef struct {
     double total[BLOCK], least[BLOCK], gaps[BLOCK];
 } Others;
 
-/* Compute these terms for b objects; `near` (c, n) starts with the first of them. */
+/* Compute the terms in `Others` for b objects. `near` points to the first of these objects in an array (c, n). */
 static void compute_others(index_t b, index_t n, const index_t *members, index_t size, const double *near,
                         Others *restrict out) {
     for (index_t i = 0; i < b; i++) {
@@ -102,7 +103,7 @@ static void compute_others(index_t b, index_t n, const index_t *members, index_t
     }
 }
 
-/* Return the sum of b numbers; partial sums are added in an order that is the same on every machine. */
+/* Return the sum of b numbers. The order of the additions is the same on every machine. */
 static double sum_of(const double *x, index_t b) {
     double s[LANES] = {0.0};
     const index_t whole = b - b % LANES;
@@ -112,18 +113,18 @@ static double sum_of(const double *x, index_t b) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-/* Add to `totals`, for every candidate (a row of dissimilarities to all objects), the terms of the objective that
- * depend on the medoid of one cluster, if the candidate is that medoid.
+/* Add to `totals`, for each candidate, the terms of the objective that depend on the medoid of one cluster, if the
+ * candidate is the medoid. `rows` contains the dissimilarities from each candidate to all objects.
  *
- * `weights` (h, n) are |A|^alpha m_i(A)^beta for the h sets with the cluster, `sets` (h, c) their other members. `near`
- * (c, n) holds the dissimilarities to the medoids, `between` (c, c) those between the medoids, and `to_candidates`
- * (c, candidates) those from the medoids to the candidates. */
+ * `weights` (h, n) are |A|^alpha m_i(A)^beta for the h sets A that contain the cluster, and `sets` (h, c) are the other
+ * clusters of these sets. The dissimilarities are `near` (c, n) from the medoids to all objects, `between` (c, c)
+ * between the medoids, and `to_candidates` (c, candidates) from the medoids to the candidates. */
 KERNEL median_totals(index_t candidates, index_t n, index_t h, index_t c, const double *rows, const double *weights,
                      const double *near, const double *to_candidates, const double *between, const bool *sets,
                      double gamma, double eta, double *totals) {
     Scratch scratch = {0};
     const Sets of = take_sets(&scratch, h, c, sets);
-    double *shares = take(&scratch, candidates, sizeof *shares); /* coefficients of the gaps in the cost */
+    double *shares = take(&scratch, candidates, sizeof *shares); /* coefficients 1 / (eta spread) of the gaps */
     Others *others = take(&scratch, 1, sizeof *others);
     double terms[BLOCK], gaps[BLOCK];
     for (index_t j = 0; j < h && !scratch.failed; j++) {
@@ -164,8 +165,8 @@ KERNEL median_totals(index_t candidates, index_t n, index_t h, index_t c, const 
 
 /* ---- relational evidential c-means ---------------------------------------------------------------------------- */
 
-/* Solve H x = r for every row r of R (n, c), which x overwrites; H (c, c) is symmetric and positive semidefinite.
- * H is overwritten by its Cholesky factor. Return whether all pivots were positive. */
+/* Solve H x = r for every row r of R (n, c), and overwrite r by x. H (c, c) is symmetric and positive semidefinite, and
+ * is overwritten by its Cholesky factor. Return whether all pivots were positive. */
 static bool solve_rows(index_t c, index_t n, double *H, double *R) {
     for (index_t k = 0; k < c; k++) {
         for (index_t l = 0; l <= k; l++) {
@@ -189,8 +190,8 @@ static bool solve_rows(index_t c, index_t n, double *H, double *R) {
     return true;
 }
 
-/* Compute the offset that is added to the mean product of the clusters of a set: shift - p' Delta p / 2, where p is the
- * mean of their prototypes P (c, n). `inner` (c, c) is a buffer for P Delta P'. */
+/* Compute, for each set, the offset that is added to the mean product of its clusters. It depends on p' Delta p, where
+ * p is the mean of the prototypes P (c, n) of the clusters. `inner` (c, c) is work space for P Delta P'. */
 static void compute_offsets(index_t n, index_t c, index_t g, const double *P, const double *products, const Sets *of,
                          double shift, double *inner, double *offset) {
     for (index_t k = 0; k < c * c; k++) inner[k] = 0.0;
@@ -207,10 +208,10 @@ static void compute_offsets(index_t n, index_t c, index_t g, const double *P, co
     }
 }
 
-/* Do one iteration of relational evidential c-means (Masson and Denoeux, 2009) from the prototypes P (c, n). Their
- * products with the dissimilarities, without the shift, are arguments. Compute the objective, the smallest squared
- * distance, and the next prototypes. A squared distance below `negative` is replaced by -negative; one between
- * `negative` and 0 is a rounding error and is replaced by 0. A cluster without mass keeps its prototype. */
+/* Do one iteration of relational evidential c-means (Masson and Denoeux, 2009) from the prototypes P (c, n). Compute
+ * the objective, the smallest squared distance, and the next prototypes. `products` are the products of the
+ * dissimilarities, without the shift, and the prototypes. A squared distance below `negative` is replaced by -negative.
+ * A value between `negative` and 0 is a rounding error, replaced by 0. A cluster without mass keeps its prototype. */
 KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, const double *P, const bool *sets,
                        const double *weights, const double *factor, const index_t *size, double delta2, double beta,
                        double zero, double negative, double shift, double alpha, double *following, double *least,

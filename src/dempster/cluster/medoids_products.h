@@ -4,7 +4,7 @@ typedef real TYPED(Wide) __attribute__((vector_size(32), may_alias, aligned(size
 #define Wide TYPED(Wide)
 #define WIDE ((index_t)(32 / sizeof(real)))
 
-/* Compute out (rows, c) = D (rows, m) P' (m, means) for a few rows and means; their numbers are constants. */
+/* Write the products of `rows` rows of D and `means` prototypes P to `out`. Both numbers are compile-time constants. */
 ALWAYS_INLINE void TYPED(few_products)(index_t m, index_t c, const int rows, const int means, const real *D,
                                        const real *P, double *out) {
     Wide sums[ROWS][MEANS] = {{{0}}};
@@ -23,7 +23,7 @@ ALWAYS_INLINE void TYPED(few_products)(index_t m, index_t c, const int rows, con
         }
 }
 
-/* Compute the products of some rows with all means. */
+/* Write the products of `rows` rows of D and all c prototypes to `out`. */
 ALWAYS_INLINE void TYPED(row_products)(index_t m, index_t c, const int rows, const real *D, const real *P,
                                        double *out) {
     index_t k = 0;

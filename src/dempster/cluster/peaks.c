@@ -1,8 +1,8 @@
-/* Belief peaks from tables of neighbors: one row of neighbors for each row of X, the nearest first. */
+/* Kernels of belief peaks. A table of neighbors has one row for each row of X, with the nearest neighbor first. */
 #include "_native/native.h"
 
-/* Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbors j (Su and Denoeux, 2019). If the scale is
- * zero, only neighbors at distance zero contribute. */
+/* Compute Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K), where d_ij is the distance from row i to each of its K
+ * neighbors j (Su and Denoeux, 2019). A neighbor whose scale is zero contributes only if its distance is zero. */
 KERNEL add_up_belief(index_t rows, index_t K, index_t n, const int32_t *index, const double *distance,
                      const double *scale, double *belief) {
     (void)n;
@@ -18,8 +18,8 @@ KERNEL add_up_belief(index_t rows, index_t K, index_t n, const int32_t *index, c
     return DONE;
 }
 
-/* Find the nearest neighbor of higher belief and its distance; -1 without one. Of equally near neighbors the one with
- * the highest belief is used. */
+/* Find the nearest neighbor of higher belief and its distance, or -1 if there is none. Among equally near neighbors,
+ * select the one with the highest belief. */
 KERNEL first_higher(index_t rows, index_t K, index_t n, const index_t *objects, const int32_t *index,
                     const double *distance, const index_t *rank, index_t *nearest, double *delta) {
     (void)n;

@@ -1,4 +1,4 @@
-/* Squared distances to barycenters with a weight for every attribute, and the masses computed from them. */
+/* Masses from squared distances to barycenters, in which every attribute has a weight. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
@@ -7,14 +7,14 @@
 #include "cluster/mass_step.h"
 
 typedef double Lanes __attribute__((vector_size(VECTOR), may_alias));
-enum { LANES = VECTOR / sizeof(double), ROWS = 4, CLUSTERS = 2 * LANES }; /* Compared at once, in registers. */
+enum { LANES = VECTOR / sizeof(double), ROWS = 4, CLUSTERS = 2 * LANES }; /* compared at once, in registers */
 
 typedef struct {
-    index_t p, c, stride, g; /* numbers of attributes, clusters, clusters padded to whole vectors, nonempty sets */
+    index_t p, c, stride, g; /* numbers of attributes, clusters, clusters with padding, nonempty sets */
     const double *roots;     /* (p,) square roots of the weights of the attributes */
     const double *centers;   /* (p, stride) prototypes times roots */
-    const index_t *offsets;  /* (g + 1,) start of the clusters of each set in members */
-    const index_t *members;  /* clusters of all sets */
+    const index_t *offsets;  /* (g + 1,) index in `members` of the first cluster of each set */
+    const index_t *members;  /* clusters of all sets, one set after another */
     const double *inside;    /* (g,) half the mean squared distance between the prototypes of each set */
     double *x;               /* (p, ROWS) transposed objects times roots */
     double *near;            /* (ROWS, stride) squared distances to the prototypes */
@@ -46,7 +46,7 @@ static inline Lanes load(const double *at) {
     return out;
 }
 
-/* Compute the squared distances of a few objects to the prototypes. */
+/* Compute the squared distances of up to ROWS objects to the prototypes. */
 static void compute_distances(const Views *v, index_t rows, const double *X) {
     const index_t p = v->p;
     for (index_t r = 0; r < ROWS; r++)
@@ -69,8 +69,8 @@ static void compute_distances(const Views *v, index_t rows, const double *X) {
     }
 }
 
-/* Compute the squared distances of one of these objects to the barycenters of the sets: the mean over the clusters of a
- * set minus the dispersion of its prototypes (Huygens). */
+/* Compute the squared distances of one object to the barycenters of the sets. By Huygens' theorem, this is the mean
+ * squared distance to the prototypes of a set minus the dispersion of the prototypes. */
 static void compute_costs(const Views *v, index_t row) {
     const double *near = v->near + row * v->stride;
     for (index_t j = 0; j < v->g; j++) {
@@ -81,7 +81,7 @@ static void compute_costs(const Views *v, index_t row) {
     }
 }
 
-/* Compute the objective, and the masses of the nonempty sets to the power beta times the weights of the objects. */
+/* Compute the objective, and m^beta times the weight of the object for the masses m of the nonempty sets. */
 KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, const double *X,
                    const double *weights, const double *roots, const double *centers, const index_t *offsets,
                    const index_t *members, const double *inside, const double *factor, const index_t *size,
@@ -103,7 +103,7 @@ KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_
     return release(&scratch);
 }
 
-/* Write the masses of the objects to the columns of the family. */
+/* Write the masses of the objects, one column for each focal set. */
 KERNEL view_masses(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, index_t f, const double *X,
                    const double *roots, const double *centers, const index_t *offsets, const index_t *members,
                    const double *inside, const double *factor, const index_t *size, double delta2, double beta,
