@@ -495,8 +495,8 @@ class RelationalClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            Attributes or dissimilarities; a table with columns of any type if ``metric="gower"``. Data of type float32
-            are not converted. The partition has the index of a pandas table.
+            Attributes or dissimilarities; a table with columns of any type if ``metric="gower"``. float32 data are
+            not converted. The partition keeps the index of a DataFrame.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.

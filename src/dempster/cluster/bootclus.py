@@ -764,7 +764,7 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of type float32 are not converted. The partition has the index of a DataFrame. X may come in blocks
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
             (``docs/blocks.md``); a sample of 20,000 rows is then clustered, and the masses of all rows are lazy.
         y : ignored
         """

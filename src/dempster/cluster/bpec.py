@@ -225,7 +225,7 @@ class BPEC(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of type float32 are not converted. The partition has the index of a DataFrame. X may come in blocks
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
             (``docs/blocks.md``); the peaks are then found in a sample of 20,000 objects, and the masses of all objects
             are lazy.
         y : ignored

@@ -250,7 +250,7 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of type float32 are not converted. The partition has the index of a pandas table. X may come in blocks
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
             (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
             are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
             tensors on that device.

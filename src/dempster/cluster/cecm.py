@@ -49,7 +49,7 @@ class LinkCosts:
     Attributes
     ----------
     family : FocalSets
-        Focal sets of the masses.
+        Family of focal sets.
     must, cannot : (f, f) arrays
         Element (j, k) is the cost of a must-link or a cannot-link between an object with mass one on set j and an
         object with mass one on set k.
@@ -486,7 +486,7 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of type float32 are not converted. The partition has the index of a pandas table.
+            float32 data are not converted. The partition keeps the index of a DataFrame.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in J_ECM; an object of weight 2 counts as two. A constraint counts once, whatever the

@@ -49,7 +49,7 @@ _squared_distances = kernel("""squared_distances(
 
 
 def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums of m^beta (``powers``) and m^beta x over the observed values x, and no second moments."""
+    """Return the sums of m^beta (``powers``) and m^beta x over the observed values x, and an empty array."""
     present = ~np.isnan(X)
     first = np.where(present, X, 0).astype(float).T @ powers
     return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
@@ -275,7 +275,7 @@ class Statistics:
     Attributes
     ----------
     objective : float
-        Objective of the objects.
+        Sum of the weighted costs of the objects.
     total : (g,) or (p, g) array
         Sums of m^beta; with missing values, one sum for each attribute over the objects that have it.
     first : (p, g) array
@@ -675,7 +675,7 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of type float32 are not converted. The partition has the index of a pandas table. X may come in blocks
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
             (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
             are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
             tensors on that device.
