@@ -32,33 +32,32 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class EvidentialMixture:
-    """Parameters of the mixture, and the computation of masses.
+    """Parameters of an evidential Gaussian mixture, with methods that compute the masses of rows.
 
-    If the masses are derived from the probabilities of single clusters, ``doubtful`` contains the sets that carry mass:
-    single clusters and pairs of neighbors. Otherwise, it is None.
+    With ``focal_sets="auto"``, only single clusters have Gaussian components, and ``doubtful`` is the family of sets
+    that carry mass (single clusters and pairs of neighboring clusters). Otherwise, ``doubtful`` is None.
     """
 
     components: FocalSets  # sets that have a Gaussian component
-    means: np.ndarray  # (c, p), relative to `origin` and in units of `unit`
-    covariance: np.ndarray  # (p, p), in squares of `unit`
+    means: np.ndarray  # (c, p), means of the clusters, (mean - origin) / unit
+    covariance: np.ndarray  # (p, p), covariance matrix divided by unit^2
     weights: np.ndarray  # (g,), weights of the components, one for each nonempty set
     origin: np.ndarray | None = None  # (p,), subtracted from X; None if X is already centered and scaled
-    unit: float = 1.0
+    unit: float = 1.0  # divisor of X - origin
     doubtful: FocalSets | None = None
 
     @property
     def family(self) -> FocalSets:
-        """Sets that carry mass."""
+        """Family of the sets that carry mass."""
         return self.components if self.doubtful is None else self.doubtful
 
     @property
     def sets(self) -> np.ndarray:
-        """Membership (g, c) of the nonempty sets that have a component."""
+        """Membership matrix of the g nonempty sets that have a component, shape (g, c), with 1 for each member."""
         return self.components.membership[self.components.cardinality > 0].astype(float)
 
     @property
     def n_parameters(self) -> float:
-        """Number of free parameters: weights, means, covariance."""
         c, p = self.means.shape
         return len(self.weights) - 1 + c * p + p * (p + 1) / 2
 
@@ -76,7 +75,7 @@ class EvidentialMixture:
         return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return a function that computes the masses of rows on the nonempty sets and the log-densities of the rows."""
+        """Return a function that maps rows to their masses on the nonempty sets and their log-densities."""
         components = self.round_components()
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +92,7 @@ class EvidentialMixture:
         return densities
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """Compute the masses (n, f) of rows; a tensor is processed on its device."""
+        """Compute the masses of n rows, shape (n, f), for f focal sets; a tensor is processed on its device."""
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         densities = self._densities()
@@ -111,12 +110,11 @@ class EvidentialMixture:
         return out
 
     def masses_on_device(self, values: Array, device: Any) -> Array:
-        """Compute the masses (n, f) of rows with torch."""
         doubtful = self.doubtful is not None
         return _device.mixture_masses(self.round_components(), self.family, values, device, doubtful=doubtful)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the logarithm of the weight times the density of the Gaussian of each cluster."""
+        """Return the evidence for each cluster, which is the logarithm of weight times density of its Gaussian."""
         rows = np.asarray(values, dtype=float)
         gap = (rows if self.origin is None else (rows - self.origin) / self.unit) - self.means
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
@@ -129,7 +127,7 @@ class EvidentialMixture:
         return ClusterEvidence.from_attributes("logarithm of weight times density", parts, weights + constant)
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
-        """Compute the logarithms (n,) of the densities of rows."""
+        """Compute the log-densities of n rows, shape (n,)."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities()
@@ -137,7 +135,7 @@ class EvidentialMixture:
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
-        """Compute the sums over rows for an EM step; ``weights`` is empty or None if the rows have equal weights."""
+        """Compute the sums over rows for one EM step; ``weights`` is empty or None if all rows have the same weight."""
         if is_tensor(X):
             return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
         assert weights is not None
@@ -155,8 +153,8 @@ class EvidentialMixture:
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
         """Return minus the penalised log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
 
-        ``second`` is the weighted sum of x x', which does not depend on the masses because they sum to one; ``n`` is
-        the sum of the weights.
+        ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses, because the masses of
+        a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance.
         """
         penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
         mean = self.sets / self.sets.sum(axis=1, keepdims=True)
@@ -170,28 +168,27 @@ class EvidentialMixture:
 
 @dataclass(frozen=True)
 class MixtureSums:
-    """Sums over rows, additive over blocks: log-likelihood, masses (g,), and masses times x (g, p)."""
+    """Weighted sums over the rows of a block; the sums of several blocks can be added."""
 
-    likelihood: float
-    total: np.ndarray
-    first: np.ndarray
+    likelihood: float  # sum of the log-densities
+    total: np.ndarray  # (g,), sums of the masses on each nonempty set
+    first: np.ndarray  # (g, p), sums of the masses times the rows x
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
         return MixtureSums(self.likelihood + other.likelihood, self.total + other.total, self.first + other.first)
 
     def scaled(self, factor: float) -> MixtureSums:
-        """Multiply the sums by a factor."""
         return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
 
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
-    """Return single clusters and pairs of clusters that are neighbors when the covariance is scaled to the identity."""
+    """Return the family of single clusters and pairs of neighboring clusters, by Mahalanobis distances of the means."""
     values, vectors = np.linalg.eigh(make_positive_definite(covariance))
     return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
 def make_positive_definite(covariance: np.ndarray) -> np.ndarray:
-    """Return the matrix; if it is ill-conditioned, increase its smallest eigenvalues."""
+    """Return the covariance matrix; if it is ill-conditioned, increase its smallest eigenvalues."""
     covariance = (covariance + covariance.T) / 2
     values, vectors = np.linalg.eigh(covariance)
     least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
@@ -213,29 +210,29 @@ def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture,
 
 @dataclass(frozen=True)
 class OnlineMixture:
-    """A mixture, and the sums over the rows that it was fitted to.
+    """State of `partial_fit`, which consists of the current mixture and the sums over all earlier blocks of rows.
 
-    The masses of each block are computed with the mixture at that time (Neal and Hinton, 1998: incremental variants of
-    EM). The weight of earlier blocks is reduced as in Cappe and Moulines (2009, online EM).
+    The masses of each block are computed with the mixture that is current when the block arrives (incremental EM, Neal
+    and Hinton, 1998). The weight of earlier blocks is reduced (online EM, Cappe and Moulines, 2009).
     """
 
-    model: EvidentialMixture  # current mixture, relative to `origin` and in units of `unit`
+    model: EvidentialMixture  # current mixture for the rows (X - origin) / unit
     origin: np.ndarray
     unit: float
-    reg_covar: float
+    reg_covar: float  # parameter of `EGMM`
     neighbors: bool  # whether pairs of neighboring clusters get mass
     sums: MixtureSums | None = None  # None before the first block
-    second: np.ndarray | float = 0.0  # (p, p), sum of x x'
-    n: float = 0.0  # sum of the weights
+    second: np.ndarray | float = 0.0  # (p, p), weighted sum of x x' over the rows x
+    n: float = 0.0  # sum of the sample weights
 
     @property
     def objective(self) -> float:
-        """Minus the log-likelihood of all rows; each block is evaluated with the mixture at the time of the block."""
+        """Minus the log-likelihood of all rows, where each block is evaluated with the mixture before its update."""
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
     def add_block(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
-        """Return the state after one more block; ``kept`` is the share of the earlier sums that is kept."""
+        """Return the state after one more block of rows; the sums over earlier blocks are multiplied by ``kept``."""
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
         sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
@@ -249,20 +246,20 @@ class OnlineMixture:
         return replace(self, model=model, sums=sums, second=second, n=n)
 
     def to_model(self) -> EvidentialMixture:
-        """Return the model for new rows, in the coordinates of X."""
+        """Return the mixture for rows in the original coordinates of X."""
         model = self.model
         doubtful = neighbor_family(model.means, model.covariance) if self.neighbors else None
         return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
 
 
-_FIRST_STEPS = 10  # number of k-means steps from the initial means
+_FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """Fit an evidential Gaussian mixture by EM from several starts.
+    """EM algorithm that fits an evidential Gaussian mixture from several initial mixtures.
 
-    Rows are centered, because products of large coordinates are inaccurate. They are scaled, so that relative changes
-    of the likelihood do not depend on the units of X. ``init`` is the name of an initialization, means or a partition.
+    The rows are centered to avoid rounding errors, and scaled so that relative changes of the likelihood do not depend
+    on the units of X. ``init`` is the name of an initialization, an array of means, or a partition.
     """
 
     def __init__(
@@ -310,7 +307,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
-        """Return a mixture with equal weights, whose covariance is the scatter around the nearest means."""
+        """Return a mixture with equal weights; its covariance is that of the rows around their nearest means."""
         require_singletons(family, "each has a mean of its own")
         gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
@@ -340,10 +337,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run_on_all(self._from_means(family, run.model.means))
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        """Add pairs of neighboring clusters, whose masses follow from the probabilities of the single clusters.
+        """Add the pairs of neighboring clusters to the sets that carry mass.
 
-        The pairs have no component, because a Gaussian between two others would attract rows of other clusters or no
-        rows.
+        The masses on pairs follow from the probabilities of the single clusters. A pair has no component of its own,
+        because a Gaussian between two clusters would often attract rows of a third cluster, or no rows at all.
         """
         neighbors = neighbor_family(run.model.means, run.model.covariance)
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
@@ -368,59 +365,58 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return FitResult(run, model, self.rows.masses(model))
 
     def log_likelihood(self, model: EvidentialMixture) -> float:
-        """Return the log-likelihood of all rows."""
         return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Return the initial state of `partial_fit`; ``neighbors`` is whether pairs of neighbors get mass."""
+        """Return the initial state of `partial_fit`; ``neighbors`` is True if pairs of clusters get mass."""
         return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
 
 
 class EGMM(OnlineClusterer):
-    """Evidential Gaussian mixture: one component for every *set* of clusters, at the barycentre of their means.
+    """Gaussian mixture with one component for every *set* of clusters, at the barycentre of their means.
 
-    The model is the mixture density
+    The density of the mixture is
 
         p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),
 
     where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and Sigma is the
     covariance matrix of all components. The mass of an object on A is the probability that it comes from component A.
-    The empty set has no mass. EM fits the model, and the likelihood never decreases. There is no parameter for the
-    imprecision, because objects between two clusters increase the weight of the pair. The cost per iteration is linear
-    in the number of objects.
+    The empty set has no mass. The parameters are estimated by EM, and the likelihood never decreases. No parameter
+    controls the imprecision, because objects between two clusters increase the weight of the pair of clusters. The
+    cost of an iteration is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the best supported number (see `dempster.model_selection.number_of_clusters`); ``number_`` then
-        contains the candidates and the criteria.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass; named families do not contain the empty set. "auto": the components are
-        single clusters; objects that are ambiguous between neighboring clusters (no third cluster lies between them)
-        then get mass on the pair, computed from their probabilities. "simple", "pairs" and "full" are fitted with a
-        Gaussian for each set. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Sets of clusters that may carry mass. Families given by name do not contain the empty set. "auto" fits single
+        clusters; objects between two neighboring clusters (with no third cluster between them) then get mass on the
+        pair, computed from their probabilities. "simple", "pairs" and "full" fit a Gaussian for each set. "selected"
+        fits single clusters, then adds the pairs of mutually nearest clusters and continues.
     reg_covar : float >= 0, default=1e-6
-        Regularization, relative to the mean variance of the attributes, added to the diagonal of the covariance matrix
-        at every M-step (the exact maximiser of the likelihood with the penalty ``reg n / 2 tr(Sigma^-1)``).
+        Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is added to the
+        diagonal of the covariance matrix. This maximises the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
+        where r is the number added to the diagonal and n is the number of objects.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
-        Initial means; drawn means are moved by a few steps of k-means. "belief-peaks": the centers found by
-        `BeliefPeaks`, which ignores weights; a BeliefPeaks estimator sets its parameters. A deterministic start is used
-        once, for every ``n_init``.
+        Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a `BeliefPeaks` uses
+        its centers, computed without weights. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the run with the largest likelihood is kept. Above 20,000 objects the starts are compared on a
-        sample of that size, and the best run continues with all objects.
+        Number of starts; the result with the largest likelihood is kept. With more than 20,000 objects the starts are
+        compared on a sample of that size, and the best one is continued with all objects.
     max_iter : int, default=500
     tol : float, default=1e-7
-        The iterations stop when the relative change of the likelihood is smaller.
+        Relative change of the log-likelihood at which the iterations stop.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        For X in blocks: file to which the result of each pass is appended. A fit that was interrupted continues from
-        it, with the same result. A file from other data or parameters is rejected.
+        File to which the result of each pass over X is appended, if X comes in blocks. An interrupted fit resumes from
+        this file and gives the same result. A file written for different data or parameters raises an error.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (needs torch, and X without missing values). A
-        tensor stays on its device. Starts are compared on the CPU.
+        Device that computes the sums over all objects; "cuda" is a GPU (requires torch, and X without missing values).
+        A tensor is not moved. Starts are compared on the CPU.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -434,19 +430,21 @@ CredalPartition, default="k-means++"
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     means_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Same as ``means_``.
     covariance_ : ndarray of shape (n_features, n_features)
-    weights_ : ndarray
-        Probability of every focal set.
+        Covariance matrix of all components.
+    weights_ : ndarray of shape (n_focal_sets,)
+        Weight of the component of every focal set; zero for a set without a component.
     log_likelihood_ : float
         Log-likelihood of all objects.
     ebic_ : float
-        Log-likelihood minus half the number of parameters times log n; larger is better when numbers of clusters are
-        compared.
+        Evidential BIC, the log-likelihood minus half the number of parameters times log(n). The number of clusters with
+        the largest value is the best.
     focal_sets_ : FocalSets
     objective_ : float
-        Minus the penalised log-likelihood.
+        Minus the penalised log-likelihood of the fitted mixture.
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
@@ -454,9 +452,9 @@ CredalPartition, default="k-means++"
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the objects in the sample, if X came in blocks.
+        Indices of the objects in the random sample on which the starts were compared, if X came in blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks, after `partial_fit`.
+        Number of objects in all blocks passed to `partial_fit`.
 
     References
     ----------
@@ -523,9 +521,10 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A DataFrame keeps its index. X may come in blocks (``docs/blocks.md``): every iteration is
-            then a pass over them, and results with a row for each object are lazy. X may be a torch tensor
-            (``docs/scale.md``): the fit then runs on its device, and the results are tensors there.
+            Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X comes in
+            blocks (``docs/blocks.md``), every iteration is a pass over all blocks, and results with a row for each
+            object are computed lazily. If X is a torch tensor (``docs/scale.md``), the fit runs on its device, and the
+            results are tensors on that device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the likelihood; an object of weight 2 counts as two. The weights may come in blocks
@@ -534,14 +533,14 @@ CredalPartition, default="k-means++"
         return self._fit(X, sample_weight=sample_weight)
 
     def score_samples(self, X: TableLike) -> np.ndarray:
-        """Compute the log-density of each object; outliers have a low density."""
+        """Compute the log-density of the mixture at each object; outliers have a low density."""
         check_is_fitted(self, "means_")
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             return self._model.log_densities(values, apply)
 
     def score(self, X: TableLike, y: None = None) -> float:
-        """Compute the mean log-density of the objects."""
+        """Compute the mean of the log-density of the mixture over the objects."""
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:

@@ -31,8 +31,8 @@ relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
     order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
     support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
-# Compute half the sum of the weights between rows with the same label. For a symmetric graph, this is the sum over
-# pairs.
+# Return half the sum of the weights of edges between rows with the same label. In a symmetric graph, every pair of rows
+# has two edges, so the result is the sum over pairs.
 agreement = kernel("""agreement(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
     labels: int32[n]) -> float""")
@@ -54,13 +54,13 @@ _union_rows = kernel("""union_rows(
 def symmetrize_graph(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, mean: bool, apply: Apply
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a symmetric graph with the weights max(w_ij, w_ji), or (w_ij + w_ji) / 2 if ``mean`` is true.
+    """Return ``indptr``, ``indices`` and weights of a symmetric graph, given those of a directed graph.
 
-    A missing edge has weight zero. Existing edges come first in each row, so that sums of weights do not depend on the
-    number of threads.
+    The new weights are (w_ij + w_ji) / 2 if ``mean`` is True, and max(w_ij, w_ji) otherwise. A missing edge has weight
+    zero. In each row, edges of the directed graph come first, so that the result is the same for any number of threads.
     """
     n, e = len(indptr) - 1, len(indices)
-    dtype = np.int32 if 2 * e < 2**31 else np.int64  # The union may have twice as many edges.
+    dtype = np.int32 if 2 * e < 2**31 else np.int64  # The symmetric graph may have twice as many edges.
     indptr, indices = np.ascontiguousarray(indptr, dtype), np.ascontiguousarray(indices, dtype)
     transposed = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
     _transposed_rows(indptr, indices, weights, *transposed)
@@ -74,8 +74,8 @@ def symmetrize_graph(
 
 Source = DissimilaritySource | SparseSource
 _MIN_SUPPORT, _MAX_SUPPORT = 1e-6, 1 - 1e-9  # These bounds limit the weights to [1e-6, 20.7].
-_DISTANCES_PER_BLOCK = 65_536  # This number of distances fits into the cache.
-_QUANTILE_VALUES = 10_000_000  # number of distances used for the quantile
+_DISTANCES_PER_BLOCK = 65_536  # This number of distances fits into the cache of a processor.
+_QUANTILE_VALUES = 10_000_000  # maximum number of distances from which the quantile q is computed
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ class Evidence:
 
     @classmethod
     def from_neighbors(cls, neighbors: sparse.csr_matrix, q: float, power: float) -> Evidence:
-        """Set ``scale^power`` to the q-quantile of d^power between rows and their neighbors."""
+        """Create the evidence such that scale^power is the q-quantile of d^power over all pairs of neighbors."""
         d = np.asarray(neighbors.data, dtype=float)
         d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
         largest = float(d.max(initial=0.0))
         if largest == 0:
-            return cls(1.0, power)  # All neighbors are equal.
-        relative = (d / largest) ** power  # The division avoids an overflow.
+            return cls(1.0, power)  # All distances to neighbors are zero.
+        relative = (d / largest) ** power  # Dividing by the largest distance avoids overflow.
         quantile = float(np.quantile(relative, q)) or float(relative[relative > 0].mean())
         return cls(largest * max(quantile, np.finfo(float).tiny) ** (1 / power), power)
 
@@ -103,16 +103,16 @@ class Evidence:
             return np.minimum((np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max)
 
     def log_weights(self, d: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the weights without a lower bound; for distant rows, they are -(d / scale)^power."""
+        """Return the logarithms of the weights; for distant rows, use the approximation -(d / scale)^power."""
         energies = self.energies(d)
         return np.where(np.exp(-energies) > _MIN_SUPPORT, np.log(self.weights(d)), -energies)
 
     def weights(self, d: np.ndarray) -> np.ndarray:
-        """Return w = -log(1 - phi(d))."""
+        """Return the weights of evidence w = -log(1 - phi(d)) for distances d."""
         return -np.log1p(-np.clip(np.exp(-self.energies(d)), _MIN_SUPPORT, _MAX_SUPPORT))
 
     def weight_graph(self, neighbors: sparse.csr_matrix, apply: Apply) -> sparse.csr_matrix:
-        """Replace the distances in a graph by weights."""
+        """Return the graph of neighbors with weights of evidence instead of distances."""
         d = neighbors.data
         w = np.empty(len(d))
 
@@ -127,8 +127,9 @@ class Evidence:
 class NeighborGraph:
     """Weights of evidence between rows of X, in compressed sparse row format.
 
-    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. ``order`` contains the row of X for
-    each row of the graph, or is None if the orders are the same. A sweep is faster if neighbors are close in memory.
+    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. The rows of the graph may be sorted so
+    that neighbors are close in memory, which makes sweeps faster. Row i of the graph is then row ``order[i]`` of X;
+    ``order`` is None if the rows are not sorted.
     """
 
     indptr: np.ndarray
@@ -141,7 +142,7 @@ class NeighborGraph:
     def from_weights(
         cls, weights: sparse.csr_matrix, graph: str, apply: Apply, order: np.ndarray | None = None
     ) -> NeighborGraph:
-        """Create the graph that the parameter ``graph`` of `EKNNClus` describes."""
+        """Create the graph from weights between rows and their neighbors; ``graph`` is the parameter of `EKNNClus`."""
         indices = weights.indices
         if order is not None:
             rank = _ranks(order).astype(indices.dtype)
@@ -156,12 +157,12 @@ class NeighborGraph:
         return len(self.indptr) - 1
 
     def agreement(self, labels: np.ndarray) -> float:
-        """Return the sum of the weights inside clusters: the log-plausibility of the partition, up to a constant."""
+        """Return the log-plausibility of a partition up to a constant, which is the sum of weights inside clusters."""
         return float(agreement(self.indptr, self.indices, self.weights, self._to_graph_order(labels)))
 
     @cached_property
     def _rank(self) -> np.ndarray | None:
-        """Row of the graph for each row of X; None if the orders are the same."""
+        """Index in the graph of each row of X; None if the rows of the graph are not sorted."""
         return None if self.order is None else _ranks(self.order)
 
     def _to_graph_order(self, labels: np.ndarray) -> np.ndarray:
@@ -177,12 +178,13 @@ class NeighborGraph:
         max_iter: int,
         orders: Sequence[np.ndarray] | np.ndarray | None = None,
     ) -> tuple[np.ndarray, list[float], bool]:
-        """Relabel rows until no label changes.
+        """Relabel the rows in sweeps until no label changes.
 
-        Every row in turn gets the label that its neighbors support most. The plausibility that the row belongs to
-        cluster k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in k (Denoeux,
-        Kanjanatarakul and Sriboonchitta, 2015). ``orders`` contains the order of the rows in each sweep, random by
-        default. Return labels 0..c-1, the agreement after every sweep, and whether the search converged.
+        In a sweep, every row in turn gets the label that its neighbors support most. The plausibility that a row
+        belongs to cluster k is proportional to exp(u_k), where u_k is the sum of the weights of its neighbors in
+        cluster k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). ``orders`` contains the order of the rows in each
+        sweep; by default the order is random. Return the labels 0..c-1, the value of `agreement` after every sweep, and
+        whether the search converged.
         """
         n = len(self)
         labels = renumber(labels)
@@ -203,7 +205,7 @@ class NeighborGraph:
         return renumber(self._to_row_order(labels)), history, converged
 
     def _settle_ties(self, labels: np.ndarray, agreement: float, max_iter: int) -> tuple[np.ndarray, float]:
-        """Resolve ties in favor of the lowest label, because the labels of the partition use the same rule."""
+        """Return labels with ties resolved in favor of the lowest label (the rule of partitions), and the agreement."""
         labels = renumber(labels)
         n = len(labels)
         awake = np.ones(n, dtype=bool)
@@ -218,7 +220,7 @@ class NeighborGraph:
     def _sweep(
         self, order: np.ndarray, labels: np.ndarray, awake: np.ndarray, support: np.ndarray, settle: bool
     ) -> tuple[int, float]:
-        """Relabel every row once, in place; return the number of moves and the total gain."""
+        """Relabel every row once, in place; return the number of changed labels and the increase of the agreement."""
         if self._rank is not None:
             order = self._rank[order]
         graph, gained = (self.indptr, self.indices, self.weights), np.empty(1)
@@ -226,10 +228,10 @@ class NeighborGraph:
         return n_moves, float(gained[0])
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
-        """Return the masses of the empty set, the clusters and the frame, from the evidence of the neighbors.
+        """Return the masses of all rows on the empty set, the clusters and the frame.
 
-        Dempster's rule combines the evidence. With r_k = exp(u_k) - 1 and u_k as in `search`, the masses are
-        m({k}) = r_k / (1 + sum r) and m(frame) = 1 / (1 + sum r).
+        Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is the sum of the
+        weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and m(frame) = 1 / (1 + sum r).
         """
         n = len(self)
         out = np.empty((n, n_clusters + 2))
@@ -252,7 +254,7 @@ def _ranks(order: np.ndarray) -> np.ndarray:
 
 
 def renumber(labels: np.ndarray) -> np.ndarray:
-    """Return a new array of labels in which the labels are numbered 0..c-1 in the same order."""
+    """Return the labels replaced by 0..c-1, in the order of their values."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
@@ -260,7 +262,7 @@ def renumber(labels: np.ndarray) -> np.ndarray:
 
 
 def neighbor_distances(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
-    """Return the distances (n, n) of every row to its nearest other rows; zeros are stored."""
+    """Return a sparse (n, n) matrix of the distances from every row to its nearest neighbors, with zeros stored."""
     nearest = Neighbors.find_all(find, n, n_neighbors)
     return _to_sparse(nearest.index, nearest.distance, n)
 
@@ -272,7 +274,7 @@ def _to_sparse(index: np.ndarray, distance: np.ndarray, n_columns: int) -> spars
 
 
 def nearest_stored(matrix: sparse.csr_matrix, n_neighbors: int | None, *, drop_diagonal: bool) -> sparse.csr_matrix:
-    """Keep the ``n_neighbors`` smallest stored entries of every row, zeros included, or all if None."""
+    """Keep the ``n_neighbors`` smallest stored entries of every row, including stored zeros; None keeps all entries."""
     matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -290,25 +292,25 @@ _ROWS_PER_BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class NeighborModel:
-    """Model that combines the evidence of the nearest training rows.
+    """Fitted model of `EKNNClus`, which combines the evidence of the nearest training rows.
 
-    A row that is equal to a training row has the masses of that training row.
+    A row that is equal to a training row gets the masses of that training row.
     """
 
     family: FocalSets  # empty set, single clusters, frame
     references: References  # all training rows
-    support: Evidence  # support by a neighbor, as a function of distance
+    support: Evidence  # degree of support by a neighbor, as a function of its distance
     labels: np.ndarray  # (n,), clusters of the training rows
     own_masses: np.ndarray  # (n, f), masses of the training rows, computed from their neighbors
     n_neighbors: int  # number of neighbors of a new row
-    n_stored: int | None  # number of stored entries used in a sparse row; None: all
-    searches: tuple[tuple[int, float], ...]  # number of clusters and objective of every search
+    n_stored: int | None  # number of stored entries used in each row of a sparse matrix; None means all
+    searches: tuple[tuple[int, float], ...]  # number of clusters and objective at the end of every search
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """Compute the masses (n, f) of rows in the format returned by `DissimilarityInput.new`.
+        """Compute the masses of n rows, shape (n, f), for f focal sets.
 
-        ``values`` contains attributes, an encoded table, or a dense or sparse matrix of dissimilarities to the training
-        rows.
+        ``values`` is the result of `DissimilarityInput.new`. It contains attributes, an encoded table, or a dense or
+        sparse matrix of dissimilarities to the training rows.
         """
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
@@ -323,9 +325,9 @@ class NeighborModel:
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the logarithm of the weight of evidence of the neighbors in each cluster.
+        """Return the evidence for each cluster, the logarithm of the total weight of evidence of the neighbors in it.
 
-        A cluster without a neighbor is represented by its nearest member.
+        For a cluster that contains no neighbor, the nearest member of the cluster is used.
         """
         is_sparse = sparse.issparse(values)
         positions = values.indices if is_sparse else np.arange(len(self.labels))
@@ -360,7 +362,10 @@ class NeighborModel:
         )
 
     def _combine(self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply) -> np.ndarray:
-        """Combine the evidence of the neighbors, except for rows ``equal`` to a training row."""
+        """Return the masses from the evidence of the neighbors.
+
+        ``equal`` contains, for each row, the index of an equal training row, whose masses are used instead, or -1.
+        """
         graph = NeighborGraph.from_weights(self.support.weight_graph(neighbors, apply), "directed", apply)
         masses = _merge_single_cluster(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
@@ -368,14 +373,14 @@ class NeighborModel:
 
 
 def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
-    """Add the mass of the frame to the only cluster, if there is only one."""
+    """Add the mass on the frame to the mass on the cluster, if there is only one cluster."""
     return masses if masses.shape[1] > 3 else np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
 def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
-    """Return, for each row, the first row with equal attributes or dissimilarity zero.
+    """Return, for each training row, the index of the first row with equal attributes or dissimilarity zero.
 
-    ``among`` contains the sorted indices of all rows that may be equal to another row, or is None if they are unknown.
+    ``among`` contains the sorted indices of the rows that may be equal to another row; None means all rows.
     """
     if references.source is not None:
         if among is None:
@@ -388,7 +393,7 @@ def find_equal_rows(source: Source, references: References, among: np.ndarray | 
     else:
         blocks = row_blocks(len(source), most=None)
         first = np.concatenate([_first_zeros(source.block(slice(*rows), slice(None))) for rows in blocks])
-    # The diagonal may be missing, or not exactly zero.
+    # The diagonal of a sparse matrix may not be stored, and the diagonal of a dense matrix may not be exactly zero.
     return np.where(first >= 0, first, np.arange(len(source)))
 
 
@@ -407,17 +412,17 @@ def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
     return np.where(first < matrix.shape[1], first, -1)
 
 
-_NEIGHBORS_PER_ROOT = 2.5  # neighbors per square root of the number of rows (the authors advise two to three)
+_NEIGHBORS_PER_ROOT = 2.5  # neighbors per square root of the number of rows (the authors recommend two to three)
 _MAX_NEIGHBORS = 400
 _DISTINCT_UP_TO = 1_000  # largest number of rows for which each row starts in its own cluster
 _SAMPLE_FROM, _SAMPLE_SIZE = 20_000, 5_000
 _MAX_NEIGHBORS_AFTER_SAMPLE = 50  # A few neighbors suffice after the sample has determined the clusters.
-_MAX_MASSES = 2**31  # 17 GB
+_MAX_MASSES = 2**31  # maximum number of masses (17 GB)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelStart:
-    """Initial labels, and the random generator for the order of the rows."""
+    """Initial labels of a search, and the random generator for the order of the rows in its sweeps."""
 
     labels: np.ndarray
     rng: np.random.Generator
@@ -432,7 +437,7 @@ class LabelResult:
 
 
 class NeighborMethod(Method[LabelStart, LabelResult]):
-    """EK-NNclus: searches for the best labels on the graph of neighbors."""
+    """EK-NNclus algorithm, which runs several searches for the best labels on the graph of neighbors."""
 
     starts_in_threads = True
 
@@ -455,7 +460,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         self.n_neighbors = self._default_n_neighbors() if n_neighbors is None else int(n_neighbors)
         seed = int(rng.integers(2**31))  # Always draw the seed, so that the searches do not depend on the finder.
-        self.may_be_equal: np.ndarray | None = None  # indices of rows that may be equal to other rows; None if unknown
+        self.may_be_equal: np.ndarray | None = None  # indices of rows that may be equal to another row; None means all
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.graph = NeighborGraph.from_weights(
@@ -468,7 +473,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         return max(1, min(int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n))), _MAX_NEIGHBORS, self.n - 1))
 
     def _find_neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
-        """Return the distances (n, n) of every row to its neighbors, and an order with neighbors close together."""
+        """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows for the graph (or None)."""
         if isinstance(self.source, SparseSource):
             stored = nearest_stored(self.source.stored, self.n_neighbors_param, drop_diagonal=True)
             if stored.nnz == 0:
@@ -504,9 +509,9 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         return Run(LabelResult(labels, ((int(labels.max()) + 1, history[-1]),)), history, converged)
 
     def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
-        """Select the best run among runs with the most frequent number of clusters.
+        """Return the run with the smallest objective among the runs with the most frequent number of clusters.
 
-        Runs with different numbers of clusters are not compared, because the objective favors few clusters.
+        The objective does not compare runs with different numbers of clusters, because it favors few clusters.
         """
         runs = list(runs)
         searches = tuple(search for run in runs for search in run.model.searches)
@@ -540,12 +545,15 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         equal = find_equal_rows(self.source, references, self.may_be_equal)
         all_differ = np.array_equal(equal, np.arange(self.n))
         masses = model.own_masses if all_differ else model.own_masses[equal]
-        warnings = ("found a single cluster; decrease n_neighbors or q for more",) if n_clusters == 1 else ()
+        warnings = ("found only a single cluster; decrease n_neighbors or q to find more",) if n_clusters == 1 else ()
         return FitResult(run, model, masses.astype(self.source.dtype, copy=False), warnings)
 
 
 class SampledNeighborMethod(NeighborMethod):
-    """Compare the searches on a sample, then start each other row in the cluster of the nearest row of the sample."""
+    """EK-NNclus algorithm for many rows, which compares the searches on a random sample of the rows.
+
+    In the final search over all rows, each row starts in the cluster of the nearest row of the sample.
+    """
 
     def __init__(
         self,
@@ -581,7 +589,7 @@ class SampledNeighborMethod(NeighborMethod):
 def create_method(
     params: EKNNClus, source: Source, rng: np.random.Generator, apply: Apply, init: Any, n_neighbors: int | None
 ) -> NeighborMethod:
-    """Return the method with the given ``init``; "auto" depends on the number of rows."""
+    """Return the algorithm object for a value of ``init``; "auto" depends on the number of rows."""
     has_attributes = isinstance(source, DissimilaritySource) and source.objects is not None
     if isinstance(init, str) and init == "auto":
         init = "distinct" if len(source) <= _DISTINCT_UP_TO else max(2, len(source) // 10)
@@ -595,10 +603,11 @@ def create_method(
 
 
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
-    """Return the index of the search with the smallest objective among those with the most frequent number of clusters.
+    """Return the index of the best search, given the number of clusters and the objective of each search.
 
-    In case of ties, return the first search. If several numbers of clusters are equally frequent, use the number with
-    the smallest objective.
+    The best search has the smallest objective among the searches with the most frequent number of clusters. If several
+    numbers of clusters are equally frequent, the searches with any of these numbers are compared. In case of ties, the
+    first search is the best.
     """
     counts = [count for count, _ in searches]
     return min(range(len(searches)), key=lambda r: (-counts.count(counts[r]), searches[r][1], r))
@@ -607,56 +616,62 @@ def select_search(searches: tuple[tuple[int, float], ...]) -> int:
 class EKNNClus(EvidentialClusterer):
     """Clustering by the evidential k-nearest-neighbor rule, which determines the number of clusters.
 
-    The degree of support that two objects at distance d belong to the same cluster is phi(d) = exp(-(d / s)^power). If
-    these pieces of evidence are combined by Dempster's rule, the log-plausibility of a partition is, up to a constant,
+    The degree of support that two objects at distance d belong to the same cluster is phi(d) = exp(-(d / s)^power).
+    Combining the evidence of all pairs of neighbors by Dempster's rule gives the log-plausibility of a partition, up to
+    a constant,
 
-        sum_{i<j} w_ij [i and j in the same cluster],    w_ij = -log(1 - phi(d_ij)),
+        sum w_ij over the pairs of neighbors i, j in the same cluster,    w_ij = -log(1 - phi(d_ij)).
 
-    over pairs of neighbors. Starting from many small clusters, each object in turn joins the cluster that its neighbors
-    support most, until no object moves. The log-plausibility never decreases, and at the end no move of a single object
-    increases it. (The global maximum would be a single cluster. The local maximum depends on ``n_neighbors``; few
-    neighbors give many clusters.) The neighbors of each object, combined by Dempster's rule, give the credal partition
-    on single clusters and the frame: an object inside a cluster is certain, an object between clusters is not, and an
-    isolated object has mass on the frame.
+    The search starts from many small clusters. Each object in turn joins the cluster that its neighbors support most,
+    until no object moves. The log-plausibility never decreases, and at the end no move of a single object increases it.
+    The result is a local maximum that depends on ``n_neighbors``; few neighbors give many clusters. (The global maximum
+    would be a single cluster.)
 
-    Time and memory grow with the number of objects times the number of neighbors; there is no n x n matrix.
+    The masses of each object on the single clusters and the frame combine the evidence of its neighbors by Dempster's
+    rule. An object inside a cluster has nearly all mass on this cluster. An object between clusters divides its mass
+    between them. An isolated object has mass on the frame. The masses of a new object are computed from its nearest
+    training objects. A new object that is equal to a training object (equal attributes or dissimilarity zero) gets the
+    masses of that training object.
 
-    The masses of a new object are computed from its nearest training objects. A new object that is equal to a training
-    object (equal attributes or dissimilarity zero) has the masses of that training object.
+    Time and memory grow with the number of objects times the number of neighbors. No n x n matrix is computed.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
-        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" for a table with numbers,
-        categories and missing values, or "precomputed": X is a square matrix of dissimilarities, or a SciPy sparse
-        matrix of the dissimilarities to the neighbors of each object, including stored zeros (as in scikit-learn's
-        ``kneighbors_graph``). With a function and with "gower" every object is compared with all others.
+        A metric of `sklearn.neighbors.NearestNeighbors`, a function of two rows, "gower" (for tables with numbers,
+        categories and missing values) or "precomputed". With "precomputed", X is a square matrix of dissimilarities, or
+        a SciPy sparse matrix that stores the dissimilarities from each object to its neighbors, including zeros (like
+        scikit-learn's ``kneighbors_graph``). With a function or "gower", every object is compared with all others.
     symmetrize : bool, default=False
-        Replace an asymmetric square matrix by the mean of itself and its transpose, instead of raising an error.
+        Replace an asymmetric square matrix by the mean of the matrix and its transpose instead of raising an error.
     n_neighbors : int or "auto", default="auto"
-        "auto": 2.5 times the square root of the number of objects, at most 400; 50 after a search on a sample; all
-        stored entries of a sparse matrix.
+        Number of neighbors of each object. "auto" is 2.5 times the square root of the number of objects, at most 400.
+        With ``init="sample"``, it is 50 for the search over all objects. For a sparse matrix, all stored entries are
+        neighbors.
     q : float in (0, 1], default=0.9
-        s^power is the q-quantile of d^power between objects and their neighbors. Larger values give fewer clusters.
+        Quantile that defines the scale s: s^power is the q-quantile of d^power over all pairs of neighbors. Larger
+        values give fewer clusters.
     power : float > 0, default=2
         Exponent of the distances in phi(d); the papers use 1 or 2.
     graph : {"union", "mean", "directed"}, default="union"
-        Objects whose evidence counts for an object. "union": its neighbors and the objects that it is a neighbor of.
-        "mean": the same, with half the weight if only one of the two is a neighbor of the other. "directed": its
-        neighbors only, as in the published program; the objective, a running sum, may then increase, and ``max_iter``
-        may end the search.
+        Objects that are evidence for an object. "union" uses its neighbors and the objects that have it as a neighbor.
+        "mean" uses the same objects, with half the weight if only one of two objects is a neighbor of the other.
+        "directed" uses its neighbors only, like the published program; the objective may then increase, and the search
+        may continue until ``max_iter``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate": nearest-neighbor descent (needs ``dempster[neighbors]``). "auto": exact, unless there are
-        more than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
+        Search for neighbors. "approximate" uses nearest-neighbor descent (requires ``dempster[neighbors]``). "auto"
+        uses it if this extra is installed, the metric is Euclidean, and there are more than 100,000 objects with more
+        than six attributes. Otherwise the search is exact.
     init : {"auto", "distinct", "sample"}, int, array of labels or CredalPartition, default="auto"
-        "distinct": one cluster for each object. An integer: this number of random clusters. "sample": clusters of
-        5,000 objects; each other object starts in the cluster of the nearest of them. "auto": "distinct" up to 1,000
-        objects, a tenth as many random clusters as objects up to 20,000, then (with attributes) a sample. Given
-        labels, or those of a partition, are used once, for every ``n_init``.
+        Initial labels. "distinct" puts each object into its own cluster. An integer is a number of random clusters.
+        "sample" first clusters a sample of 5,000 objects; every object then starts in the cluster of the nearest object
+        in the sample. "auto" is "distinct" up to 1,000 objects, n / 10 random clusters up to 20,000 objects, and
+        "sample" for more objects (only if X contains attributes). An array or a partition gives the initial labels of a
+        single search, whatever ``n_init``.
     n_init : int, default=10
-        Number of searches with different random labels and orders. Because the objective favors few clusters, it
-        compares only results with the same number of clusters: among those with the most frequent number (of equally
-        frequent ones, that of the smallest objective), the one with the smallest objective is kept.
+        Number of searches with different random labels and orders of the objects. The result is the search with the
+        smallest objective among the searches with the most frequent number of clusters, because the objective favors
+        few clusters and cannot compare different numbers of clusters.
     max_iter : int, default=100
         Maximum number of sweeps over the objects.
     random_state : int, RandomState, Generator or None
@@ -674,14 +689,15 @@ class EKNNClus(EvidentialClusterer):
         Cluster with the largest plausibility.
     focal_sets_ : FocalSets
     objective_ : float
-        Minus the log-plausibility of the partition, up to a constant.
+        Minus the log-plausibility of the final partition, up to a constant.
     history_ : ndarray
         Objective after every sweep of the best search.
     n_clusters_found_, objectives_found_ : ndarray of shape (n_searches,)
-        Number of clusters and objective of every search (on the sample, if there was one).
+        Number of clusters and objective at the end of every search (on the sample, with ``init="sample"``).
     n_neighbors_ : int
+        Number of neighbors used.
     scale_ : float
-        The distance s at which the support is exp(-1).
+        Distance s at which the degree of support is exp(-1).
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
@@ -755,7 +771,7 @@ class EKNNClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            A DataFrame keeps its index.
+            Objects or dissimilarities. The results keep the index of a DataFrame.
         y : ignored
         """
         return self._fit(X)
@@ -772,7 +788,7 @@ class EKNNClus(EvidentialClusterer):
         return None
 
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
-        return 1  # This value is not used, because the searches determine the number of clusters.
+        return 1  # The value is not used, because the searches determine the number of clusters.
 
     def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors

@@ -1,10 +1,10 @@
 """Evidence that one row belongs to each cluster, which is the basis of explanations.
 
-A model that can be explained has a method ``evidence(values, itself)`` beside the method that computes the masses;
-``itself`` is the index of the row in the training data, or -1. The evidence for a cluster is a number that increases
-with the membership of the row. It is a sum over the attributes if the model has centers or densities. Otherwise, it
-is a sum over the training rows that the row is compared with, and each term is split among the attributes in which the
-two rows differ (`dempster.dissimilarity.sources`).
+Fitted models that support explanations have a method ``evidence(values, itself)``, where ``itself`` is the index of the
+row in the training data, or -1 for a new row. The evidence for a cluster is a number that is larger if the row belongs
+to the cluster more clearly. In models with centers or densities, the evidence is a sum over the attributes. In models
+that compare the row with training rows, it is a sum over these training rows, and each term is split among the
+attributes in which the two rows differ (`dempster.dissimilarity.sources`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class ClusterEvidence:
-    """Evidence for each of c clusters, and the terms of the evidence.
+    """Evidence that one row belongs to each of c clusters, split into the terms of p attributes and r compared rows.
 
-    The evidence is computed from p attributes, or from r training rows that the row is compared with. If the evidence
-    is the logarithm of a sum, ``log_strengths`` contains the logarithms of its terms. ``views`` contains the view in
-    which each row is compared, if a model has several.
+    The compared rows are the training rows that the model compares the row with. If the evidence is the logarithm of a
+    sum over them, ``log_strengths`` contains the logarithms of the terms. In a model with several views, ``views``
+    contains the view in which each of them is compared.
     """
 
     quantity: str  # name of the quantity used as evidence
@@ -35,13 +35,13 @@ class ClusterEvidence:
     parts: np.ndarray | None  # (p, c), term of each attribute; None if there are no attributes
     positions: np.ndarray  # (r,), indices of the compared rows; empty if the model has centers
     coefficients: np.ndarray  # (r, c), weight of each compared row for each cluster
-    costs: np.ndarray  # (r,), cost of the model for the distance to each compared row
+    costs: np.ndarray  # (r,), cost that the model assigns to the distance to each compared row
     log_strengths: np.ndarray | None = None  # (r, c)
     views: np.ndarray | None = None  # (r,)
 
     @classmethod
     def from_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
-        """Create the evidence from the terms (p, c) of the attributes and a constant; a missing attribute adds zero."""
+        """Create the evidence ``base`` plus the sum of ``parts``, the terms of p attributes; NaN counts as zero."""
         parts = np.nan_to_num(parts, nan=0.0)
         no_rows = np.zeros(0, dtype=np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
         return cls(quantity, parts.sum(axis=0) + base, parts, *no_rows)
@@ -56,20 +56,25 @@ class ClusterEvidence:
         compared: References,
         values: Any,
     ) -> ClusterEvidence:
-        """Create the evidence from the costs (r,) of the compared rows and their coefficients (c, r) for clusters."""
+        """Create the evidence ``total`` from the costs of r compared rows and their weights for c clusters.
+
+        ``costs`` has shape (r,), ``coefficients`` has shape (c, r), and ``total`` has shape (c,).
+        """
         return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(compared, values)
 
     @classmethod
     def from_strengths(
         cls, quantity: str, logs: np.ndarray, energies: np.ndarray, compared: References, values: Any
     ) -> ClusterEvidence:
-        """Create the evidence from the logarithms of terms; the evidence is the logarithm of their sum S.
+        """Create the evidence log S for each cluster, where S is a sum of terms, one for each compared row.
 
-        Let p_j be the share of term j in S, and e_j an energy that increases with distance and decreases term j. Then
+        ``logs`` contains the logarithms of the terms, shape (r, c); it is -inf if a row is no evidence for a cluster.
+        ``energies`` contains, for each row j, a number e_j that increases with its distance; the term of row j
+        decreases with e_j. If p_j is the share of term j in S, then
 
             log S = -sum_j p_j e_j + a remainder that depends on the number and size of the terms,
 
-        so row j contributes -p_j e_j. ``logs`` (r, c) is -inf where a row is no evidence for a cluster.
+        so the contribution of row j is -p_j e_j.
         """
         top = logs.max(axis=0, initial=-np.inf)
         has_terms = np.isfinite(top)
@@ -81,27 +86,30 @@ class ClusterEvidence:
         return cls(quantity, total, None, compared.positions, shares, energies, logs)._with_parts(compared, values)
 
     def _with_parts(self, compared: References, values: Any) -> ClusterEvidence:
-        """Split the terms of the compared rows among the attributes, if the model has attributes."""
+        """Return the evidence with the terms of the compared rows split among the attributes, if there are any."""
         if compared.source is None:
             return self
         shares = attribute_shares(compared.source, values, compared.source.objects)
         return replace(self, parts=self.split_costs(shares))
 
     def split_costs(self, shares: np.ndarray) -> np.ndarray:
-        """Return the terms (p, c) of attributes, given their shares (r, p) in the differences to the compared rows."""
+        """Return the terms of the p attributes for the c clusters, shape (p, c).
+
+        ``shares`` contains the share of each attribute in the difference to each compared row, shape (r, p).
+        """
         return -(shares * self.costs[:, None]).T @ self.coefficients
 
     @property
     def weights(self) -> np.ndarray:
-        """Weights (r, c) of the compared rows for each cluster; columns sum to one, or to zero."""
+        """Weights of the r compared rows for the c clusters, shape (r, c); each column sums to one or is zero."""
         sums = self.coefficients.sum(axis=0)
         return self.coefficients / np.where(sums > 0, sums, 1)
 
     def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
-        """Return the evidence for the given clusters, split by compared rows instead of attributes.
+        """Return the evidence for some of the clusters, with one term per compared row instead of one per attribute.
 
-        Rows that are nearer than average are evidence for their cluster; other rows are evidence against it. If the
-        evidence is the logarithm of a sum, it is replaced by the share of each cluster in the sum.
+        Compared rows that are nearer than average are evidence for their cluster, and the remaining ones are evidence
+        against it. If the evidence is the logarithm of a sum, the result is the share of each cluster in the sum.
         """
         few = self.coefficients[:, clusters]
         if self.log_strengths is None:
@@ -116,17 +124,20 @@ class ClusterEvidence:
 
 
 def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Split the squared distances g' M g among the attributes.
+    """Split the squared distances g' M g of difference vectors g among the d attributes, with shape (..., d).
 
-    A term that contains two attributes is divided equally between them. The parts (..., d) sum to the squared distance;
-    a part may be negative. Missing attributes have part zero.
+    A product of two attributes is divided equally between them. The parts sum to the squared distance, and a part may
+    be negative. The part of a missing attribute is zero.
     """
     gap = np.nan_to_num(gap, nan=0.0)
     return gap * np.einsum("...de,...e->...d", matrix, gap)
 
 
 class ObjectReader:
-    """Row i of X, validated by a fitted clusterer; if i is None, X contains the attributes of a single row."""
+    """Row i of X, validated by a fitted clusterer, with methods that compute its evidence and its masses.
+
+    If i is None, X contains the attributes of a single row.
+    """
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
@@ -149,24 +160,26 @@ class ObjectReader:
         return replace(evidence, parts=evidence.parts[order])
 
     def masses(self) -> CredalPartition:
-        """Return the masses of the row."""
         return self._predict(self._values)
 
     def dissimilarities(self) -> np.ndarray:
-        """Return the dissimilarities (n,) to the training rows, for a model with several views."""
+        """Return the dissimilarities to the n training rows, shape (n,), for a model with several views."""
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:
-        """Return points with the same distances as in the model, or the attributes if the model defines no points."""
+        """Return points whose Euclidean distances are equal to those of the model; by default, the attributes."""
         model = self._estimator._model
         return model.placed(attributes) if hasattr(model, "placed") else attributes
 
     def predict_changed(self, attributes: TableLike) -> CredalPartition:
-        """Return the masses of rows that differ from this one in the given attributes."""
+        """Return the masses of rows with changed attributes; other properties of the row stay the same."""
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
     def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
-        """Return the masses of changed rows in a model without training row ``itself``, or None if there is none."""
+        """Return the masses of rows with changed attributes, computed without the training row ``itself``.
+
+        Return None if ``itself`` is -1 or the model does not support the removal of a training row.
+        """
         if itself < 0 or not hasattr(self._estimator._model, "without"):
             return None
         if self._moved is None or self._moved[0] != itself:
@@ -185,5 +198,5 @@ def read_object(estimator: Any, X: TableLike, i: int | None) -> ObjectReader | N
 
 
 def row_attributes(estimator: Any, X: TableLike) -> TableLike:
-    """Return the attributes used by the clusterer; for images, they include the means around each pixel."""
+    """Return the attributes used by the clusterer; for an image, they are means over each pixel and its neighbors."""
     return estimator._extract_attributes(X) if hasattr(estimator, "_model") else X

@@ -27,14 +27,16 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-# Compute the (n, g) costs from the dissimilarities ``near`` to the medoids and ``between`` the medoids.
+# Compute the costs of g sets for n objects. ``near`` contains the dissimilarities from the objects to the medoids, and
+# ``between`` contains the dissimilarities between the medoids.
 fill_costs = kernel("""median_costs(
     near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
     costs: float64[n, g] out)""")
-# Compute, for every candidate for the medoid of one cluster, the terms of the objective that depend on this medoid.
-# ``rows`` contains the dissimilarities of each candidate to all objects. ``weights`` contains |A|^alpha m_i(A)^beta for
-# the h sets A that include the cluster, and ``sets`` contains the other clusters of these sets. ``near``, ``between``
-# and ``to_candidates`` contain the dissimilarities of the medoids to all objects, to each other and to the candidates.
+# For every object that may become the medoid of one cluster (candidate), compute the terms of the objective that depend
+# on the medoid. ``rows`` contains the dissimilarities from each candidate to all objects. ``weights`` contains
+# |A|^alpha m_i(A)^beta for the h sets A that include the cluster, and ``sets`` marks the other clusters in these sets.
+# ``near``, ``between`` and ``to_candidates`` contain the dissimilarities from the current medoids to all objects, to
+# each other, and to the candidates.
 add_totals = kernel("""median_totals(
     rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
     between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
@@ -42,9 +44,9 @@ add_totals = kernel("""median_totals(
 
 @dataclass(frozen=True)
 class MedianModel(MedoidModel):
-    """Fitted medoids and the (c, c) dissimilarities between them, with ``gamma`` and ``eta`` as in `MECM`."""
+    """Fitted medoids of `MECM`, the dissimilarities between them, and the parameters ``gamma`` and ``eta``."""
 
-    between: np.ndarray
+    between: np.ndarray  # (c, c), dissimilarities between the medoids
     gamma: float
     eta: float
 
@@ -60,7 +62,7 @@ class MedianModel(MedoidModel):
 
 
 class MedianMethod(IndexMedoidMethod):
-    """Median evidential c-means."""
+    """Algorithm of median evidential c-means."""
 
     cost_power = 2
     pairs_can_win = True
@@ -75,7 +77,7 @@ class MedianMethod(IndexMedoidMethod):
         return descend(partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol)
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
-        """Return the objective of the current medoids, and the improved medoids."""
+        """Return the objective of the current medoids, and the medoids after one iteration."""
         medoids = state.positions.copy()
         near = objects.columns(medoids)
         objective, masses = self._masses(objects, state, near)
@@ -104,7 +106,7 @@ class MedianMethod(IndexMedoidMethod):
         masses: np.ndarray,
         step: MassStep,
     ) -> int:
-        """Return the candidate that minimizes the objective, or the current medoid if no candidate is better."""
+        """Return the index of the best medoid of cluster k for fixed masses; ties do not change the medoid."""
         params, family = self.params, step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
@@ -126,19 +128,19 @@ class MedianMethod(IndexMedoidMethod):
             to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
             add_totals(rows, weights, to_medoids, to_candidates, between, sets, params.gamma, params.eta, part)
 
-        # The blocks fit in memory and are small enough that all threads have work.
+        # The blocks fit into memory and are small enough to keep all threads busy.
         size = split_rows(len(candidates), len(objects))[0][1]
         self.apply(add_block, row_blocks(len(candidates), min(size, 256), most=None))
         current = float(totals[np.searchsorted(candidates, medoids[k])])
         best = int(totals.argmin())
-        # Rounding must not make two equally good objects alternate.
+        # Without this tolerance, rounding errors could make two equally good medoids alternate.
         return int(candidates[best]) if totals[best] < current * (1 - 1e-12) else int(medoids[k])
 
 
 class MECM(MedoidClusterer):
-    """Median evidential c-means: objects are the prototypes, and any dissimilarities d are accepted.
+    """Median evidential c-means, which uses objects (medoids) as prototypes and accepts any dissimilarities.
 
-    The method minimizes, over masses m and medoids v,
+    For dissimilarities d, the method minimizes, over the masses m and the medoids v,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
@@ -147,11 +149,13 @@ class MECM(MedoidClusterer):
         D_i(A) = (gamma mean_{k in A} d(i, v_k)^2 + rho_i(A) min_{k in A} d(i, v_k)^2) / (1 + gamma),
         rho_i(A) = sum_{k, l in A} |d(i, v_k) - d(i, v_l)| / (eta sum_{k, l in A} d(v_k, v_l)).
 
-    A set is cheap for objects with nearly equal dissimilarities to all its medoids. Each iteration optimizes the masses
-    for fixed medoids, then one medoid after the other for fixed masses, so the objective never increases.
+    The cost D_i(A) is small for objects with nearly equal dissimilarities to all medoids of the set A. Each iteration
+    optimizes the masses for fixed medoids, then one medoid after the other for fixed masses, so the objective never
+    increases.
 
-    Cost per iteration: n^2 dissimilarities for each cluster and each set that contains it, or n times ``n_candidates``.
-    Up to 5,000 objects the matrix of all dissimilarities is kept. Above that, no matrix is computed unless X is one.
+    An iteration uses n^2 dissimilarities for each cluster and each set that contains it, or n times ``n_candidates``.
+    Up to 5,000 objects, the matrix of all dissimilarities is kept in memory. For more objects, dissimilarities are
+    computed when they are needed, unless X is a matrix of dissimilarities.
 
     Parameters
     ----------
@@ -161,8 +165,8 @@ class MECM(MedoidClusterer):
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
         pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
+        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     alpha : float >= 0, default=1
@@ -170,19 +174,19 @@ class MECM(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Dissimilarity to the empty set; smaller values give more outliers. "auto": with ``focal_sets="auto"``, the upper
-        fence of a box plot of the dissimilarities to the nearest medoid, computed after the fit; otherwise the
-        0.95-quantile of the dissimilarities between different objects.
+        Dissimilarity to the empty set; smaller values give more outliers. With ``focal_sets="auto"``, "auto" is the
+        upper fence of a box plot of the dissimilarities to the nearest medoid, computed after the fit. Otherwise, it is
+        the 0.95-quantile of the dissimilarities between different objects.
     gamma : float >= 0, default=0.5
         Weight of the mean over the medoids of a set.
     eta : float > 0, default=1
-        Larger values make sets cheaper for objects that are not halfway between the medoids.
+        Larger values decrease the cost of a set for objects that are not halfway between its medoids.
     n_candidates : int, None or "auto", default="auto"
-        Number of objects that may become the medoid of a cluster, selected by the largest plausibility. None: all.
-        "auto": all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
+        Number of objects that may become the medoid of a cluster, selected by the largest plausibility. None means all
+        objects. "auto" means all, or 500 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both have and corrects for the others, as in `ECMdd`.
+        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
         Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10

@@ -1,18 +1,18 @@
-"""Number of clusters: candidates and the criteria that compare them.
+"""Selection of the number of clusters by four criteria.
 
-Four criteria are computed on a sample of the rows, because each of them alone is unreliable:
+The criteria are computed on a sample of the rows. Each of them alone is unreliable.
 
-- the *silhouette* (Rousseeuw, 1987), which compares the distances from a row to its own cluster and to the nearest
-  other cluster;
-- two *log-likelihoods* minus three times the penalty of the Bayesian information criterion. The clusters are spherical;
-  they have a common size in the first likelihood and different sizes in the second. They are multivariate t
-  distributions (Peel and McLachlan, 2000), because with Gaussians the tails of real data would always favor an
-  additional cluster;
-- the number of *belief peaks* (Su and Denoeux, 2019).
+- The *silhouette* (Rousseeuw, 1987) compares the distances from a row to its own cluster and to the nearest other
+  cluster.
+- Two *log-likelihoods*, minus three times the penalty of the Bayesian information criterion. Each cluster has a
+  spherical multivariate t distribution (Peel and McLachlan, 2000), because with Gaussians the tails of real data would
+  always favor an additional cluster. All clusters have the same size in the first likelihood and different sizes in the
+  second.
+- The number of *belief peaks* (Su and Denoeux, 2019).
 
-Each criterion is scaled to 1 for its best candidate and 0 for its worst candidate. The candidate with the largest sum
-is selected. The rule was developed on one half of a collection of data sets and confirmed on the other half
-(``benchmarks/DEFAULTS.md``).
+Each criterion is scaled to 1 for the number of clusters with the best value and 0 for the number with the worst value.
+The number of clusters with the largest sum is selected. This rule was developed on one half of a collection of data
+sets and confirmed on the other half (``benchmarks/DEFAULTS.md``).
 """
 
 from __future__ import annotations
@@ -41,35 +41,35 @@ if TYPE_CHECKING:
 
 
 _CANDIDATES = range(2, 26)
-_AROUND_PEAKS = 0.2  # relative distance between the number of belief peaks and an additional candidate
+_AROUND_PEAKS = 0.2  # Numbers that differ from the number of belief peaks by at most 20% are candidates as well.
 _SAMPLE_SIZE = 1500
-_STARTS = 5  # number of runs of k-means
-_PENALTY = 3.0  # multiple of the penalty of BIC
+_STARTS = 5  # number of runs of k-means for each number of clusters
+_PENALTY = 3.0  # The penalty of BIC is multiplied by this factor.
 _FREEDOM = 3.0  # degrees of freedom of the t distributions
-_CENTERING, _SCALING = 10, 20  # numbers of iterations for the centers and the sizes
-_FLOOR = 0.02  # share of the mean squared size that is added to each squared size
-# A row is an outlier if the logarithm of the distance to its neighbor number _NEAREST exceeds the third quartile by
-# more than _FENCE interquartile ranges. The interquartile range is at least _MIN_RANGE.
+_CENTERING, _SCALING = 10, 20  # numbers of EM iterations for the centers and for the sizes of the t distributions
+_FLOOR = 0.02  # share of the mean squared size that is added to the squared size of each cluster
+# Let L be the logarithm of the distance from a row to its _NEAREST-th nearest neighbor. A row is an outlier if its L
+# exceeds the third quartile by more than _FENCE interquartile ranges (an interquartile range is at least _MIN_RANGE).
 _NEAREST, _FENCE, _MIN_RANGE = 5, 4.0, 0.1
-_QUANTILE = 0.9  # parameter q of belief peaks
+_QUANTILE = 0.9  # parameter q of `BeliefPeaks`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberOfClusters:
-    """Compared numbers of clusters and their criteria.
+    """Comparison of several numbers of clusters (candidates) by four criteria.
 
     Attributes
     ----------
-    n_clusters : (k,) int array
-        Candidates, increasing.
-    silhouette : (k,) array
-        Mean silhouette of the partition into this number of clusters.
-    likelihood_one_size, likelihood_own_sizes : (k,) arrays
-        Penalised log-likelihoods per object.
+    n_clusters : ndarray of int, shape (k,)
+        Candidates in increasing order.
+    silhouette : ndarray of shape (k,)
+        Mean silhouette of the partition into each number of clusters.
+    likelihood_one_size, likelihood_own_sizes : ndarray of shape (k,)
+        Penalised log-likelihoods per object, for clusters of the same size and of different sizes.
     n_peaks : int
         Number of belief peaks.
     n_objects : int
-        Number of objects used.
+        Number of objects in the sample on which the criteria were computed.
     """
 
     n_clusters: np.ndarray
@@ -81,7 +81,7 @@ class NumberOfClusters:
 
     @property
     def criteria(self) -> dict[str, np.ndarray]:
-        """Criteria of each candidate by name, from 0 (worst) to 1 (best)."""
+        """Dictionary from the name of each criterion to its k values, scaled from 0 (worst candidate) to 1 (best)."""
         away = -np.abs(np.log(self.n_clusters / max(self.n_peaks, 1)))
         return {
             "silhouette": _scale(self.silhouette),
@@ -92,12 +92,12 @@ class NumberOfClusters:
 
     @property
     def support(self) -> np.ndarray:
-        """Mean of the scaled criteria for each of the k candidates."""
+        """Mean of the four scaled criteria for each of the k candidates, shape (k,)."""
         return np.mean(list(self.criteria.values()), axis=0)
 
     @property
     def best(self) -> int:
-        """Number of clusters with the largest support; the smallest one in case of ties."""
+        """Number of clusters with the largest support; in case of ties, the smallest number."""
         return int(self.n_clusters[self.support.argmax()])
 
     def to_frame(self) -> pd.DataFrame:
@@ -120,7 +120,7 @@ class NumberOfClusters:
         return NumberOfClustersDisplay.from_numbers(self, ax=ax, **options)
 
     def reasons(self) -> str:
-        """Describe the best number, the number preferred by each criterion, and the second best number."""
+        """Return a text with the best number of clusters, the choice of each criterion, and the second best number."""
         preferred = {name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()}
         text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
         order = np.argsort(-self.support, kind="stable")
@@ -152,17 +152,17 @@ def compare_numbers(
     random_state: Seed,
     apply: Apply,
 ) -> NumberOfClusters:
-    """Compare numbers of clusters, on a sample of the rows if there are many.
+    """Compute the criteria for several numbers of clusters (candidates), on a sample of the rows if there are many.
 
-    Without ``candidates``, the numbers from 2 to 25 and the numbers near the number of belief peaks are compared.
-    Candidates above a third of the number of different rows are ignored, because the criteria need a few rows per
-    cluster.
+    If ``candidates`` is None, the numbers from 2 to 25 and the numbers near the number of belief peaks are compared.
+    Candidates larger than a third of the number of different rows are ignored, because the criteria need several rows
+    per cluster.
     """
     rng = as_random_state(random_state)
     sample, w, D = _remove_outliers(*_draw_sample(source, weights, rng))
     n, squares = len(sample), np.square(D)
     n_peaks = len(find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
-    if candidates is None:  # Many peaks are evidence of more clusters than the default candidates.
+    if candidates is None:  # Many belief peaks indicate more than 25 clusters.
         low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
     n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
@@ -179,7 +179,7 @@ def compare_numbers(
 def _draw_sample(
     source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState
 ) -> tuple[DissimilaritySource, np.ndarray]:
-    """Draw rows in proportion to their weights, independently of the order of the rows."""
+    """Draw random rows by their weights, independently of their order; return the rows and their new weights."""
     w = np.ones(len(source)) if weights is None else weights.astype(float)
     if isinstance(source.objects, np.ndarray):
         order = order_along_line(source.objects)
@@ -196,9 +196,9 @@ def _draw_sample(
 def _remove_outliers(
     source: DissimilaritySource, weights: np.ndarray
 ) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
-    """Remove rows that are far from all others, which would form small clusters.
+    """Remove isolated rows, which would form small clusters.
 
-    Return the remaining rows, their weights, and the dissimilarities between them.
+    Return the remaining rows, their weights, and the matrix of the dissimilarities between them.
     """
     rows = np.arange(len(source))
     D = source.block(rows, rows).astype(float)
@@ -217,9 +217,10 @@ def _remove_outliers(
 def _fit_partitions(
     X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
 ) -> list[np.ndarray]:
-    """Return the labels of a partition for each number of clusters.
+    """Return a list with the labels of one partition for each number of clusters.
 
-    The labels come from the best of several runs of k-means. If X is None, each row is assigned to its nearest medoid.
+    The partitions are computed by k-means (best of several runs). If X is None, medoids are selected from the squared
+    dissimilarities, and each row is assigned to its nearest medoid.
     """
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
@@ -238,9 +239,9 @@ def _fit_partitions(
 def _score_partition(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Compute the mean silhouette and two log-likelihoods per row.
+    """Return the mean silhouette of a partition, and two log-likelihoods per row.
 
-    The clusters have a common size in the first log-likelihood and different sizes in the second.
+    All clusters have the same size in the first log-likelihood and different sizes in the second.
     """
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
@@ -264,11 +265,11 @@ def _score_partition(
 
 
 def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
-    """Compute squared distances to the centers of t distributions, one for each cluster, by EM.
+    """Return the squared distance from each row to the center of its cluster.
 
-    A center is a weighted mean of the rows of its cluster, so the squared distances d_ij^2 between rows are sufficient.
-    For weights a that sum to one, the squared distance from row i to the center is sum_j a_j d_ij^2 - sum_jk a_j a_k
-    d_jk^2 / 2.
+    The clusters have t distributions, whose centers are computed by EM. A center is a weighted mean of the rows of its
+    cluster, with weights a_j that sum to one. The squared distance from row i to the center is therefore a function of
+    the squared distances d_ij^2 between rows, sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2.
     """
     away = np.zeros(len(labels))
     for cluster in range(labels.max() + 1):
@@ -288,7 +289,7 @@ def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.n
 
 
 def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
-    """Compute the squared sizes of t distributions with given centers, one for each group of rows."""
+    """Return the squared size of the t distribution of each group, given squared distances ``away`` to the centers."""
     total = np.bincount(groups, weights)
     sizes = np.bincount(groups, weights * away) / (dimension * total)
     for _ in range(_SCALING):

@@ -29,22 +29,23 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
-# Compute D P' without BLAS, because the threads of BLAS slow down many small products.
+# Compute the product D P' without BLAS, because the threads of BLAS slow down many small products.
 fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
-# Run one iteration from the prototypes P and their products with the dissimilarities. Return the objective of P, and
-# write the next prototypes and the smallest squared distance. The penalties are the same as in `MassStep`.
+# Run one iteration, given the weights P of the prototypes and their products with the dissimilarities. Return the
+# objective of P. Write the new weights to ``following`` and the smallest squared distance to ``least``. ``factor``,
+# ``delta2``, ``beta`` and ``zero`` are explained in `MassStep`.
 relational_step = kernel("""relational_step(
     products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
     size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
     following: float64[c, n] out, least: float64[1] out) -> float""")
 
 MIN_BLOCK_ROWS = 256
-MAX_BLOCK_CELLS = 16_000_000  # number of dissimilarities of new objects in memory at once
+MAX_BLOCK_CELLS = 16_000_000  # maximum number of dissimilarities of new objects in memory at once
 MAX_DENSE_ROWS = 500  # Up to this number of rows, all eigenvalues are computed.
-MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # With more objects, starts are compared on a sample.
+MAX_UNSAMPLED_ROWS, SAMPLE_SIZE = 1_000, 500  # With more than 1,000 objects, starts are compared on a sample of 500.
 _DELTA_SHARE = 0.95  # quantile of the squared dissimilarities for delta="auto"
-_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn if shift 0 fails (correction="auto")
-_MAX_REDRAWS = 5  # maximum number of draws of a random start, if all its prototypes coincide
+_SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # shares of the largest shift that correction="auto" tries
+_MAX_REDRAWS = 5  # maximum number of random starts that are drawn while all prototypes coincide after a run
 _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
@@ -52,23 +53,23 @@ _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
 def needs_squares(square: bool | str, metric: Metric) -> bool:
-    """Return whether the dissimilarities must be squared; for "auto" this depends on the metric."""
+    """Return whether dissimilarities must be squared, given the parameters ``square`` and ``metric`` of `RECM`."""
     return metric not in _SQUARED_METRICS if isinstance(square, str) else bool(square)
 
 
 def square_if(D: np.ndarray, square: bool) -> np.ndarray:
-    """Return the dissimilarities, squared if ``square``."""
+    """Return D, or the squares of its entries if ``square`` is True."""
     if not square:
         return D
     with np.errstate(over="ignore"):
         D = D * D
     if not np.isfinite(D).all():
-        raise InvalidParameterError("X", must="be rescaled: the squares of its dissimilarities overflow")
+        raise InvalidParameterError("X", must="be rescaled, because the squares of its dissimilarities overflow")
     return D
 
 
 def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: bool) -> np.ndarray:
-    """Return the (n, n) squared distances between the training objects."""
+    """Return the matrix of squared dissimilarities between the n training objects, shape (n, n)."""
     if source.matrix is not None:
         return square_if(source.matrix, square)
     D = source.block(slice(None), slice(None))
@@ -78,10 +79,11 @@ def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: boo
 
 
 def smallest_eigenvalue(D: np.ndarray) -> float:
-    """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, or 0 if it is negative by rounding only.
+    """Return the smallest eigenvalue of the doubly centered matrix -Q D Q / 2, where Q = I - 1 1' / n.
 
-    Above a few hundred objects it is computed by Lanczos iterations, which cost a few dozen products with a vector. The
-    result then exceeds the true value by at most a rounding error.
+    The result is 0 if the eigenvalue is negative only because of rounding errors. For more than 500 objects, the
+    eigenvalue is computed by Lanczos iterations, which need a few dozen products of D with a vector. The result then
+    exceeds the true value by at most a rounding error.
     """
     n = len(D)
     if n < 2:
@@ -105,7 +107,8 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     largest = float(eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0])
     if largest < 0:
         return largest * (1 + precision)
-    # The largest eigenvalue has a small relative error, so the smallest one is found as the largest of a mirror image.
+    # Lanczos iterations are most accurate for the largest eigenvalue. For the matrix largest * I - G, where G is the
+    # doubly centered matrix, this is the largest minus the smallest eigenvalue of G.
     mirrored = LinearOperator((n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float)
     reach = float(eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0])
     smallest = largest - reach
@@ -117,27 +120,29 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class WeightedMeans:
-    """Prototypes as weighted means of the training objects.
+    """Prototypes of c clusters, which are weighted means of the n training objects.
 
-    P denotes the (c, n) ``weights`` and Delta the squared dissimilarities. A squared distance below ``negative`` is not
-    a rounding error, so the dissimilarities are not Euclidean.
+    Below, P denotes ``weights`` and Delta the matrix of squared dissimilarities between the training objects. If a
+    squared distance to a prototype is below ``negative``, it is not a rounding error, and the dissimilarities are not
+    Euclidean.
     """
 
     step: MassStep
-    weights: np.ndarray  # (c, n) weights of the objects in each prototype; rows sum to one
-    shift: float = 0.0  # constant added to the dissimilarities of different objects
+    weights: np.ndarray  # (c, n), weights of the objects in each prototype; rows sum to one
+    shift: float = 0.0  # constant added to the squared dissimilarities of different objects
     negative: float = 0.0
-    inner: np.ndarray | None = None  # (c, c) product P Delta P'; None until it is computed
+    inner: np.ndarray | None = None  # (c, c), product P Delta P'; None until it is computed
 
     @property
     def family(self) -> FocalSets:
         return self.step.family
 
     def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
+        """Return the squared distances from n objects to the prototypes of g sets, shape (n, g), and P Delta P'.
 
-        ``D`` contains the dissimilarities to the training objects. ``own`` contains the (n, c) weights of the objects
-        themselves in the prototypes, because the shift is not added to the zero dissimilarity of an object to itself.
+        ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the weights of the objects
+        in the prototypes, shape (n, c), with zero for new objects. They are needed because the shift is not added to
+        the zero dissimilarity of an object to itself.
         """
         products, averages = self._products(D, apply), self.step.averages
         inner = shifted = self.weights @ products if self.inner is None else self.inner
@@ -147,16 +152,19 @@ class WeightedMeans:
         return (products - self.shift * own) @ averages.T + offsets, inner
 
     def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
-        """Return the (c,) squared distances to the prototypes, for (1, n) dissimilarities to the training objects."""
+        """Return the squared distances from one object to the prototypes, given its squared dissimilarities D.
+
+        ``itself`` is the index of the object in the training data, or -1.
+        """
         assert self.inner is not None
         products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
         inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
         return products - inner / 2
 
     def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
-        """Return the objective, the smallest squared distance and the next prototypes.
+        """Return the objective, the smallest squared distance, and the prototypes after one iteration.
 
-        ``weights`` contains the weights of the objects in the objective.
+        ``weights`` contains the sample weights; it is empty if all objects have the same weight.
         """
         following, least, step = np.empty_like(self.weights), np.empty(1), self.step
         objective = relational_step(
@@ -166,19 +174,19 @@ class WeightedMeans:
         return objective, float(least[0]), replace(self, weights=following, inner=None)
 
     def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the (n, c) products Delta P' of the dissimilarities with the weights, without the shift."""
+        """Return the product D P' of the squared dissimilarities with the weights, shape (n, c), without the shift."""
         D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
         apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), MIN_BLOCK_ROWS)])
         return out
 
     def make_nonnegative(self, costs: np.ndarray) -> np.ndarray:
-        """Replace negative squared distances by a small positive number; the mass step sets rounding errors to zero."""
+        """Replace negative squared distances by a small positive number, except for rounding errors."""
         return np.where(costs < self.negative, -self.negative, costs)
 
     def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of objects from their squared dissimilarities to the training objects.
+        """Return the masses of objects, shape (n, f), from their squared dissimilarities D to the training objects.
 
-        With a shift, an object with dissimilarity zero to a training object is treated as that training object.
+        If there is a shift, an object with dissimilarity zero to a training object is treated as this training object.
         """
         own = np.zeros((len(D), len(self.weights)))
         if self.shift:
@@ -190,7 +198,7 @@ class WeightedMeans:
         return masses.astype(D.dtype, copy=False)
 
     def update(self, masses: np.ndarray, weights: np.ndarray) -> Self:
-        """Return the optimal prototypes given the masses of the nonempty sets (Masson and Denoeux, 2009)."""
+        """Return the optimal prototypes for fixed masses on the nonempty sets (Masson and Denoeux, 2009)."""
         W = masses**self.step.beta
         if len(weights):
             W *= weights[:, None]
@@ -206,18 +214,18 @@ class WeightedMeans:
 
 @dataclass(frozen=True)
 class WeightedMeansModel:
-    """Fitted prototypes and the training objects; ``square`` is True if dissimilarities must be squared."""
+    """Fitted model of `RECM`."""
 
-    means: WeightedMeans
-    references: References
-    square: bool
+    means: WeightedMeans  # prototypes
+    references: References  # training objects
+    square: bool  # whether dissimilarities to the training objects must be squared
 
     @property
     def family(self) -> FocalSets:
         return self.means.family
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of new objects."""
+        """Return the masses of n new objects, shape (n, f)."""
         blocks = row_blocks(len(values), max(1, MAX_BLOCK_CELLS // len(self.references)), most=None)
         distances = self.references.dissimilarities
         return np.concatenate(
@@ -225,10 +233,11 @@ class WeightedMeansModel:
         )
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the squared distance to its mean.
+        """Return the evidence for each cluster, which is minus the squared distance to its prototype.
 
-        If the dissimilarities are squared Euclidean distances, the mean is a point, and the contributions of the
-        attributes are exact. Otherwise they are the contributions to the mean dissimilarity to the objects.
+        If the dissimilarities are squared Euclidean distances, the prototype is a point, and the contributions of the
+        attributes to the squared distance are exact. Otherwise, the contributions to the weighted mean of the
+        dissimilarities to the training objects are used.
         """
         D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
         quantity, P = "minus the squared distance to the center", self.means.weights
@@ -243,22 +252,22 @@ class WeightedMeansModel:
 
 # ---- the method ---------------------------------------------------------------------------------------------------
 
-Draw = Callable[[], WeightedMeans]  # returns initial prototypes; random prototypes differ at each call
+Draw = Callable[[], WeightedMeans]  # function that returns initial prototypes, different ones at each call if random
 
 
 class NotEuclideanError(Exception):
-    """A squared distance is negative, or the objective increased: the dissimilarities are not Euclidean."""
+    """Error for dissimilarities that are not Euclidean: a squared distance was negative, or the objective increased."""
 
 
 @dataclass(frozen=True, eq=False)
 class RelationalObjects:
-    """Squared distances between objects.
+    """Squared distances between objects, and their weights.
 
-    ``order`` sorts the objects by their sums of distances. The sorted sequence does not depend on the order of the
-    rows.
+    ``order`` contains the indices of the objects, sorted by their sums of distances, so that random draws do not depend
+    on the order of the rows of X.
     """
 
-    distances: np.ndarray
+    distances: np.ndarray  # (n, n)
     weights: np.ndarray  # empty array if all objects have the same weight
     order: np.ndarray
 
@@ -275,16 +284,19 @@ class RelationalObjects:
 
     @property
     def zero(self) -> float:
-        """Largest squared distance at which two objects are considered equal."""
+        """Squared distance up to which two objects are considered equal."""
         return 1e-12 * self.mean_distance
 
     @cached_property
     def large_distance(self) -> float:
-        """Upper quantile of the squared distances between different objects."""
+        """Quantile 0.95 of the squared distances between different objects."""
         return pair_quantile(self.distances, self.weights, _DELTA_SHARE, self.zero)
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
-        """Draw objects in proportion to their weights and return their indices; small data are not sampled."""
+        """Return the indices of a random sample of objects, and the sampled objects.
+
+        The probabilities are proportional to the weights. Up to 1,000 objects, all objects are returned.
+        """
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
@@ -293,9 +305,10 @@ class RelationalObjects:
 
 
 class RelationalMethod(Method[Draw, WeightedMeans]):
-    """Relational evidential c-means with one shift of the dissimilarities.
+    """Algorithm of relational evidential c-means, for one value of the shift.
 
-    If ``checked`` is True, `NotEuclideanError` is raised as soon as the shift proves to be too small.
+    If ``checked`` is True, a run raises `NotEuclideanError` when the shift is too small to make the dissimilarities
+    Euclidean.
     """
 
     def __init__(
@@ -325,7 +338,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set, estimated from the data unless it is a parameter."""
+        """Distance to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
         if self._delta is None:
             self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
         return self._delta
@@ -362,7 +375,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         return self._means_from_masses(family, masses, self.objects)
 
     def _draw_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
-        """Draw objects far from each other."""
+        """Return prototypes at random objects that are far from each other."""
         part = self.part
         weights = part.all_weights if family.empty_index is not None else self._weights_without_outliers
         which = _starts.draw_distant_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
@@ -372,7 +385,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled objects, with zero for isolated objects.
 
-        Without the empty set, an isolated object would otherwise keep a prototype.
+        They are used for families without the empty set, in which an isolated object would keep a prototype to itself.
         """
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
@@ -390,12 +403,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             gaps = self._squared_gaps(run.model, self.part)
             if len(gaps) == 1 or float(gaps.max()) >= 1e-6 * self.part.mean_distance:
                 break
-            run = self._run(start(), self.part)  # Draw again, because coinciding prototypes are a fixed point.
+            # Draw again, because prototypes that all coincide would never separate.
+            run = self._run(start(), self.part)
         return run
 
     @staticmethod
     def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
-        """Return the (c, c) squared distances between the prototypes."""
+        """Return the squared distances between the c prototypes, shape (c, c)."""
         D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
         return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
@@ -439,15 +453,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
 
 class RECM(RelationalClusterer):
-    """Relational evidential c-means: `ECM` for dissimilarities between objects.
+    """Relational evidential c-means, a version of `ECM` for dissimilarities between objects.
 
     The dissimilarities are interpreted as *squared* distances between points. The prototypes are weighted means of the
-    points, and their distances to the points follow from the dissimilarities alone. For squared Euclidean distances the
-    result is the same as that of `ECM`. For n objects and c clusters, the memory is of order n^2 and the cost of an
-    iteration of order n^2 c.
+    points, and their distances to the points are computed from the dissimilarities alone. For squared Euclidean
+    distances, the result is the same as that of `ECM`. For n objects and c clusters, the memory is of order n^2, and
+    the cost of an iteration is of order n^2 c.
 
-    If the dissimilarities are not Euclidean (no points have these distances), squared distances to the prototypes may
-    be negative, and the objective may increase. See ``correction``.
+    If the dissimilarities are not Euclidean (there are no points with these distances), squared distances to the
+    prototypes may be negative, and the objective may increase. The parameter ``correction`` handles this case.
 
     Parameters
     ----------
@@ -457,32 +471,33 @@ class RECM(RelationalClusterer):
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
         pairs of neighboring clusters without moving the prototypes.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
+        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     square : {"auto"} or bool, default="auto"
-        Whether to square the dissimilarities first. "auto" squares those computed by a metric, except "sqeuclidean" and
-        "gower", which behave like squared distances; a precomputed matrix is used as it is.
+        Whether to square the dissimilarities before the fit. "auto" squares dissimilarities that are computed by a
+        metric, except "sqeuclidean" and "gower", which behave like squared distances. It does not square a precomputed
+        matrix.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=1.5
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Distance (not squared) to the empty set; smaller values give more outliers. "auto": with ``focal_sets="auto"``,
-        the upper fence of a box plot of the distances to the nearest prototype, computed after the fit; otherwise the
-        root of the 0.95-quantile of the squared dissimilarities between different objects.
+        Distance (not squared) to the empty set; smaller values give more outliers. With ``focal_sets="auto"``, "auto"
+        is the upper fence of a box plot of the distances to the nearest prototype, computed after the fit. Otherwise,
+        it is the square root of the 0.95-quantile of the squared dissimilarities between different objects.
     correction : {"auto", "shift", "clip"}, default="auto"
         Correction of dissimilarities that are not Euclidean. "shift" adds a constant to the squared dissimilarities of
-        all pairs of different objects: the smallest constant that makes them Euclidean, which is minus twice the
-        smallest eigenvalue of the Gram matrix. The objective then never increases, but a large shift makes all objects
-        nearly equidistant, and repeated rows become different objects, unlike sample weights. "auto" uses the smallest
-        of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that constant for which no squared distance is negative and the
-        objective never increases. "clip" uses no shift: negative squared distances are replaced by a small positive
-        number, and the objective may increase.
+        all pairs of different objects. The constant is the smallest one that makes them Euclidean, which is minus twice
+        the smallest eigenvalue of the Gram matrix. The objective then never increases, but a large shift makes all
+        objects nearly equidistant. It also adds distance between repeated rows, so a repeated row is not equivalent to
+        a sample weight. "auto" multiplies this constant by 0, 1/256, 1/64, 1/16, 1/4 and 1, and uses the first shift
+        for which no squared distance is negative and the objective never increases. "clip" replaces negative squared
+        distances by a small positive number instead of adding a constant; the objective may increase.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both have and corrects for the others, as in `ECMdd`.
+        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         "k-means++" selects objects far from each other. "random" draws random masses, as in the paper. "belief-peaks"
         or a `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects, or
@@ -513,8 +528,8 @@ class RECM(RelationalClusterer):
     shift_ : float
         Constant added to the squared dissimilarities of different objects; 0 if there was no correction.
     delta_ : float
-        Distance used. If the distances were shifted, a ``delta`` set by the user is increased as well: ``delta_**2 =
-        delta**2 + shift_ / 2``.
+        Distance to the empty set that was used. If the squared dissimilarities were shifted, a number ``delta`` is
+        increased as well, by ``delta_**2 = delta**2 + shift_ / 2``.
     focal_sets_ : FocalSets
     objective_ : float
     history_ : ndarray
@@ -594,7 +609,7 @@ class RECM(RelationalClusterer):
     def _run_search(
         self, search: Search, sample: Sample[DissimilaritySource], request: FitRequest
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
-        """Try one shift after the other until a run succeeds; the last shift always succeeds."""
+        """Return the algorithm object and the best run for the first shift that is large enough."""
         source = sample.values
         peaks = fit_source_peaks(self.init, source, request.n_clusters, self.random_state, self.n_jobs)
         init = self.init if peaks is None else peaks.peak_indices_
@@ -616,7 +631,7 @@ class RECM(RelationalClusterer):
         raise AssertionError("the last shift is not checked")
 
     def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
-        """Yield each shift to try, and whether the run must check that the shift is large enough."""
+        """Yield the shifts to try, and for each shift whether the run must check that it is large enough."""
         if self.correction != "shift":
             yield 0.0, self.correction == "auto"
         if self.correction == "clip":

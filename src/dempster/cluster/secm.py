@@ -23,13 +23,13 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
-_MAX_NEIGHBORS = 10_000_000_000  # maximum total over all pixels; smoothing then takes about ten seconds
+_MAX_NEIGHBORS = 10_000_000_000  # maximum number, summed over all pixels (about ten seconds of smoothing)
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Return the pixels as an (n, channels) float array in C order, and the shape of the 2-D or 3-D grid."""
+    """Return the n pixels as a float array of shape (n, channels), in C order, and the shape of the 2-D or 3-D grid."""
     array = as_reals(image, "X")
-    axes = max(array.ndim, 3)  # The axis of the channels may be missing.
+    axes = max(array.ndim, 3)  # A 2-D image has no axis for the channels.
     if channel_axis is not None and not -axes <= channel_axis < axes:
         raise InvalidParameterError("channel_axis", f"one of the {array.ndim} axes of X", channel_axis)
     has_channels = array.ndim > 2
@@ -58,7 +58,7 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
 
 
 def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
-    """Return the weights of the neighbors of a pixel: a cube of side 2 radius + 1 with zero in the center.
+    """Return the weights of the neighbors of a pixel, an array with 2 radius + 1 entries per axis and a zero center.
 
     A radius larger than the image is reduced to the size of the image.
     """
@@ -76,7 +76,7 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)
-    # A common factor of the weights has no effect. Distances relative to the nearest neighbor avoid underflow.
+    # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all weights has no effect.
     nearest = step.min()
     weights = np.exp(1 - distance / nearest) if weighting == "distance" else np.ones_like(distance)
     weights[(radius,) * n_axes] = 0
@@ -84,11 +84,11 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
 
 
 def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return the (n, channels + 1) means of the pixels and their neighbors, and the spread of each neighborhood.
+    """Return the weighted mean and the spread of each pixel and its neighbors, shape (n, channels + 1).
 
-    A pixel has the weight 1 - smoothing, and its neighbors share the weight smoothing. A pixel without neighbors has
-    the weight 1. The mean squared distance of a pixel and its neighbors to any point v is the squared distance from the
-    means to v plus the squared spread.
+    The last column contains the spread. A pixel has the weight 1 - smoothing, and its neighbors share the weight
+    smoothing. A pixel without neighbors has the weight 1. The mean squared distance from a pixel and its neighbors to
+    any point v is the squared distance from their mean to v, plus the squared spread.
     """
     from scipy.ndimage import convolve
 
@@ -112,23 +112,23 @@ def smooth(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoo
 
 
 class SECM(EvidentialClusterer):
-    """Spatial evidential c-means: `ECM` for the pixels of an image, smoothed over neighboring pixels.
+    """Spatial evidential c-means, a version of `ECM` for images that takes neighboring pixels into account.
 
-    The cost of a set A for pixel i is the mean squared distance of the pixel *and its neighbors* to the prototype of
-    the set,
+    The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors* t to the prototype
+    v_A of the set,
 
         D_i(A) = sum_t P_it |x_t - v_A|^2,
 
-    where P_ii = 1 - ``smoothing`` and the neighbors of pixel i share the weight ``smoothing``. With these costs in
-    place of the squared distances the objective is that of `ECM`, and it never increases. A noisy pixel is assigned to
-    the cluster of its neighbors. On the border of two regions the costs of both regions are similar, and the pair of
+    where P_ii = 1 - ``smoothing``, and the neighbors of pixel i share the weight ``smoothing``. The objective is that
+    of `ECM`, with these costs instead of the squared distances, and it never increases. A noisy pixel is assigned to
+    the cluster of its neighbors. On the border of two regions, the costs of both regions are similar, and the pair of
     regions gets the mass. The cost of an iteration is linear in the number of pixels and does not depend on the size of
     the neighborhood.
 
-    Grey levels are one-dimensional, so the prototype of two outer regions is close to that of a region between them.
-    Use ``focal_sets="simple"`` for images with one channel and more than two regions.
+    Grey levels are one-dimensional, so the prototype of a dark and a bright region may coincide with the prototype of a
+    grey region. Use ``focal_sets="simple"`` for images with one channel and more than two regions.
 
-    This is a variant of the idea of Lelandais et al. (2014), not their algorithm.
+    The algorithm is inspired by Lelandais et al. (2014), but it is not their algorithm.
 
     Parameters
     ----------
@@ -141,22 +141,23 @@ class SECM(EvidentialClusterer):
         "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
         and continues.
     smoothing : float in [0, 1), default=0.5
-        Weight of the neighbors in the cost of a pixel. With 0 the method is `ECM`.
+        Weight of the neighbors in the cost of a pixel. With 0, the method is equal to `ECM`.
     radius : int, default=1
-        Largest number of steps to a neighbor along every axis. Radius 1 gives 8 neighbors in an image, 26 in a volume.
+        Largest distance to a neighbor along each axis, in pixels. With 1, a pixel has 8 neighbors (26 in a volume).
     weighting : {"uniform", "distance"}, default="uniform"
-        "distance": the weight of a neighbor decays exponentially with its distance.
+        Weights of the neighbors. "uniform" gives all neighbors the same weight. With "distance", the weight decays
+        exponentially with the distance.
     spacing : sequence of floats or None
-        Distance between adjacent pixels along each axis, for ``weighting="distance"`` (voxels need not be cubes).
+        Distance between adjacent pixels along each axis, for ``weighting="distance"``. None means 1 for all axes.
     channel_axis : int or None, default=-1
-        Axis of the channels. None: the image has one channel and no axis for it.
+        Axis of the channels. None means that the image has one channel and no axis for it.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 for up to five attributes, smaller for more.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five channels, smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the image; smaller values give more outliers. "auto": the upper fence of
-        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance to the empty set, in units of the image; smaller values give more outliers. "auto" is the upper fence
+        of a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
@@ -183,9 +184,10 @@ class SECM(EvidentialClusterer):
     image_shape_ : tuple
         Shape of the image, without channels.
     cluster_centers_ : ndarray of shape (n_clusters, n_channels)
+        Prototypes of the clusters.
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        Values used.
+        Values of ``beta`` and ``delta`` that were used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -272,36 +274,37 @@ class SECM(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (h, w), (h, w, channels) or (h, w, d, channels)
-            An image, or a volume, of numbers of any type; float32 is kept, others become float64. A volume of one
-            channel has shape (h, w, d, 1), or (h, w, d) with ``channel_axis=None``.
+            An image or a volume of numbers. Data of type float32 keep their precision, and all other types are
+            converted to float64. A volume with one channel has shape (h, w, d, 1), or (h, w, d) if
+            ``channel_axis=None``.
         y : ignored
         sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
-            Weight of each pixel in the objective. The means over neighbors do not depend on it.
+            Weight of each pixel in the objective. The means over neighboring pixels do not depend on the weights.
         """
         return self._fit(X, sample_weight=sample_weight)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the cluster with the largest plausibility of each pixel, in the shape of the image.
+        """Return the cluster with the largest plausibility for each pixel, in the shape of the image.
 
         Parameters
         ----------
         X : array-like
-            An image of any size, with the same number of axes and channels as in `fit`.
+            An image of any size, with the same number of axes and channels as the training image.
         """
         image = as_reals(X, "X")
         return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
 
     def _comes_in_blocks(self, X: ArrayLike, *, new: bool = False) -> bool:
-        """Return False, because an image is read as a whole."""
+        """Return False, because images are never processed in blocks."""
         return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
-        """Return the mean and the spread of the neighborhood of each pixel."""
+        """Return the mean and the spread of each pixel and its neighbors (see `smooth`)."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
-            # Check before smoothing, because rounding makes equal pixels different and similar pixels equal.
+            # The pixels are checked before smoothing, which can make equal pixels different and similar pixels equal.
             check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
@@ -315,11 +318,11 @@ class SECM(EvidentialClusterer):
         return smooth(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
 
     def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
-        """Return the means of the pixels and their neighbors."""
+        """Return the weighted mean of each pixel and its neighbors."""
         return self._read(X, reset=False)[:, :-1]
 
     def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
-        """Validate attributes of pixels, and append the spread of the pixel ``like``, or zero without ``like``."""
+        """Validate attributes of pixels, and append the spread of the pixel ``like`` (zero if ``like`` is None)."""
         values = lift(self._validate_attributes(attributes, reset=False))
         if like is not None:
             values[:, -1] = like[0, -1]
@@ -338,7 +341,7 @@ class SECM(EvidentialClusterer):
         return super()._validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: ArrayLike) -> None:
-        """Return None, because pixels have no names, even if the image is a table."""
+        """Return None, because pixels have no names, even if the image is a DataFrame."""
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values[:, :-1])

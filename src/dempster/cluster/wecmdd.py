@@ -32,14 +32,14 @@ from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 _MAX_CYCLE = 8  # maximum number of iterations in a cycle
-_COINCIDE = 0.01  # Two clusters coincide if at most this share of their weights differs.
+_COINCIDE = 0.01  # Two clusters coincide if they differ in less than this share of their weights.
 
 
 @dataclass(frozen=True)
 class PrototypeWeights(Representatives):
-    """Weights (c, L) of the L candidates in the c clusters; rows sum to one."""
+    """Weights of the candidates, which are the objects that may have weights in the clusters."""
 
-    weights: np.ndarray
+    weights: np.ndarray  # (c, L), weights of the L candidates in the c clusters; rows sum to one
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,21 @@ class Candidates:
 
 @dataclass(frozen=True)
 class SetCosts:
-    """Linear map from the dissimilarities to the candidates to the costs of the nonempty sets.
+    """Linear map from the dissimilarities between an object and the L candidates to the costs of g nonempty sets.
 
-    The (g, L) coefficients are r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where candidate l represents r(l) of the n
-    objects. If the clusters of a set share no object, the (g, g) means give the set the average cost of its clusters.
+    The coefficient of candidate l for set A is r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where w_A(l) is the weight
+    of the candidate in the set, and the candidate represents r(l) of the n objects. If the clusters of a set share no
+    object, ``means`` gives the set the average cost of its clusters.
     """
 
-    coefficients: np.ndarray
-    means: np.ndarray | None
+    coefficients: np.ndarray  # (g, L)
+    means: np.ndarray | None  # (g, g), applied to the costs; None if the clusters of every set share an object
 
     @classmethod
     def from_weights(
         cls, weights: np.ndarray, counts: np.ndarray, family: FocalSets, psi: float, concentration: float
     ) -> SetCosts:
-        """Compute the coefficients from the (c, L) weights of the clusters."""
+        """Compute the coefficients from the weights of the L candidates in the c clusters, shape (c, L)."""
         sets = family.membership[family.cardinality > 0]
         each = weights / counts
         coefficients = np.zeros((len(sets), len(counts)))
@@ -91,17 +92,17 @@ class SetCosts:
         return cls(coefficients, means)
 
     def __call__(self, near: np.ndarray) -> np.ndarray:
-        """Return the (n, g) costs for (n, L) dissimilarities."""
+        """Return the costs of the g sets for n objects, shape (n, g), given their dissimilarities, shape (n, L)."""
         costs = near @ self.coefficients.T
         return costs if self.means is None else np.ascontiguousarray(costs @ self.means.T)
 
 
 @dataclass(frozen=True)
 class WeightedMedoidModel(MedoidModel):
-    """Candidates with their (c, L) weights in the clusters, and the number of objects that each represents."""
+    """Fitted model of `WECMdd`."""
 
-    weights: np.ndarray
-    counts: np.ndarray
+    weights: np.ndarray  # (c, L), weights of the L candidates in the c clusters
+    counts: np.ndarray  # (L,), number of objects that each candidate represents
     costs_of: SetCosts
 
     @property
@@ -118,9 +119,9 @@ class WeightedMedoidModel(MedoidModel):
 
 
 def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
-    """Minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] over weights that sum to one, for the counts r.
+    """Return the optimal weights w_k(l) of the candidates l in the clusters k for fixed masses (Zhou et al., 2016).
 
-    See Zhou et al. (2016).
+    They minimize sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] for each cluster k and sum to one over l; r is ``counts``.
     """
     weights = np.empty_like(totals)
     for k, total in enumerate(totals):
@@ -138,7 +139,7 @@ def descend_until_settled(
     max_iter: int,
     tol: float,
 ) -> Run[PrototypeWeights]:
-    """Iterate until the objective converges or enters a cycle, and return the best weights of the cycle."""
+    """Update the weights until the objective converges or repeats a cycle; return the run with the best weights."""
     run = Run(start)
     recent: list[PrototypeWeights] = []
     following = start
@@ -160,7 +161,7 @@ def descend_until_settled(
 
 
 def _cycle_length(history: list[float], tol: float) -> int | None:
-    """Return the number of iterations since the last objective occurred before, or None if it is new."""
+    """Return the number of iterations since the current objective occurred before, or None if it did not."""
     for length, before in enumerate(history[-2::-1], start=1):
         if abs(before - history[-1]) <= tol * abs(before):
             return length
@@ -168,7 +169,7 @@ def _cycle_length(history: list[float], tol: float) -> int | None:
 
 
 class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
-    """Evidential c-medoids with weighted medoids."""
+    """Algorithm of evidential c-medoids with weighted medoids."""
 
     def __init__(self, params: WECMdd, sample: Sample[DissimilaritySource], request: FitRequest):
         super().__init__(params, sample, request)
@@ -190,7 +191,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return self._whole_candidates if objects is self.whole else self._part_candidates
 
     def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
-        """Put all weight on the candidates that are medoids or equal to a medoid."""
+        """Return initial weights, where only candidates that are equal to a medoid have positive weights."""
         candidates = self._candidates_of(objects)
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
@@ -216,7 +217,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return descend_until_settled(partial(self._step, objects), start, self.params.max_iter, self.params.tol)
 
     def _step(self, objects: ComparedObjects, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
-        """Return the objective of the current weights, and the optimal weights given the masses."""
+        """Return the objective of the current weights, and the weights after one iteration."""
         objective, totals = 0.0, np.zeros_like(state.weights)
         costs = self._costs(objects, state)
         for rows, near in self._near_blocks(objects):
@@ -228,13 +229,13 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return objective, replace(state, weights=best_weights(totals, counts, self.params.psi))
 
     def _near_blocks(self, objects: ComparedObjects) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield blocks of rows, and their dissimilarities to the candidates."""
+        """Yield slices of objects, and the dissimilarities from these objects to the candidates."""
         n, columns = len(objects), self._candidates_of(objects).positions
         for start, stop in [(0, n)] if objects.matrix is not None else split_rows(n, n):
             yield slice(start, stop), objects.block(slice(start, stop), columns)
 
     def _single_powers(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
-        """Return the (n, c) masses of the single clusters to the power beta."""
+        """Return the masses on the c single clusters, raised to the power beta, shape (n, c)."""
         return masses[:, state.step.family.singleton_index] ** self.params.beta
 
     def _costs(self, objects: ComparedObjects, state: PrototypeWeights) -> SetCosts:
@@ -242,7 +243,7 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         return SetCosts.from_weights(state.weights, counts, state.step.family, params.psi, params.concentration)
 
     def result(self, run: Run[PrototypeWeights]) -> FitResult:
-        """Warn if two clusters coincide."""
+        """Return the result of a run, with a warning if two clusters coincide."""
         result = super().result(run)
         for k, weights in enumerate(result.model.weights):
             apart = np.abs(result.model.weights[:k] - weights).sum(axis=1) / 2
@@ -254,24 +255,25 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
 
 class WECMdd(MedoidClusterer):
-    """Evidential c-medoids with weighted medoids (wECMdd): every object has a weight in every cluster.
+    """Evidential c-medoids with weighted medoids (wECMdd), where several objects represent each cluster.
 
-    The method accepts any dissimilarities. Each cluster has nonnegative weights w_k over the objects, which sum to one.
-    Alternating updates of the masses and the weights minimize
+    The method accepts any dissimilarities d. Cluster k has nonnegative weights w_k(l) of the objects l, which sum to
+    one. Alternating updates of the masses m and the weights minimize
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta D_i(A)  +  delta^2 sum_i m_i(empty)^beta,
 
         D_i(A) = (n / c)^(psi - 1) sum_l w_A(l)^psi d(i, l).
 
-    The constant factor, which is not in the paper, makes D_i an average dissimilarity when the weights of a cluster are
-    spread evenly over n / c objects; ``delta`` then has the same meaning for any n. The weights of a set of clusters
-    are proportional to (min_{k in A} w_k(l))^concentration: they are large for objects that represent all its clusters.
-    This rule is not derived from the objective, so the objective may increase occasionally. The iterations stop when
-    the objective converges or repeats a cycle of values; the result has the smallest value of the cycle. Several
-    objects describe a cluster better than one object.
+    The constant factor, which is not in the paper, makes D_i an average dissimilarity if the weights of a cluster are
+    spread evenly over n / c objects. The meaning of ``delta`` then does not depend on n. For a set A of several
+    clusters, the weights w_A(l) are proportional to (min_{k in A} w_k(l))^concentration, so they are large for objects
+    that represent all clusters of the set. This rule is not derived from the objective, so the objective may increase
+    occasionally. The iterations stop when the objective converges or repeats a cycle of values. In the second case, the
+    result with the smallest value in the cycle is kept.
 
-    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
-    dissimilarities is kept. Above that, no matrix is computed unless X is one, and 2,000 objects share the weights.
+    An iteration uses n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects, the matrix of all
+    dissimilarities is kept in memory. For more objects, only 2,000 of them have weights by default, and dissimilarities
+    are computed when they are needed, unless X is a matrix of dissimilarities.
 
     Parameters
     ----------
@@ -281,31 +283,32 @@ class WECMdd(MedoidClusterer):
         Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds the empty set and
         the pairs of neighboring clusters without moving the medoids.
     metric : str or callable, default="euclidean"
-        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
-        categories and missing values), or "precomputed": X is a square matrix of dissimilarities.
+        A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
+        categories and missing values) or "precomputed" (X is a square matrix of dissimilarities).
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     power : float in (0, 50], default=2
-        Exponent of the dissimilarities, which the paper does not fix. With 2 the published results of Denoeux (2021)
-        are reproduced, and clusters coincide less often.
+        Exponent of the dissimilarities, which the paper does not specify. The value 2 reproduces the published results
+        of Denoeux (2021), and clusters coincide less often.
     alpha : float >= 0, default=2
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        ``delta^2`` is the power of the dissimilarity to the empty set; smaller values give more outliers. "auto" is
-        computed as in `ECMdd`.
+        The cost of the empty set is ``delta^2``, which is compared with dissimilarities raised to ``power``; smaller
+        values give more outliers. "auto" selects the value like `ECMdd`.
     psi : float in (1, 50], default=1.2
         Larger values spread the weights of a cluster over more objects; values near 1 give one medoid. With 2, the
-        value of the paper, the weights are spread so widely that clusters often coincide, with a warning.
+        value in the paper, the weights are spread so widely that clusters often coincide, which causes a warning.
     concentration : float > 0, default=5
         Larger values concentrate the weights of a set on the objects that its clusters share (xi in the paper).
     n_candidates : int, None or "auto", default="auto"
-        Number of objects, drawn at random, that may have weights; an object that is drawn twice counts as two. None:
-        all. "auto": all, or 2,000 if there are more than 5,000 objects and X is not a matrix of dissimilarities.
+        Number of randomly drawn objects that may have weights. An object that is drawn twice counts as two objects.
+        None means all objects. "auto" means all objects, or 2,000 if there are more than 5,000 objects and X is not a
+        matrix of dissimilarities.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares two objects by the attributes
-        that both have and corrects for the others, as in `ECMdd`.
+        that both objects have, and adds a correction for missing attributes (see `ECMdd`).
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
         Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
@@ -332,7 +335,8 @@ class WECMdd(MedoidClusterer):
     candidate_indices_ : ndarray of shape (n_candidates,)
         Indices of the objects that may have weights.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Index of the object with the largest weight in each cluster, per count if it was drawn several times.
+        Index of the object with the largest weight in each cluster, where the weight of an object that was drawn
+        several times is divided by the number of draws.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of the objects in ``medoid_indices_``; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets

@@ -51,11 +51,11 @@ from dempster.partition import CredalPartition
 
 
 class View(BaseEstimator):
-    """Number and names of the columns of one view."""
+    """Estimator that stores the number and the names of the columns of one view (one of the tables in X)."""
 
 
 class ViewMatrices:
-    """Dissimilarities between the same objects, one matrix per view."""
+    """Matrices of dissimilarities between the same objects, one for each view."""
 
     def __init__(self, matrices: Sequence[np.ndarray]):
         self.matrices = list(matrices)
@@ -69,7 +69,7 @@ class ViewMatrices:
 
 
 def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
-    """Return the names and tables of the views, or None if X is one table."""
+    """Return the names and the tables of the views in X, or None if X is a single table."""
     check_tensor(X, name)
     split = split_views(X)
     shape = getattr(X, "shape", ())
@@ -83,7 +83,7 @@ def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLi
 
 
 class ViewInput:
-    """Validation of the views of training data and of new data; the parameters are the same as in `WMVEC`."""
+    """Validation of training data and new data with several views; the parameters are those of `WMVEC`."""
 
     def __init__(self, metric: str, symmetrize: bool, views: str | ArrayLike | None):
         self.metric, self.symmetrize, self.views = metric, symmetrize, views
@@ -91,7 +91,7 @@ class ViewInput:
         self.several = False
         self.of_column = np.empty(0, dtype=np.intp)
         self._doors: list[DissimilarityInput] = []
-        self._readers: list[BaseEstimator] = []  # empty if X is one table, whose columns the estimator stores
+        self._readers: list[BaseEstimator] = []  # one `View` per table; empty if X is a single table
         self._orders: list[np.ndarray | None] = []
 
     @property
@@ -99,7 +99,7 @@ class ViewInput:
         return self.metric == "precomputed"
 
     def read_training(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
-        """Return the columns of all views side by side, or the matrices, and set ``n_features_in_``."""
+        """Validate training data; return one table with the columns of all views, or matrices of dissimilarities."""
         split = split_tables(X)
         self.several = split is not None
         if self.views is not None and (self.several or self.is_precomputed):
@@ -121,7 +121,7 @@ class ViewInput:
         return self._join(parts)
 
     def _group_columns(self, table: TableLike, n_columns: int) -> None:
-        """Define one view per column of a table, or one view per group of columns."""
+        """Define one view for each column of a table, or for each group of columns with the same label."""
         if isinstance(self.views, str):
             columns = getattr(table, "columns", None)
             self.names = default_feature_names(n_columns) if columns is None else [*map(printable, columns)]
@@ -130,14 +130,14 @@ class ViewInput:
         labels = np.asarray(self.views)
         if labels.shape != (n_columns,):
             raise InvalidParameterError(
-                "views", must=f"name the view of each of the {n_columns} columns of X, got shape {labels.shape}"
+                "views", must=f"contain one label for each of the {n_columns} columns of X, got shape {labels.shape}"
             )
         distinct = list(dict.fromkeys(labels.tolist()))
         self.names = [printable(name) for name in distinct]
         self.of_column = np.array([distinct.index(name) for name in labels.tolist()], dtype=np.intp)
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
-        """Return the columns of new rows in all views side by side, or their dissimilarities to the training rows."""
+        """Validate new rows; return one table with the columns of all views, or dissimilarities to training rows."""
         split = split_tables(X)
         if split is None and self.several and len(self._doors) > 1:
             raise InvalidParameterError(
@@ -145,11 +145,11 @@ class ViewInput:
             )
         names, tables = (self.names[:1], [X]) if split is None else split
         if len(tables) != len(self._doors):
-            raise InvalidParameterError("X", must=f"have {len(self._doors)} views as in fit, got {len(tables)}")
+            raise InvalidParameterError("X", must=f"have {len(self._doors)} views, like X in fit, got {len(tables)}")
         if isinstance(X, Mapping):
             if sorted(names) != sorted(self.names):
                 raise InvalidParameterError(
-                    "X", must=f"have the views of fit, {', '.join(self.names)}, got {', '.join(names)}"
+                    "X", must=f"have the same views as in fit, {', '.join(self.names)}, got {', '.join(names)}"
                 )
             tables = [tables[names.index(name)] for name in self.names]
         parts = self._read_tables(DissimilarityInput.new, estimator, tables)
@@ -157,7 +157,7 @@ class ViewInput:
         return self._join(parts)
 
     def read_joined(self, estimator: BaseEstimator, attributes: TableLike) -> np.ndarray | ViewMatrices:
-        """Return new rows from one table with the columns of all views side by side, in the order of the fit."""
+        """Validate new rows, given as one table with the columns of all views in the order of the training data."""
         import pandas as pd
 
         readers = self._readers or [estimator]
@@ -170,7 +170,7 @@ class ViewInput:
 
     @contextmanager
     def _naming_view(self, name: str) -> Iterator[None]:
-        """Add the name of the view to errors, if there are several views."""
+        """Add the name of the view to error messages, if there are several views."""
         try:
             yield
         except (ValueError, TypeError) as error:
@@ -186,7 +186,7 @@ class ViewInput:
         return parts
 
     def _match_rows(self, parts: list[np.ndarray], tables: list[TableLike]) -> list[np.ndarray | None]:
-        """Put the rows of all views into the same order, by the names of the rows if the tables have names."""
+        """Sort the rows of all views in place by their names, if they have names; return the order of each view."""
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
             counts = ", ".join(f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=False))
@@ -202,7 +202,7 @@ class ViewInput:
         return orders
 
     def _join(self, parts: list[np.ndarray]) -> np.ndarray | ViewMatrices:
-        """Return all columns side by side, or the matrices with their columns in the order of the training rows."""
+        """Return one table with the columns of all views, or matrices with columns in the order of training rows."""
         if not self.is_precomputed:
             return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
         pairs = zip(parts, self._orders, strict=True)
@@ -211,29 +211,30 @@ class ViewInput:
 
 # ---- weights of the views -----------------------------------------------------------------------------------------
 
-# Up to this number of features, spectra are computed from the covariance matrix; otherwise from this number of rows.
+# Up to this number of features, variances along principal axes are computed from the covariance matrix. With more
+# features, they are computed from a subset of this number of rows.
 MAX_DENSE_FEATURES = 500
-_ONE_VIEW = 0.99  # a view with this share of the weight is used alone
+_ONE_VIEW = 0.99  # A view with at least this weight causes a warning.
 
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Rule for the optimal weights of V views, given their dispersions; ``first`` contains the initial weights."""
+    """Rule that computes the optimal weights of V views from their within-cluster dispersions."""
 
-    first: np.ndarray
-    prior: np.ndarray
+    first: np.ndarray  # (V,), initial weights
+    prior: np.ndarray  # (V,), prior weights; the weights approach them as ``evenness`` increases
     evenness: float | None  # strength of the prior; None if the weights are fixed
 
     @classmethod
     def from_dispersions(cls, shapeless: np.ndarray, varies: np.ndarray, evenness: float) -> WeightRule:
-        """Return the rule for weights that are learned; constant views have weight zero."""
+        """Return the rule for learned weights, given the shapeless dispersion of each view and whether it varies."""
         varies = varies if varies.any() else np.ones(len(varies), dtype=bool)
         even = varies / varies.sum()
         prior = np.where(varies, np.exp((shapeless - shapeless[varies].max()) / evenness), 0.0)
         return cls(even, prior / prior.sum(), evenness)
 
     def best_weights(self, dispersion: np.ndarray) -> np.ndarray:
-        """Return the weights that minimize the objective, given the within-cluster share of each view."""
+        """Return the weights that minimize the objective, given the share of dispersion within clusters per view."""
         if self.evenness is None:
             return self.first
         positive = self.prior > 0
@@ -241,18 +242,18 @@ class WeightRule:
         return weights / weights.sum()
 
     def penalty(self, weights: np.ndarray) -> float:
-        """Return the penalty of uneven weights, per unit of sample weight."""
+        """Return the penalty for weights that differ from the prior, divided by the sum of the sample weights."""
         if self.evenness is None:
             return 0.0
         return max(self.evenness * float(rel_entr(weights, self.prior).sum()), 0.0)
 
 
 def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
-    """Return the share of the dispersion of a Gaussian cloud that remains within ``n_clusters`` cells.
+    """Return the share of the variance of a Gaussian distribution that remains within ``n_clusters`` clusters.
 
-    The share follows from rate-distortion theory. With log(c) nats for c clusters, the principal axes whose variance
-    exceeds a certain level retain this level, and the other axes retain their variance (reverse water-filling; Cover
-    and Thomas, 2006, section 10.3.3).
+    ``variances`` contains the variances along the principal axes. The share follows from rate-distortion theory: with
+    log(c) nats for c clusters, principal axes whose variance exceeds a certain level keep a variance equal to the
+    level, and the other axes keep their variance (reverse water-filling; Cover and Thomas, 2006, section 10.3.3).
     """
     variances = np.sort(variances)[::-1]
     if not variances[0] > 0:
@@ -265,7 +266,7 @@ def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
 
 
 def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of a centered table; for a wide table, from a subset of rows."""
+    """Return the variances along the principal axes of a centered table; for wide tables, a subset of rows is used."""
     n, p = X.shape
     if p <= MAX_DENSE_FEATURES:
         return np.maximum(np.linalg.eigvalsh((X.T * weights) @ X / weights.sum()), 0.0)
@@ -276,7 +277,7 @@ def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def gram_spectrum(squares: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes from squared dissimilarities (Torgerson, 1958).
+    """Return the variances along the principal axes of objects with given squared dissimilarities (Torgerson, 1958).
 
     Negative variances are set to zero.
     """
@@ -291,7 +292,7 @@ Model = TypeVar("Model")
 
 
 class BaseViewMethod(Method[Model, Model]):
-    """Parameters, penalties and view weights of the methods for attributes and for dissimilarities."""
+    """Common base class of the `WMVEC` algorithms for attributes and for dissimilarities."""
 
     def __init__(self, params: WMVEC, sample: Sample[Any], request: FitRequest):
         self.params, self.values, self.apply, self.n_clusters = params, sample.values, request.apply, request.n_clusters
@@ -306,7 +307,7 @@ class BaseViewMethod(Method[Model, Model]):
     @property
     @abstractmethod
     def delta(self) -> float:
-        """Distance to the empty set, estimated from the data unless it is a parameter."""
+        """Distance to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
 
     def _weight_rule(self, shapeless: np.ndarray, varies: np.ndarray) -> WeightRule:
         if self.view_weights is not None:
@@ -319,7 +320,7 @@ class BaseViewMethod(Method[Model, Model]):
         return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
 
     def result(self, run: Run[Model]) -> FitResult:
-        """Warn if one view has nearly all of the learned weight."""
+        """Return the result of a run, with a warning if one view has nearly all of the learned weight."""
         model: Any = run.model
         result, rule, weights = FitResult(run, model, model.masses(self.values, self.apply)), self.rule, model.weights
         if rule.evenness is None or (rule.prior > 0).sum() < 2 or weights.max() < _ONE_VIEW:
@@ -342,22 +343,22 @@ _view_masses = kernel("""view_masses(
     factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
-_ZERO = 1e-12  # largest cost at which a row coincides with a prototype, where every view has dispersion 1
-_ROUNDING = 1e-28  # A view is constant if its dispersion is a smaller share of its squared values.
+_ZERO = 1e-12  # A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
+_ROUNDING = 1e-28  # A view is constant if its dispersion divided by its squared mean is at most this number.
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates in which every view has mean zero and total dispersion 1."""
+    """Standardized coordinates, in which every view has mean zero and total dispersion 1."""
 
-    view: np.ndarray  # (p,) view of each attribute
-    origin: np.ndarray  # (p,)
-    unit: np.ndarray  # (V,) root mean squared distance to the mean; 1 if the view is constant
-    varies: np.ndarray  # (V,) False for a constant view
+    view: np.ndarray  # (p,), view of each attribute
+    origin: np.ndarray  # (p,), mean of each attribute
+    unit: np.ndarray  # (V,), root mean squared distance to the mean; 1 if the view is constant
+    varies: np.ndarray  # (V,), False for a constant view
 
     @classmethod
     def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
-        """Compute the coordinates of a table; ``weights`` is empty if all rows have the same weight."""
+        """Compute the mean and the scale of a table; ``weights`` is empty if all rows have the same weight."""
         origin = sampling.mean_of_objects(X, weights)
         shares = np.full(len(X), 1 / len(X)) if len(weights) == 0 else weights / weights.sum()
         squares = np.zeros(X.shape[1])
@@ -375,23 +376,23 @@ class Coordinates:
 
 
 class ViewSums(NamedTuple):
-    """Sums over the rows for the updates of a model; ``squares`` is also summed over the sets."""
+    """Weighted sums over the rows x with masses m, from which the prototypes and the view weights are updated."""
 
     objective: float
-    total: np.ndarray  # (g,): m^beta for each nonempty set
-    first: np.ndarray  # (g, p): m^beta x
-    squares: np.ndarray  # (p,): |A|^alpha m^beta x^2
+    total: np.ndarray  # (g,), sums of m(A)^beta for each nonempty set A
+    first: np.ndarray  # (g, p), sums of m(A)^beta x
+    squares: np.ndarray  # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
 
 
 @dataclass(frozen=True)
 class ViewModel:
-    """Prototypes in the coordinates of the model, and weights of the views."""
+    """Fitted model of `WMVEC` for attributes, with c prototypes and the weights of V views."""
 
     step: MassStep
     coordinates: Coordinates
-    centers: np.ndarray  # (c, p)
-    weights: np.ndarray  # (V,)
-    dispersion: np.ndarray  # (V,) within-cluster shares of the views, which determine the weights
+    centers: np.ndarray  # (c, p), prototypes in standardized coordinates
+    weights: np.ndarray  # (V,), weights of the views
+    dispersion: np.ndarray  # (V,), shares of the dispersion within clusters, which determine the weights
 
     @property
     def family(self) -> FocalSets:
@@ -399,7 +400,7 @@ class ViewModel:
 
     @property
     def roots(self) -> np.ndarray:
-        """Factors (p,) of the attributes that turn Euclidean distances into the distances of the method."""
+        """Factors that turn standardized coordinates into weighted coordinates, one for each of the p attributes."""
         return np.sqrt(self.weights)[self.coordinates.view]
 
     def _kernel_arguments(self) -> tuple:
@@ -413,7 +414,7 @@ class ViewModel:
         return (self.roots, np.ascontiguousarray(scaled.T), offsets, members, inside, *step.kernel_arguments())
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of the rows of X."""
+        """Return the masses of the n rows of X, shape (n, f)."""
         out = np.zeros((len(X), len(self.family)))
         arguments = self._kernel_arguments()
 
@@ -425,16 +426,16 @@ class ViewModel:
         return out.astype(X.dtype, copy=False)
 
     def placed(self, X: np.ndarray) -> np.ndarray:
-        """Return points whose Euclidean distances are equal to the distances of the method."""
+        """Return points whose Euclidean distances are the weighted distances between the rows of X."""
         return self.coordinates.transform(X) * self.roots
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the weighted squared distance to its prototype."""
+        """Return the evidence for each cluster, which is minus the weighted squared distance to its prototype."""
         parts = -np.square(self.placed(X)[0] - self.centers * self.roots).T
         return ClusterEvidence.from_attributes("minus the weighted squared distance to the center", parts)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
-        """Return the objective and the sums for the updates; the rows of Z are in the coordinates of the model."""
+        """Return the objective and the sums for the updates; the rows of Z are in standardized coordinates."""
         arguments, factor = self._kernel_arguments(), self.step.kernel_arguments()[0]
 
         def sum_block(start: int, stop: int) -> ViewSums:
@@ -447,7 +448,7 @@ class ViewModel:
         return ViewSums(*(reduce(add, parts) for parts in zip(*blocks, strict=True)))
 
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
-        """Return the optimal prototypes given the masses, and the optimal weights given masses and prototypes."""
+        """Return the model with optimal prototypes for fixed masses, and optimal view weights for these prototypes."""
         centers = self.best_centers(sums.total, sums.first)
         factor, barycenters = self.step.kernel_arguments()[0], self.step.averages @ centers
         squares = sums.squares + factor @ (sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first)
@@ -456,7 +457,7 @@ class ViewModel:
         return replace(self, centers=centers, weights=rule.best_weights(dispersion), dispersion=dispersion)
 
     def best_centers(self, total: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Solve H V = R (Masson and Denoeux, 2008, eq. 22); the solution does not depend on the view weights."""
+        """Return the optimal prototypes, given two fields of `ViewSums` (Masson and Denoeux, 2008, eq. 22)."""
         sets, alpha = self.step.sets, self.step.alpha
         size = sets.sum(axis=1)
         H = (sets.T * size ** (alpha - 2) * total) @ sets
@@ -464,7 +465,7 @@ class ViewModel:
 
 
 class ViewMethod(BaseViewMethod[ViewModel]):
-    """Alternating updates of masses, prototypes and view weights."""
+    """Algorithm of `WMVEC` for attributes, which alternates updates of masses, prototypes and view weights."""
 
     def __init__(self, params: WMVEC, sample: Sample[np.ndarray], request: FitRequest):
         super().__init__(params, sample, request)
@@ -521,7 +522,7 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled rows, with zero for isolated rows.
 
-        Without the empty set, an isolated row would otherwise keep a prototype.
+        They are used for families without the empty set, in which an isolated row would keep a prototype to itself.
         """
         weights = np.where(find_isolated(self.sample * self._first_roots), 0.0, self.sample_weights)
         enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters
@@ -561,22 +562,22 @@ class ViewMethod(BaseViewMethod[ViewModel]):
 
 # ---- dissimilarities ----------------------------------------------------------------------------------------------
 
-_SAMPLE_SIZE = 2_000  # rows from which initial medoids are drawn
-_SPECTRUM_SIZE = 500  # rows from which spectra and intrinsic dimensions are estimated
+_SAMPLE_SIZE = 2_000  # maximum number of rows from which initial medoids are drawn
+_SPECTRUM_SIZE = 500  # maximum number of rows from which variances and intrinsic dimensions are estimated
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities that are squared at once
 _RISE = 1e-12  # largest relative increase of the objective that is considered a rounding error
 
 
 @dataclass(frozen=True)
 class MedoidViewModel:
-    """Medoids and weights of the views."""
+    """Fitted model of `WMVEC` for dissimilarities, with c medoids in each of V views and the weights of the views."""
 
     step: MassStep
-    dispersions: np.ndarray  # (V,) divisors of the squared dissimilarities
-    medoids: np.ndarray  # (V, c) index of the medoid of each cluster in each view
-    between: np.ndarray  # (V, c, c) squared dissimilarities between the medoids, divided by the dispersions
-    weights: np.ndarray  # (V,)
-    dispersion: np.ndarray  # (V,) within-cluster shares of the views, which determine the weights
+    dispersions: np.ndarray  # (V,), divisors of the squared dissimilarities
+    medoids: np.ndarray  # (V, c), index of the medoid of each cluster in each view
+    between: np.ndarray  # (V, c, c), squared dissimilarities between the medoids, divided by the dispersions
+    weights: np.ndarray  # (V,), weights of the views
+    dispersion: np.ndarray  # (V,), shares of the dispersion within clusters, which determine the weights
 
     @property
     def family(self) -> FocalSets:
@@ -584,35 +585,35 @@ class MedoidViewModel:
 
     @property
     def squared_medoid_distances(self) -> np.ndarray:
-        """Squared dissimilarities (c, c) between the medoids of the clusters, over all views."""
+        """Weighted sums over the views of the squared dissimilarities between the medoids, shape (c, c)."""
         return np.einsum("v,vkl->kl", self.weights, self.between)
 
     def cluster_costs(self, X: ViewMatrices) -> np.ndarray:
-        """Return the (n, c) costs of the single clusters."""
+        """Return the costs of the c single clusters for n rows, shape (n, c)."""
         out = np.zeros((len(X), self.medoids.shape[1]))
         for D, factor, medoids in zip(X.matrices, self.weights / self.dispersions, self.medoids, strict=True):
             out += factor * np.square(D[:, medoids], dtype=float)
         return out
 
     def costs(self, X: ViewMatrices) -> np.ndarray:
-        """Return the (n, g) costs of the nonempty sets."""
+        """Return the costs of the g nonempty sets for n rows, shape (n, g)."""
         averages = self.step.averages
         inside = np.einsum("jk,kl,jl->j", averages, self.squared_medoid_distances, averages) / 2
         return np.maximum(self.cluster_costs(X) @ averages.T - inside, 0.0)
 
     def masses(self, X: ViewMatrices, apply: Apply) -> np.ndarray:
-        """Return the (n, f) masses of rows, from their dissimilarities to the training rows."""
+        """Return the masses of n rows, shape (n, f), given their dissimilarities to the training rows."""
         return self.step.masses(self.costs(X), np.empty(0), apply)[1].astype(X.dtype, copy=False)
 
     def dissimilarities(self, X: ViewMatrices) -> np.ndarray:
-        """Return the (n, N) weighted dissimilarities over all views to the training rows."""
+        """Return the dissimilarities from n rows to N training rows, weighted over all views, shape (n, N)."""
         total = np.zeros(X.matrices[0].shape)
         for D, factor in zip(X.matrices, self.weights / self.dispersions, strict=True):
             total += factor * np.square(D, dtype=float)
         return np.sqrt(total)
 
     def evidence(self, X: ViewMatrices, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the weighted squared dissimilarities to its medoids."""
+        """Return the evidence for each cluster, minus the weighted sum of squared dissimilarities to its medoids."""
         n_clusters = self.medoids.shape[1]
         distinct = [np.unique(medoids, return_inverse=True) for medoids in self.medoids]
         views = np.repeat(np.arange(len(distinct)), [len(objects) for objects, _ in distinct])
@@ -629,7 +630,7 @@ class MedoidViewModel:
 
 
 class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
-    """Alternating updates of masses, medoids and view weights."""
+    """Algorithm of `WMVEC` for dissimilarities, which alternates updates of masses, medoids and view weights."""
 
     def __init__(self, params: WMVEC, sample: Sample[ViewMatrices], request: FitRequest):
         super().__init__(params, sample, request)
@@ -661,14 +662,14 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     @cached_property
     def _sample_squares(self) -> np.ndarray:
-        """Squared dissimilarities within the sample, under the initial view weights."""
+        """Squared dissimilarities between the sampled rows, with the initial view weights."""
         pairs = np.ix_(self.positions, self.positions)
         parts = zip(self.values.matrices, self.rule.first / self.dispersions, strict=True)
         return np.asarray(sum(factor * np.square(D[pairs], dtype=float) for D, factor in parts))
 
     @cached_property
     def _initial_medoids(self) -> list[np.ndarray]:
-        """Indices of the initial medoids in the sample, whose order does not depend on the order of the rows."""
+        """Initial medoids of each start, as positions in the sample, which do not depend on the order of the rows."""
         n_init, c = self.params.n_init, self.n_clusters
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         if self.params.init == "random":
@@ -684,7 +685,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         return self._delta
 
     def _model(self, family: FocalSets, medoids: np.ndarray) -> MedoidViewModel:
-        """Return the model with the same medoids in all views."""
+        """Return an initial model with the same medoids in all views."""
         first = self.rule.first
         medoids = np.tile(medoids, (len(first), 1))
         step, between = self._mass_step(family), self._between(medoids)
@@ -710,10 +711,10 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         return replace(start, weights=self.rule.first)
 
     def run_start(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
-        """Iterate until the objective converges.
+        """Run iterations from an initial model until the objective converges.
 
-        Negative costs of sets are replaced by zero, so new medoids may increase the objective. In that case the run
-        ends with the previous medoids.
+        Because negative costs of sets are replaced by zero, new medoids may increase the objective. In this case, the
+        run ends with the previous medoids.
         """
         run = Run(start)
         following = start
@@ -731,13 +732,13 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         return run
 
     def _step(self, model: MedoidViewModel) -> tuple[float, MedoidViewModel]:
-        """Return the objective of a model, and the next model."""
+        """Return the objective of a model, and the model after one iteration."""
         objective, masses, _ = model.step.nonempty_masses(model.costs(self.values), self.weights, self.apply)
         powers = masses**self.beta * self.weights[:, None]
         return objective + self.total * self.rule.penalty(model.weights), self._update(model, powers)
 
     def _update(self, model: MedoidViewModel, powers: np.ndarray) -> MedoidViewModel:
-        """Optimize one medoid after the other given the masses, then optimize the view weights."""
+        """Optimize one medoid after the other for fixed masses, then the view weights; return the new model."""
         factor, averages = model.step.kernel_arguments()[0], model.step.averages
         pull = powers @ (factor[:, None] * averages)
         shared = (averages.T * (factor * powers.sum(axis=0))) @ averages
@@ -753,11 +754,11 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def _move_medoids(
         self, medoids: np.ndarray, D: np.ndarray, unit: float, totals: np.ndarray, shared: np.ndarray
     ) -> float:
-        """Move the medoids of one view in place, and return the remaining dispersion.
+        """Replace the medoids of one view in place, and return the dispersion within the clusters.
 
-        ``totals`` contains the (c, n) costs of every row as the medoid of every cluster. ``shared`` contains, for each
-        pair of clusters, the weighted mass on sets that include both. The cost of these sets decreases with the
-        distance between the two medoids.
+        ``totals`` contains the cost of each of the n rows as the medoid of each cluster, shape (c, n). ``shared``
+        contains, for each pair of clusters, the weighted mass on sets that include both clusters. The cost of such sets
+        decreases as the distance between the two medoids increases.
         """
         excluded = np.where(self.weights > 0, 0.0, np.inf)
         for k in range(len(medoids)):
@@ -783,7 +784,7 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
 
 def joined_dissimilarities(X: ViewMatrices) -> np.ndarray:
-    """Return the (n, n) dissimilarities over all views, with equal weights."""
+    """Return the dissimilarities over all views with equal weights, shape (n, n)."""
     total = np.zeros((len(X), len(X)))
     for D in X.matrices:
         squares = np.square(D, dtype=float)
@@ -800,7 +801,7 @@ def total_dimension(X: ViewMatrices) -> float:
 
 
 def _weighted_sums(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the (c, n) sums over i of weights[i, k] d(i, o)^2, computed in blocks of o."""
+    """Return an array of shape (c, n) that contains sum_i weights[i, k] D[i, j]^2 in row k and column j."""
     out = np.empty((weights.shape[1], len(D)))
     for start, stop in row_blocks(len(D), max(1, MAX_BLOCK_CELLS // len(D)), most=None):
         out[:, start:stop] = (np.square(D[start:stop], dtype=float) @ weights).T
@@ -808,7 +809,6 @@ def _weighted_sums(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _mean_square(D: np.ndarray, share: np.ndarray) -> float:
-    """Return the weighted mean of the squared dissimilarities."""
     return float(sum(share[a:b] @ np.square(D[a:b], dtype=float) @ share for a, b in row_blocks(len(D))))
 
 
@@ -826,31 +826,32 @@ _MAX_SHOWN_VIEWS = 6
 
 
 class WMVEC(EvidentialClusterer):
-    """Weighted multi-view evidential clustering: `ECM` for objects described by several tables or matrices.
+    """Weighted multi-view evidential clustering, a version of `ECM` for several tables or matrices (views).
 
-    All views share the masses. Every view has its own prototypes and its own weight. The method minimizes, over masses
-    m, prototypes v and weights w that sum to one,
+    All views describe the same objects and share the masses. Every view has its own prototypes and its own weight. The
+    method minimizes, over the masses m, the prototypes and the view weights w, which sum to one,
 
         sum_i sum_{A nonempty} |A|^alpha m_i(A)^beta sum_q w_q d_q(i, A)^2  +  delta^2 sum_i m_i(empty)^beta
             +  evenness n sum_q w_q log(w_q / prior_q).
 
-    Masses, prototypes and weights are updated in turn, each in closed form, so the objective never increases. An
-    iteration costs as much as one of `ECM` on all tables joined.
+    where d_q(i, A) is the distance in view q from object i to the prototype of the set A. Masses, prototypes and
+    weights are updated in turn, each in closed form, so the objective never increases. An iteration costs as much as an
+    iteration of `ECM` on one table with the columns of all views.
 
-    **Units.** Each view is divided by its total dispersion, so that the mean squared distance to the mean is 1 in every
-    view. The units of a view and its number of attributes therefore do not matter. Attributes within a view keep their
-    proportions; standardize them if their units differ.
+    **Units.** Each view is scaled so that the mean squared distance to the mean is 1. The units of a view and its
+    number of attributes therefore do not matter. Attributes within a view keep their proportions; standardize them if
+    their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters. The optimal weights
-    are w_q ~ prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature. Entropy weights
-    put all weight on the view with the fewest degrees of freedom, even if it is noise, because clusters that follow
-    such a view explain most of its dispersion. Here prior_q ~ exp(s_q / evenness), where s_q is the share that would
-    remain within the same number of clusters of a Gaussian cloud with the covariance of the view. A view gains weight
-    only if the clusters explain more of its dispersion than they would in a Gaussian cloud.
+    w_q are proportional to prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature,
+    which put all weight on the view with the fewest degrees of freedom, even if it is noise, because clusters that
+    follow this view explain most of its dispersion. Here prior_q is proportional to exp(s_q / evenness), where s_q is
+    the share that would remain within the same number of clusters of a Gaussian distribution with the covariance of the
+    view. A view gains weight only if the clusters explain more of its dispersion than they would in a Gaussian.
 
-    **Dissimilarities.** With ``metric="precomputed"`` every cluster has a medoid (an object) in every view.
-    Dissimilarities are squared first, so Euclidean distances give the same costs as attributes. The cost of a set of
-    clusters is that of the barycenter of its medoids in a Euclidean space.
+    **Dissimilarities.** With ``metric="precomputed"``, the prototype of a cluster is a medoid (an object), which can
+    differ between views. The dissimilarities are squared, so Euclidean distances give the same costs as attributes. The
+    cost of a set of clusters is computed as for the barycenter of its medoids in a Euclidean space.
 
     Parameters
     ----------
@@ -861,26 +862,26 @@ class WMVEC(EvidentialClusterer):
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
         pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "precomputed"}, default="euclidean"
-        "precomputed": every view is a square matrix of dissimilarities.
+        With "precomputed", every view is a square matrix of dissimilarities.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     views : None, "attributes" or array-like of shape (n_features,), default=None
-        Views of the columns of one table. None: the table is one view, or X is a list of tables. "attributes": every
-        column is a view, so that attributes are weighted. An array names the view of each column.
+        Views, if X is a single table. With None, the table is one view. With "attributes", every column is a view, so
+        that the attributes are weighted. An array contains the label of the view of each column.
     view_weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
-        "auto" learns the weights. Other weights are kept, divided by their sum. A pandas Series is matched by the names
-        of the views.
+        "auto" learns the weights. With "equal" or an array, the weights are fixed; an array is divided by its sum. A
+        pandas Series is matched by the names of the views.
     evenness : float from 0.01 to 1000, default=0.4
-        Larger values make the weights more equal; small values put all weight on one view, with a warning. Results
-        differ little between 0.2 and 0.5.
+        Larger values make the weights more equal. Small values put all weight on one view, which causes a warning.
+        Results differ little between 0.2 and 0.5.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
-        Fuzziness; values near 1 give nearly certain masses. "auto": 1.5 up to five attributes in all views, and less
-        for more of them; for matrices, the intrinsic dimension replaces the number of attributes.
+        Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes in all views
+        together, smaller for more. For matrices, the intrinsic dimension replaces the number of attributes.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, where 1 is the root mean squared distance to the mean; smaller values give more
-        outliers. "auto": the upper fence of a box plot (two interquartile ranges above the third quartile) of the
+        Distance to the empty set, in units of the root mean squared distance to the mean; smaller values give more
+        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile ranges) of the
         distances to the nearest prototype.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far from each other.
@@ -908,24 +909,24 @@ class WMVEC(EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     view_weights_ : ndarray of shape (n_views,)
-        Weights that sum to one; a constant view has weight zero.
+        Weights of the views, which sum to one; a constant view has weight zero.
     view_names_ : list of str
-        Keys of a dictionary; "view 0", "view 1", ... for a list.
+        Names of the views: the keys if X is a dictionary, or "view 0", "view 1", ... if X is a list.
     attribute_weights_ : ndarray of shape (n_features,)
-        Only with ``views="attributes"``.
+        Weights of the attributes (only with ``views="attributes"``).
     view_dispersion_ : ndarray of shape (n_views,)
         Share of the dispersion of each view within the clusters, from which the weights were computed.
     shapeless_dispersion_ : ndarray of shape (n_views,)
-        Share that would remain if the view were a Gaussian cloud.
+        Share of the dispersion that would remain within the clusters if the view had a Gaussian distribution.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Prototypes, with the columns of all views side by side.
+        Prototypes, in one array with the columns of all views.
     view_of_feature_ : ndarray of shape (n_features,)
         View of each column of ``cluster_centers_``.
     medoid_indices_ : ndarray of shape (n_views, n_clusters)
-        With ``metric="precomputed"``, instead of the centers.
+        Indices of the medoids in each view, with ``metric="precomputed"`` (instead of ``cluster_centers_``).
     focal_sets_ : FocalSets
     beta_, delta_ : float
-        Values used.
+        Values of ``beta`` and ``delta`` that were used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -1024,7 +1025,8 @@ class WMVEC(EvidentialClusterer):
         ----------
         X : list of tables, dict of str to table, or one table
             Tables of shape (n_samples, n_features of the view), or (n_samples, n_samples) for dissimilarities. All
-            tables have the same rows, in the same order unless pandas tables name them. float32 is kept.
+            tables have the same rows in the same order; rows of pandas tables are matched by their names. Data of type
+            float32 keep their precision.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.
@@ -1071,7 +1073,7 @@ class WMVEC(EvidentialClusterer):
         return default_beta(total_dimension(values) if isinstance(values, ViewMatrices) else values.shape[1])
 
     def _fixed_weights(self) -> np.ndarray | None:
-        """Return the weights of the views that the user set, divided by their sum; None if they are learned."""
+        """Return the fixed weights of the views, divided by their sum, or None if the weights are learned."""
         n_views = len(self._input.names)
         if isinstance(self.view_weights, str):
             return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
@@ -1085,7 +1087,7 @@ class WMVEC(EvidentialClusterer):
         return weights.astype(float) / weights.sum(dtype=float)
 
     def _start(self, values: np.ndarray | ViewMatrices, n_clusters: int) -> str | ArrayLike | CredalPartition:
-        """Return ``init`` in the format accepted by the method."""
+        """Return ``init`` as the name of an initialization, an array of prototypes or of indices, or a partition."""
         init = self.init
         if uses_belief_peaks(init):
             peaks = fit_source_peaks(init, self._comparison_source(values), n_clusters, self.random_state, self.n_jobs)
@@ -1138,6 +1140,5 @@ class WMVEC(EvidentialClusterer):
 
 
 def _shorten(names: list[str]) -> str:
-    """Join the first names, and append the number of the remaining names."""
     rest = f" and {len(names) - _MAX_SHOWN_VIEWS} more" if len(names) > _MAX_SHOWN_VIEWS else ""
     return ", ".join(names[:_MAX_SHOWN_VIEWS]) + rest

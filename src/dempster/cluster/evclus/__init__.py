@@ -1,1 +1,1 @@
-"""EVCLUS and NN-EVCLUS, which compute masses whose conflicts match the dissimilarities."""
+"""EVCLUS and NN-EVCLUS, which compute masses whose degrees of conflict match the dissimilarities between objects."""

@@ -1,4 +1,4 @@
-"""Checkpoint files of a training, written atomically and read without executing code."""
+"""Checkpoint files of the training of a network, which are written atomically and read without executing code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.cluster.evclus._network import TrainingProgress
 
 _MAGIC = b"dempster-checkpoint-2\n"
-_ARRAY, _TEXT = "array", "text"  # key of an array reference in the JSON text, and name of the text in the npz file
+_ARRAY, _TEXT = "array", "text"  # key that stands for an array in the JSON text, and name of this text in the npz file
 _ROWS_PER_BLOCK = 65_536
 
 
 def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> str:
-    """Return a digest of the parameters and the data of a training, which identifies its checkpoint."""
+    """Return a hash of the parameters and the data of a fit, which identifies its checkpoint."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in arrays:
         digest.update(repr((array.shape, str(array.dtype))).encode())
@@ -31,9 +31,9 @@ def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> st
 
 
 class Checkpoint:
-    """States of the trainings of one fit, finished and current, saved to a file if there is a path.
+    """States of the finished trainings of a fit and of its current training, saved to a file if ``path`` is given.
 
-    ``mark`` is the fingerprint of the fit. A file with a different fingerprint is rejected.
+    ``mark`` is the fingerprint of the fit. A file with a different fingerprint raises an error.
     """
 
     def __init__(self, path: str | Path | None, mark: str):
@@ -43,13 +43,12 @@ class Checkpoint:
         self._current: dict[str, Any] | None = saved["current"]
 
     def get_state(self, number: int) -> dict[str, Any] | None:
-        """Return the saved state of a training, or None if it has not started."""
+        """Return the saved state of the training with this number, or None if the training has not started."""
         if number < len(self._done):
             return self._done[number]
         return self._current if number == len(self._done) else None
 
     def save(self, progress: TrainingProgress) -> None:
-        """Save the state of the current training."""
         if self.path is None:
             return
         from dempster.io.atomic import atomic_write
@@ -60,7 +59,7 @@ class Checkpoint:
             Path(temporary).write_bytes(_MAGIC + self.mark.encode() + digest.encode() + body)
 
     def close(self, number: int, progress: TrainingProgress) -> None:
-        """Mark a training as finished."""
+        """Mark the training with this number as finished."""
         if self.path is not None and number == len(self._done):
             self._done.append(progress.get_state())
             self._current = None
@@ -86,7 +85,7 @@ class Checkpoint:
 
 
 def _encode(state: Any) -> bytes:
-    """Return an npz file that contains the arrays of a state, and its other values as JSON text."""
+    """Return the bytes of an npz file with the arrays of a state, and all other values of the state as JSON text."""
     arrays: list[np.ndarray] = []
 
     def encode(value: Any) -> Any:

@@ -1,20 +1,21 @@
-"""Models of EVCLUS, which give masses to other objects by comparing them with reference objects.
+"""Fitted models of EVCLUS, which compute the masses of objects by comparing them with reference objects.
 
-`EvclusModel` computes the masses whose conflicts with the masses of the references match the dissimilarities best.
-`DoubtModel` computes, for fixed clusters, how plausible each of them is for an object.
+`EvclusModel` computes the masses whose conflicts with the masses of the reference objects match the dissimilarities
+best. `DoubtModel` computes the masses from the plausibility of each cluster for an object.
 
-Two models are needed because no single scale serves both purposes. A small ``d0`` finds the clusters but gives no mass
-to pairs of clusters, because half of the mass on each of two clusters fits the conflicts better than mass on the pair.
-A large ``d0`` has the opposite effect. So the clusters are found first, with masses on single clusters. The
-plausibility of cluster k for object i is then proportional to
+Two models are needed because no value of ``d0`` serves both purposes. A small ``d0`` finds the clusters but gives no
+mass to pairs of clusters, because half of the mass on each of two clusters fits the conflicts better than mass on the
+pair. A large ``d0`` has the opposite effect. Therefore, `EvclusModel` first finds the clusters, with masses on single
+clusters. In `DoubtModel`, the plausibility of cluster k for object i is proportional to
 
-    S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),   with conflict 0.95 at d_ij = a sqrt(s_i s_j),
+    S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),
 
-where n_k is the number of members of cluster k and s_i the distance from object i to the nearest sqrt(r) of the r
-references (as in self-tuning spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are
-treated alike. A sum without divisor would favor large clusters, and a mean would favor small clusters. The square root
-was best on the training and test halves of many data sets. An object is an outlier if it is much farther from its
-nearest references than usual (fences of a box plot).
+where the sum is over the n_k reference objects of cluster k. The factor gamma_ij is such that the target conflict
+1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5 sqrt(s_i s_j). The local scale s_i is the distance within which object i
+has sqrt(r) of the r reference objects (see self-tuning spectral clustering, Zelnik-Manor and Perona, 2004), so that
+dense and sparse clusters are treated alike. Without the divisor, large clusters would be favored; the divisor n_k would
+favor small clusters. The square root was the best choice on many data sets. An object is an outlier if it is much
+farther from its nearest reference objects than usual (beyond the fence of a box plot).
 """
 
 from __future__ import annotations
@@ -63,36 +64,36 @@ _affinity_of_points = kernel("""affinity_of_points(
 
 @dataclass(frozen=True)
 class Affinity:
-    """Affinity of objects to clusters of references.
+    """Affinity of objects to clusters, computed from their distances to r reference objects.
 
-    The affinity of object i to cluster k is the sum of exp(-rate d_ij^2 / (s_i s_j)) over the references j of the
-    cluster, with local scales s, divided by the square root of their total weight. It is zero for an empty cluster. The
-    scale of an object is the distance within which the references have the total weight ``far``. It is at least the
-    smallest scale of a reference.
+    The affinity of object i to cluster k is the weighted sum of exp(-rate d_ij^2 / (s_i s_j)) over the reference
+    objects j of the cluster, divided by the square root of their total weight. It is zero for an empty cluster. The
+    local scale s_i is the distance within which the reference objects have the total weight ``far``. It is at least the
+    smallest scale of a reference object.
     """
 
-    scales: np.ndarray  # (r,) local scales of the references
-    weights: np.ndarray
-    labels: np.ndarray
+    scales: np.ndarray  # (r,), local scales of the reference objects
+    weights: np.ndarray  # (r,), weights of the reference objects
+    labels: np.ndarray  # (r,), clusters of the reference objects
     n_clusters: int
     rate: float
-    near: float  # total weight of the nearest references that identify outliers
-    far: float  # total weight of the nearest references that define a local scale
+    near: float  # total weight of the nearest reference objects that identify outliers
+    far: float  # total weight of the nearest reference objects that define a local scale
 
     def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n, c) affinities, and the distances within which references have the total weight ``near``.
+        """Return the affinities, shape (n, c), and the distances within which reference objects have weight ``near``.
 
-        ``itself`` has the same meaning as in `reach`, except that an object which is alone in its cluster counts as a
-        member.
+        ``D`` contains the dissimilarities to the reference objects, shape (n, r). ``itself`` is explained in `reach`,
+        but an object that is alone in its cluster counts as a member of the cluster.
         """
         near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
         _affinity(D, *self._references(D.dtype), itself, *self._constants(), near, out)
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the results of `by_distances` for points A and references B, without a matrix of Euclidean distances.
+        """Return the two arrays of `by_distances` for points A and reference points B, and the smallest distances.
 
-        A third array contains the distances to the nearest reference, which are exactly zero for equal points.
+        No matrix of distances is stored. The smallest distance of a point is exactly zero if it is a reference point.
         """
         near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
@@ -110,38 +111,38 @@ class Affinity:
 def reach(
     D: np.ndarray, weights: np.ndarray, itself: np.ndarray | None, unit: float, near: float, far: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distances within which the references have the total weights ``near`` and ``far >= near``.
+    """Return, for n objects, the distances within which reference objects have total weights ``near`` and ``far``.
 
-    ``D`` is an (n, r) array of dissimilarities to r references with ``weights``. ``itself`` contains, for each object,
-    the index of the reference that is the object itself, or -1. The weight of this reference is reduced by ``unit``,
-    the weight of one object. Any remaining weight counts as other objects at distance zero.
+    ``D`` contains the dissimilarities to r reference objects, shape (n, r), and ``weights`` their weights. ``itself``
+    contains, for each object, its index among the reference objects, or -1. The weight of this reference object is
+    reduced by ``unit``, the weight of one object. Any remaining weight counts as other objects at distance zero.
     """
     close, distant = np.empty(len(D), D.dtype), np.empty(len(D), D.dtype)
     _reach(D, weights, itself, unit, near, far, close, distant)
     return close, distant
 
 
-_WIDTH = 1.5  # a: distance, in units of the scales of two objects, at which they should be in different clusters
-_NEAR = 5  # number of nearest references that decide whether an object is an outlier
+_WIDTH = 1.5  # distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
+_NEAR = 5  # number of nearest reference objects that decide whether an object is an outlier
 _FENCE = 2.0  # number of interquartile ranges from the third quartile to the fence
 _MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distances
-_SOFTNESS = 1 / 8  # interquartile ranges over which the mass on the empty set increases from 0.27 to 0.73
+_SOFTNESS = 1 / 8  # The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Typical distances around the r references."""
+    """Typical distances from the r reference objects to their neighbors."""
 
-    weights: np.ndarray
-    scales: np.ndarray  # distances to the nearest sqrt(r) references
-    usual: float  # third quartile of the distances to the nearest few references
+    weights: np.ndarray  # (r,), weights of the reference objects
+    scales: np.ndarray  # (r,), distances within which each of them has sqrt(r) other reference objects
+    usual: float  # third quartile of the distances within which each of them has 5 other reference objects
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
     softness: float  # width of the transition at the fence
 
     @classmethod
     def from_dissimilarities(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
-        """Compute the distances from the (r, r) dissimilarities between the references and their weights."""
+        """Compute the distances from the dissimilarities between the r reference objects, shape (r, r)."""
         r = len(D)
         w = np.ones(r) if weights is None else weights.astype(float)
         near, far = reach(D, w, np.arange(r), w.mean(), *_neighbor_weights(w))
@@ -151,25 +152,25 @@ class Surroundings:
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
-        """Return the function that computes affinities to the clusters of the references."""
+        """Return the object that computes affinities; ``labels`` contains the clusters of the reference objects."""
         return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_neighbor_weights(self.weights))
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
-        """Return the masses on the empty set, given the distances to the nearest few references."""
+        """Return the masses on the empty set, given the distances ``near`` within which objects have 5 neighbors."""
         far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
         above = (np.log(far) - self.fence) / self.softness
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
 def _neighbor_weights(weights: np.ndarray) -> tuple[float, float]:
-    """Return the total weights of the nearest references that identify outliers and that define a local scale."""
+    """Return the total weights of reference objects for the parameters ``near`` and ``far`` of `reach`."""
     r, unit = len(weights), float(weights.mean())
     others = max(r - 1, 1)
     return unit * min(_NEAR, others) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), others) * (1 - 1e-9)
 
 
 def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
-    """Replace zeros by a small distance; if all distances are zero, use the smallest positive entry of D."""
+    """Replace zero distances by a small positive distance; if all are zero, use the smallest positive entry of D."""
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
         return np.full(len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0)
@@ -177,7 +178,7 @@ def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return the smallest value such that the values up to it have at least this share of the total weight."""
+    """Return the smallest value v such that the values up to v have at least ``share`` of the total weight."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(below, share * below[-1] * (1 - 1e-12))]])
@@ -186,7 +187,7 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
 def neighboring_clusters(
     D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
 ) -> FocalSets:
-    """Return the family of single clusters and pairs of neighbors, given the (n, n) dissimilarities of the objects."""
+    """Return the empty set, single clusters and pairs of neighboring clusters, given dissimilarities D and labels."""
     w = np.ones(len(D)) if weights is None else weights
     share = np.zeros((n_clusters, len(D)))
     share[labels, np.arange(len(D))] = w
@@ -197,9 +198,10 @@ def neighboring_clusters(
 
 
 def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
-    """Return the family of single clusters, pairs of neighbors and the frame, from some pairs of objects.
+    """Return the family of the empty set, single clusters, pairs of neighboring clusters and the frame.
 
-    ``first`` and ``second`` contain the clusters of the two objects of each pair, ``d`` their dissimilarity.
+    For each pair of objects whose dissimilarity is known, ``first`` and ``second`` contain the clusters of the two
+    objects, and ``d`` contains the dissimilarity.
     """
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
@@ -210,11 +212,11 @@ def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_c
 
 
 def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
-    """Return pairs of neighbors from the (c, c) mean squared dissimilarities between members of clusters.
+    """Return the pairs of neighboring clusters, given the mean squared dissimilarities between their members.
 
-    The squared distance between two clusters is the mean between them minus half of the mean within each. For Euclidean
-    distances this is the squared distance between the centers. Clusters without members have NaN entries and no
-    neighbors.
+    ``mean`` has shape (c, c). The squared distance between two clusters is the mean between them minus half of the mean
+    within each of them. For Euclidean distances, this is the squared distance between the centers. Clusters without
+    members have NaN entries and no neighbors.
     """
     nonempty = np.flatnonzero(np.isfinite(np.diagonal(mean)))
     among = mean[np.ix_(nonempty, nonempty)]
@@ -232,31 +234,32 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class EvclusModel:
-    """References with masses; new objects get the masses whose conflicts match the dissimilarities best."""
+    """Reference objects with masses; an object gets the masses whose conflicts match its dissimilarities best."""
 
     family: FocalSets
     references: References
-    reference_masses: np.ndarray
-    counts: np.ndarray | None  # weights of the references; None if all are equal
+    reference_masses: np.ndarray  # (r, f), masses of the reference objects
+    counts: np.ndarray | None  # (r,), weights of the reference objects; None if all are equal
     d0: float
     device: str  # device for large inputs; devices other than "cpu" require torch
     dtype: np.dtype  # type of the masses for inputs without a floating-point type
 
     def masses(self, values: Any, apply: Apply) -> Array:
-        """Return the (n, f) masses for values read by `DissimilarityInput.new`; tensors stay on their device."""
+        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f); tensors are not moved."""
         if sparse.issparse(values):
             return self.masses_of_sparse(values, np.arange(values.shape[0]))
         return self.project(values, apply)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: minus the mean squared error of the conflicts if the object were in it.
+        """Return the evidence for each cluster, minus the mean squared error of the conflicts if the object were in it.
 
-        With the target conflicts d_ij with the references j, and the plausibility pl_j of the cluster for reference j,
-        the evidence is
+        For object i, the evidence is
 
-            -mean_j (d_ij - (1 - pl_j))^2.
+            -mean_j (delta_ij - (1 - pl_j))^2,
 
-        Reference j contributes -2 pl_j d_ij; the other terms are equal for all clusters or do not depend on the object.
+        where delta_ij is the target conflict with reference object j, and pl_j is the plausibility that reference
+        object j is in the cluster. Object j contributes -2 pl_j delta_ij. The remaining terms are equal for all
+        clusters or do not depend on object i.
         """
         which, d = self._known_dissimilarities(values)
         compared = self.references.select(which)
@@ -269,13 +272,13 @@ class EvclusModel:
         return ClusterEvidence.from_costs(quantity, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
 
     def without(self, position: int) -> EvclusModel:
-        """Return the model with the weight of one training object set to zero."""
+        """Return the model in which one training object has weight zero."""
         counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
         counts[self.references.positions == position] = 0
         return self if not counts.any() else replace(self, counts=counts)
 
     def _known_dissimilarities(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the references whose dissimilarity to one object is known, and the dissimilarities."""
+        """Return the indices of reference objects with known dissimilarity to one object, and the dissimilarities."""
         if not sparse.issparse(values):
             return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
         place = self._reference_places()
@@ -283,15 +286,15 @@ class EvclusModel:
         return place[values.indices[is_known]], values.data[is_known].astype(float)
 
     def _reference_places(self) -> np.ndarray:
-        """Return the index of each training object among the references, or -1."""
+        """Return, for each training object, its index among the reference objects, or -1."""
         place = np.full(self.references.n_training, -1)
         place[self.references.positions] = np.arange(len(self.references))
         return place
 
     def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
-        """Return the masses by comparison with all references.
+        """Return the masses of objects by comparing them with all reference objects.
 
-        If ``coincide`` is True, an object that is equal to a reference gets the masses of the reference.
+        If ``coincide`` is True, an object that is equal to a reference object gets its masses.
         """
         dtype = self.precision(values)
         references = self.references.astype(dtype)
@@ -308,7 +311,7 @@ class EvclusModel:
         if not coincide:
             all_terms, terms = terms, lambda start, stop: (all_terms(start, stop)[0], np.full(stop - start, -1))
         products = _needs_products(values, references)
-        with one_blas_thread() if products else nullcontext():  # The threads work on different blocks.
+        with one_blas_thread() if products else nullcontext():  # Other threads already work on other blocks.
             return project(terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
 
     def precision(self, values: Any) -> np.dtype:
@@ -321,9 +324,9 @@ class EvclusModel:
         return values.device if is_tensor(values) else self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
-        """Return the masses for sparse rows of dissimilarities to training objects, by one quadratic program per row.
+        """Return the masses for a sparse matrix of dissimilarities to training objects, by quadratic programming.
 
-        Row i is equal to the training object ``itself[i]`` if it contains a stored zero in that column.
+        Row i is equal to training object ``itself[i]`` if it contains a stored zero in column ``itself[i]``.
         """
         place = self._reference_places()
         conflict = np.array(self.family.conflict)
@@ -346,19 +349,19 @@ class EvclusModel:
 
 @dataclass(frozen=True)
 class DoubtModel:
-    """References with clusters; new objects get masses by their affinity to the members of each cluster."""
+    """Reference objects with labels; an object gets masses from its affinities to the members of the clusters."""
 
-    family: FocalSets  # single clusters, pairs of neighbors and the empty set
-    fit: EvclusModel  # model with masses on single clusters
-    labels: np.ndarray  # clusters of the references
+    family: FocalSets  # empty set, single clusters and pairs of neighboring clusters
+    fit: EvclusModel  # model with masses on single clusters, which determined the labels
+    labels: np.ndarray  # (r,), clusters of the reference objects
     surroundings: Surroundings
-    reference_masses: np.ndarray
+    reference_masses: np.ndarray  # (r, f), masses of the reference objects
 
     @classmethod
     def from_fit(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
-        """Compute the model from a fit and the (r, r) dissimilarities between its references.
+        """Create the model from an `EvclusModel` and the dissimilarities D between its r reference objects.
 
-        References in ``kept`` keep the masses of the fit.
+        The reference objects with indices ``kept`` keep the masses of the `EvclusModel`.
         """
         c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
@@ -372,7 +375,7 @@ class DoubtModel:
         return model
 
     def keep(self, masses: np.ndarray, rows: np.ndarray, fitted: np.ndarray) -> None:
-        """Replace the masses of some rows by the masses of the fit, except those on the frame."""
+        """Replace the masses of the given rows, in place, by masses of the `EvclusModel` without the frame."""
         columns = self.family.find(self.fit.family.membership)
         replace_masses(masses, rows, fitted[:, columns >= 0], columns[columns >= 0])
 
@@ -385,10 +388,10 @@ class DoubtModel:
         return self.fit.d0
 
     def masses(self, values: Any, apply: Apply) -> Array:
-        """Return the (n, f) masses for values read by `DissimilarityInput.new`; tensors stay on their device.
+        """Return the masses of n objects read by `DissimilarityInput.new`, shape (n, f); tensors are not moved.
 
-        An object equal to a reference gets the masses of the reference. Sparse rows, with few dissimilarities, get the
-        masses whose conflicts with the masses of the references match the dissimilarities best.
+        An object that is equal to a reference object gets its masses. For a sparse matrix of dissimilarities, the
+        masses whose conflicts with the masses of the reference objects match the dissimilarities best are returned.
         """
         if sparse.issparse(values):
             return self._as_fit().masses(values, apply)
@@ -414,7 +417,7 @@ class DoubtModel:
             out[start + rows] = self.reference_masses[twins]
 
         blocks = row_blocks(len(values), max(1, _MAX_DISSIMILARITIES // len(references)), most=None)
-        with one_blas_thread() if products else nullcontext():  # The threads work on different blocks.
+        with one_blas_thread() if products else nullcontext():  # Other threads already work on other blocks.
             apply(write, blocks)
         return out
 
@@ -422,7 +425,7 @@ class DoubtModel:
         return replace(self.fit, family=self.family, reference_masses=self.reference_masses)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster: the logarithm of S_ik, to which every member contributes."""
+        """Return the evidence for each cluster, which is the logarithm of the affinity to its members."""
         if sparse.issparse(values):
             return self._as_fit().evidence(values, itself)
         around, references = self.surroundings, self.references.astype(np.dtype(float))
@@ -441,7 +444,7 @@ class DoubtModel:
         return ClusterEvidence.from_strengths(quantity, logs, energies, references, values)
 
     def without(self, position: int) -> DoubtModel:
-        """Return the model without one training object, or the same model if it is alone in its cluster."""
+        """Return the model without one training object; an object that is alone in its cluster is not removed."""
         weights, own = self.surroundings.weights.copy(), self.references.positions == position
         weights[own] = np.maximum(weights[own] - weights.mean(), 0)
         alone = not all(weights[self.labels == k].any() for k in self.labels[own])
@@ -463,24 +466,24 @@ class DoubtModel:
     def _twins(
         self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a block that are equal to a reference, and the indices of these references.
+        """Return the rows of a block that are equal to a reference object, and the indices of these reference objects.
 
         Objects are equal if their features are equal. In a matrix of dissimilarities, they are equal if their
-        dissimilarity is zero up to rounding; if several references are equal to a row, the reference whose masses fit
-        best is selected. ``exact`` is True if the distance between equal objects is exactly zero.
+        dissimilarity is zero up to rounding; if several reference objects are equal to a row, the one whose masses fit
+        best is selected. ``exact`` is True if the computed distance between equal objects is exactly zero.
         """
         if references.source is None:
             assert D is not None
             rows = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
             return rows, twins_at_zero(D[rows], self.d0, self.fit.reference_masses, self.fit.family.conflict)
-        # Only rows with a dissimilarity within rounding of zero can be equal to a reference.
+        # Features are compared only for rows whose smallest dissimilarity is zero up to rounding errors.
         block = values[start : start + len(nearest)]
         close = np.flatnonzero(nearest <= (0.0 if exact else self._rounding_limit(references, block)))
         twin = references.equals(block[close])
         return close[twin >= 0], twin[twin >= 0]
 
     def _rounding_limit(self, references: References, block: Any) -> np.ndarray | float:
-        """Return the largest dissimilarities that may be rounding errors.
+        """Return, for each row, the dissimilarity up to which the row may be equal to a reference object.
 
         Distances computed by matrix products lose half of their digits.
         """
@@ -519,12 +522,12 @@ def linear_terms(
 
 
 def _needs_products(values: Any, references: References) -> bool:
-    """Return whether matrix products are needed; Euclidean distances with few features do not need them."""
+    """Return False for Euclidean distances with few features, which are computed by differences, and True otherwise."""
     return not references.are_points(values) or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
 
 
 def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
-    """Return a function that computes the target conflicts of a block with the references by one matrix product."""
+    """Return a function that computes the target conflicts between a block of rows and the reference objects."""
     assert references.source is not None
     points = references.source.objects
     center = row_mean(points, dtype=None)  # Centering avoids cancellation.
@@ -539,12 +542,12 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
         own = np.einsum("bd,bd->b", A, A)
         S -= own[:, None]
         np.minimum(S, 0, out=S)  # minus the squared distances
-        # Only rows with a distance within rounding of zero can be equal to a reference.
+        # Features are compared only for rows whose smallest distance is zero up to rounding errors.
         close = np.flatnonzero(S.max(axis=1) >= -1000 * np.finfo(S.dtype).eps * own)
         same = np.full(len(S), -1)
         same[close] = references.equals(rows[start:stop][close])
         S *= S.dtype.type(gamma)
-        np.exp(S, out=S)  # Twice as fast as expm1; the digits near zero are not needed.
+        np.exp(S, out=S)  # This is twice as fast as expm1, and accurate enough.
         np.subtract(1, S, out=S)
         return S, same
 
@@ -552,10 +555,10 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
 
 
 def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
-    """Return, for each row, a reference at dissimilarity zero (up to rounding), or -1.
+    """Return, for each row, the index of a reference object at dissimilarity zero (up to rounding), or -1.
 
-    If there are several such references, the one whose masses fit the row best is returned, because objects at
-    dissimilarity zero can differ if the dissimilarity is not a metric.
+    If there are several, the index of the reference object whose masses fit the row best is returned, because objects
+    at dissimilarity zero can be different if the dissimilarity is not a metric.
     """
     zero = D / d0 <= rounding(D.dtype)
     twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
@@ -567,9 +570,9 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray) -> None:
-    """Replace the masses of some rows by the masses ``kept``, normalised, in some columns.
+    """Replace the masses of the given rows, in place, by the normalised masses ``kept`` in the given columns.
 
-    Rows whose new masses are all zero do not change.
+    A row does not change if its new masses are all zero.
     """
     total = kept.sum(axis=1)
     changed = rows[total > 0]
@@ -583,7 +586,7 @@ _MAX_SHEPARD_PAIRS = 20_000
 
 
 class ShepardData(NamedTuple):
-    """Data of a Shepard diagram, which are the dissimilarity, target conflict (delta) and conflict of k pairs."""
+    """Data of a Shepard diagram: the dissimilarities, target conflicts (delta) and conflicts of k pairs of objects."""
 
     dissimilarity: np.ndarray
     delta: np.ndarray
@@ -591,18 +594,19 @@ class ShepardData(NamedTuple):
 
 
 class ShepardMixin:
-    """Method ``shepard`` of clusterers that match conflicts to dissimilarities."""
+    """Mixin with the method ``shepard``, for clusterers that match conflicts to dissimilarities."""
 
     _shepard: ShepardData
 
     def shepard(self, n_pairs: int | None = 5000, random_state: Seed = 0) -> ShepardData:
-        """Return dissimilarity, delta and conflict of pairs of training objects, for a Shepard diagram.
+        """Return dissimilarities, target conflicts (delta) and conflicts of pairs of objects, for a Shepard diagram.
 
         Parameters
         ----------
         n_pairs : int or None, default=5000
-            Maximum number of pairs to draw. At most 20,000 pairs are available; None returns all of them.
+            Maximum number of random pairs of training objects. None returns all stored pairs, at most 20,000.
         random_state : int, RandomState, Generator or None, default=0
+            Seed of the random selection of pairs.
         """
         check_is_fitted(self, "credal_partition_")
         check(n_pairs, "n_pairs", choice(None) | integer(1))
@@ -614,17 +618,17 @@ class ShepardMixin:
 
 
 class Assessment(NamedTuple):
-    """Weighted sum of (conflict - delta)^2, divided by the sum of delta^2 (stress) or of the weights (loss)."""
+    """Comparison of the conflicts between pairs of objects with the target conflicts delta."""
 
-    stress: float
-    loss: float
+    stress: float  # weighted sum of (conflict - delta)^2, divided by the weighted sum of delta^2
+    loss: float  # weighted mean of (conflict - delta)^2
     shepard: ShepardData
 
 
 def assess(
     masses: np.ndarray, family: FocalSets, pairs: WeightedPairs, d0: float, rng: np.random.Generator
 ) -> Assessment:
-    """Compare the conflicts of masses with dissimilarities."""
+    """Compare the conflicts between the masses of pairs of objects with their dissimilarities."""
     i, j, d, weight = pairs
     kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
     delta = conflicts_at(d, d0)

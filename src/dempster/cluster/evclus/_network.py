@@ -1,8 +1,6 @@
-"""The network of NN-EVCLUS and its training.
+"""Network of NN-EVCLUS, its loss, and three solvers that minimise the loss.
 
-The module contains, in this order: the terms of the loss with their gradients, for NumPy arrays and torch tensors; the
-mass layer and a feed-forward network in NumPy; the training targets; the loss as a function of the network weights; and
-three solvers that minimise it.
+Most functions accept NumPy arrays and torch tensors. Equation and section numbers refer to Denoeux (2021).
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ ValueAndGradient = tuple[Any, Array]
 
 
 class LinkedPairs(NamedTuple):
-    """Constrained pairs (i, j), with sign 1 for a must-link and -1 for a cannot-link."""
+    """Pairs (i, j) of rows with constraints; the sign is 1 for a must-link and -1 for a cannot-link constraint."""
 
     i: Array
     j: Array
@@ -54,21 +52,21 @@ class LinkedPairs(NamedTuple):
 
 
 class LabelledRows(NamedTuple):
-    """Distinct row indices, and the one-hot encoding of their labels."""
+    """Indices of the labelled rows, and the one-hot encoding of their labels."""
 
     rows: Array
     indicators: Array
 
 
 def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array) -> ValueAndGradient:
-    """Return the mean over all pairs of (conflict - delta)^2 (eq. 9) and its gradient.
+    """Return the mean of (conflict - delta)^2 over all pairs of n rows (eq. 9), and its gradient in the masses.
 
-    ``delta`` is an (n, n) symmetric matrix with a zero diagonal, ``squares`` the sum of its squared entries. The square
-    is expanded, so that one product of ``delta`` with the masses gives both the value and the gradient without another
-    (n, n) matrix.
+    ``delta`` contains the target conflicts, shape (n, n); it is symmetric with a zero diagonal. ``squares`` is the sum
+    of its squared entries. The square is expanded, so that no other (n, n) matrix is needed.
     """
     n_pairs = len(masses) * (len(masses) - 1)
-    image, product = masses @ conflict, (masses.T @ delta).T  # Delta is symmetric, and wide products are faster.
+    # Since delta is symmetric, the second product is delta @ masses; this form is faster.
+    image, product = masses @ conflict, (masses.T @ delta).T
     gram, own = image.T @ image, (image * masses).sum(axis=1)
     value = (gram * (masses.T @ masses)).sum() - (own * own).sum() - 2 * (image * product).sum() + squares
     gradient = masses @ gram - own[:, None] * image - product @ conflict
@@ -76,26 +74,30 @@ def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array
 
 
 def pairs_error(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> ValueAndGradient:
-    """Return the mean over the pairs (i, j) of (conflict - delta)^2 (eq. 9) and its gradient."""
+    """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows (eq. 9), and its gradient in the masses."""
     conflicts, gradient = _bilinear_forms(masses, conflict, i, j)
     gap = conflicts - delta
     return _mean_square(gap), gradient(gap * (2 / len(gap)))
 
 
 def pairs_value(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> Any:
-    """Return the value of `pairs_error` without its gradient."""
+    """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows."""
     return _mean_square(_bilinear_forms(masses, conflict, i, j)[0] - delta)
 
 
 def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradient:
-    """Return half the mean of m_i' Z m_j (must-link) or 2 - m_i' Z m_j (cannot-link) over the constraints (eq. 15)."""
+    """Return the mean violation of the constraints (eq. 15), and its gradient in the masses.
+
+    The violation is m_i' Z m_j / 2 for a must-link and 1 - m_i' Z m_j / 2 for a cannot-link constraint, where Z is
+    ``form`` (see `link_form`).
+    """
     forms, gradient = _bilinear_forms(masses, form, links.i, links.j)
     share = 1 / (2 * len(forms))
     return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(links.signs * share)
 
 
 def labels_error(masses: Array, labels: LabelledRows, membership: Array) -> ValueAndGradient:
-    """Return the mean squared distance between plausibilities and labels over the labelled rows (section 4)."""
+    """Return the mean squared distance between plausibilities and one-hot labels (section 4), and its gradient."""
     gap = masses[labels.rows] @ membership - labels.indicators
     gradient = (gap @ membership.T) * (2 / len(gap))
     return _mean_square(gap), _sum_by_row(labels.rows, gradient, len(masses))
@@ -106,16 +108,19 @@ def _mean_square(gap: Array) -> Any:
 
 
 def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
-    """Return half the sum over layers of the mean squared weight, biases included (eq. 10), and its gradient.
+    """Return half of the mean squared weight of each layer, summed over the layers (eq. 10), and its gradient.
 
-    ``shares`` contains, for each weight, one divided by the number of weights in its layer.
+    ``shares`` contains, for each weight, one divided by the number of weights (including biases) in its layer.
     """
     gradient = shares * weights
     return 0.5 * (gradient * weights).sum(), gradient
 
 
 def _bilinear_forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return m_i' F m_j for pairs (i, j) and symmetric F, and a function for the gradient of their weighted sum."""
+    """Return the values m_i' F m_j for the pairs (i, j), and a function for the gradient of their weighted sum.
+
+    F is the symmetric matrix ``form``, and m_i contains the masses of row i. The function maps weights to the gradient.
+    """
     image = masses @ form
 
     def gradient(weights: Array) -> Array:
@@ -141,12 +146,12 @@ Backward = Callable[[Array], tuple[Array, Array | None]]
 
 @dataclass(frozen=True)
 class MassLayer:
-    """Output layer m* = (1 - g) m + g e_empty, with a softmax m and an optional outlier unit for the mass g.
+    """Output layer that computes the masses by a softmax m and, optionally, an outlier unit.
 
-    e_empty is the mass function of the empty set. The input h of the outlier unit is the decision value of a detector,
-    which is positive inside the region of the data. Let eta = softplus(b0 + b1 h). The convention "program" is g = eta
-    / (1 + eta) with initial coefficients (0, -1), as in the published program and appendices. The convention "paper" is
-    1 - g = eta / (1 + eta) with initial coefficients (0, 1), as in equations 12 and 13.
+    With an outlier unit, the masses are (1 - g) m + g e, where e has all mass on the empty set. The input h of the unit
+    is the decision value of a detector, which is positive inside the region of the data. Let eta = softplus(b0 + b1 h).
+    With the convention "program" of the published program, g = eta / (1 + eta), and (b0, b1) is initially (0, -1). With
+    the convention "paper" (eqs. 12 and 13), 1 - g = eta / (1 + eta), and (b0, b1) is initially (0, 1).
     """
 
     empty: int | None  # index of the empty set; None if the family does not contain it
@@ -155,13 +160,13 @@ class MassLayer:
 
     @property
     def first_coefficients(self) -> list[float]:
-        """Initial coefficients b0 and b1 of the outlier unit; an empty array without a detector."""
+        """Initial coefficients b0 and b1 of the outlier unit; an empty list if there is no outlier unit."""
         if not self.detector:
             return []
         return [0.0, -1.0 if self.convention == "program" else 1.0]
 
     def forward(self, scores: Array, h: Array | None, coefficients: Array | None) -> tuple[Array, Backward]:
-        """Return the (n, f) masses, and a function for the gradients with respect to scores and coefficients."""
+        """Return the masses, shape (n, f), and a function for the gradients in the scores and the coefficients."""
         m = _softmax(scores)
         if not self.detector:
             return m, lambda gradient: (_softmax_gradient(m, gradient), None)
@@ -176,7 +181,7 @@ class MassLayer:
         def backward(gradient: Array) -> tuple[Array, Array]:
             of_share = gradient[:, self.empty] - (gradient * m).sum(axis=1)
             of_share = of_share if self.convention == "program" else -of_share
-            slope = -library_of(eta).expm1(-eta)  # derivative of softplus: the logistic function
+            slope = -library_of(eta).expm1(-eta)  # derivative of softplus, which is the logistic function
             of_sum = of_share * slope / (1 + eta) ** 2
             of_coefficients = library_of(eta).stack([of_sum.sum(), (of_sum * h).sum()])
             return _softmax_gradient(m, (1 - g)[:, None] * gradient), of_coefficients
@@ -185,7 +190,7 @@ class MassLayer:
 
 
 def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
-    """Return the mean cross-entropy between target masses and the softmax of the scores, and its gradient."""
+    """Return the mean cross-entropy between target masses and the softmax of scores, and its gradient in the scores."""
     library = library_of(scores)
     shifted = scores - library.amax(scores, axis=1, keepdims=True)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
@@ -199,10 +204,7 @@ def _softmax(scores: Array) -> Array:
 
 
 def _exp(logarithms: Array) -> Array:
-    """Return the exponentials, with values near the underflow of single precision set to zero.
-
-    Processors are many times slower with subnormal numbers.
-    """
+    """Return the exponentials; values below 1e-30 are set to zero, because subnormal numbers slow down computations."""
     powers = library_of(logarithms).exp(logarithms)
     return powers * (powers > _MIN_EXPONENTIAL)
 
@@ -212,7 +214,7 @@ def _softmax_gradient(m: Array, gradient: Array) -> Array:
 
 
 class HostArrays:
-    """Array backend of a training: NumPy arrays of one precision."""
+    """Functions that create the arrays for a training as NumPy arrays of one precision."""
 
     def __init__(self, dtype: np.dtype):
         self.dtype = dtype
@@ -227,7 +229,7 @@ class HostArrays:
         return self.array(conflicts_among(points, gamma))
 
     def session(self, seed: int) -> AbstractContextManager[object]:
-        """Return the context of a training, in which BLAS uses one thread.
+        """Return a context manager for a training, in which BLAS uses one thread.
 
         The matrix products are too small for several threads, and the number of threads must not change the result.
         """
@@ -235,15 +237,16 @@ class HostArrays:
 
 
 class FeedForward:
-    """Feed-forward network with rectified linear hidden layers and a `MassLayer` as output.
+    """Feed-forward network with ReLU hidden layers and a `MassLayer` as output layer.
 
-    The initial weights and biases are uniform on +-1 / sqrt(inputs + 1).
+    The initial weights and biases are uniform between -1 / sqrt(k + 1) and 1 / sqrt(k + 1) for a layer with k inputs.
 
     Attributes
     ----------
     sizes : tuple of int
         Number of inputs, of units in each hidden layer, and of focal sets.
     layer : MassLayer
+        Output layer.
     weights : array
         Weights of all layers in one vector: for each layer the matrix (inputs, outputs) in row-major order, then the
         biases. The coefficients of the outlier unit, if there is one, come last.
@@ -264,18 +267,18 @@ class FeedForward:
 
     @property
     def shares(self) -> np.ndarray:
-        """For each weight, one divided by the number of weights in its layer; zero for the outlier unit."""
+        """Vector with one divided by the number of weights in the layer of each weight; zero for the outlier unit."""
         parts = [np.full((a + 1) * b, 1 / ((a + 1) * b)) for a, b in pairwise(self.sizes)]
         return np.concatenate([*parts, np.zeros(len(self.layer.first_coefficients))]).astype(self._weights.dtype)
 
     def __call__(self, x: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
-        """Return the (n, f) masses for inputs x and decision values h of the detector."""
+        """Return the masses for n inputs x, shape (n, f); h contains the decision values of the outlier detector."""
         return self.forward_backward(x, h)[0]
 
     def forward_backward(
         self, x: np.ndarray, h: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return the masses, and a function that maps the gradient of the masses to the gradient of the weights."""
+        """Return the masses, and a function that turns a gradient in the masses into a gradient in the weights."""
         signals = self._signals(x)
         coefficients = self._weights[-2:] if self.layer.detector else None
         masses, backward = self.layer.forward(signals[-1], h, coefficients)
@@ -287,7 +290,7 @@ class FeedForward:
         return masses, gradient
 
     def cross_entropy(self, x: np.ndarray, targets: np.ndarray) -> ValueAndGradient:
-        """Return the cross-entropy between target masses and the softmax outputs, and the gradient of the weights.
+        """Return the cross-entropy between target masses and softmax outputs, and its gradient in the weights.
 
         The outlier unit is ignored.
         """
@@ -296,18 +299,18 @@ class FeedForward:
         return value, self._gradient(signals, of_scores, None)
 
     def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
-        """Return the masses by a forward pass in blocks of rows; tensors stay on their device."""
+        """Return the masses, computed in blocks of rows; tensors stay on their device."""
         if is_tensor(inputs):
             return self._masses_on_device(inputs)
         x = inputs.astype(self._weights.dtype, copy=False)
         h = None if decision is None else decision.astype(self._weights.dtype)
         blocks = row_blocks(len(x))
-        with one_blas_thread():  # The threads work on different blocks.
+        with one_blas_thread():  # Other threads already work on other blocks.
             parts = apply(lambda a, b: self(x[a:b], None if h is None else h[a:b]), blocks)
         return np.concatenate(parts)
 
     def _masses_on_device(self, inputs: Array) -> Array:
-        """Return the masses for a tensor; tensors are not accepted together with an outlier detector."""
+        """Return the masses for a torch tensor, without an outlier detector."""
         *hidden, (last, biases) = [tuple(to_device_of(part, inputs) for part in layer) for layer in self.matrices()]
         signal = inputs.to(last.dtype)
         for matrix, shift in hidden:
@@ -315,7 +318,7 @@ class FeedForward:
         return self.layer.forward(signal @ last + biases, None, None)[0]
 
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
-        """Return a network whose scores are the scores of this network times a matrix, with another mass layer."""
+        """Return a network whose scores are the scores of this network times a matrix, with a new output layer."""
         wider = copy.copy(self)
         wider.sizes, wider.layer = (*self.sizes[:-1], matrix.shape[1]), layer
         *hidden, last = self.matrices()
@@ -337,9 +340,9 @@ class FeedForward:
         self.weights = state["weights"]
 
     def matrices(self, vector: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the weights (inputs, outputs) and biases of each layer.
+        """Return the weights, shape (inputs, outputs), and the biases of each layer.
 
-        ``vector`` is another vector to split in the same way, such as a gradient.
+        If ``vector`` is given, split it in the same way (for example a gradient).
         """
         vector = self._weights if vector is None else vector
         layers, at = [], 0
@@ -349,7 +352,7 @@ class FeedForward:
         return layers
 
     def _signals(self, x: np.ndarray) -> list[np.ndarray]:
-        """Return the inputs of each layer, followed by the scores."""
+        """Return the list of the inputs of all layers, followed by the scores."""
         layers = self.matrices()
         signals = [x]
         for number, (matrix, biases) in enumerate(layers):
@@ -383,7 +386,7 @@ _VALIDATION_PAIRS = 20_000
 
 @dataclass(frozen=True)
 class NetworkTargets:
-    """Dissimilarities, labels and constraints that the masses of n rows must match."""
+    """Targets of the training for n rows: dissimilarities, labels and constraints."""
 
     source: DissimilaritySource
     labels: np.ndarray  # clusters of the labelled rows, -1 for unlabelled rows
@@ -394,11 +397,10 @@ class NetworkTargets:
         return len(self.source)
 
     def all_dissimilarities(self) -> np.ndarray:
-        """Return the (n, n) matrix of dissimilarities."""
         return self.source.block(np.arange(len(self)), np.arange(len(self)))
 
     def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
-        """Return random pairs for the evaluation of a training; with few rows, a tenth of all pairs."""
+        """Return random pairs of rows to validate a training; with few rows, a tenth of all pairs."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
             some = rng.choice(len(i), max(1, min(_VALIDATION_PAIRS, len(i) // 10)), replace=False)
@@ -408,7 +410,7 @@ class NetworkTargets:
         return WeightedPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float), np.ones(len(i)))
 
     def draw_pairs(self, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return all pairs, or random pairs if there are many rows, and their dissimilarities."""
+        """Return the two rows and the dissimilarity of all pairs, or of random pairs if there are many rows."""
         if len(self) <= MAX_ALL_PAIRS_ROWS:
             i, j = np.triu_indices(len(self), 1)
             return i, j, self.all_dissimilarities()[i, j]
@@ -418,7 +420,7 @@ class NetworkTargets:
     def draw_training_pairs(
         self, n_partners: int | None, held_out: WeightedPairs | None, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return all pairs, or pairs of each row with random partners, without the pairs that are held out."""
+        """Return the rows i and j of the training pairs (all, or ``n_partners`` per row) that are not held out."""
         n = len(self)
         pairs, times = random_pairs(n, n - 1 if n_partners is None else n_partners, rng)
         pairs = pairs if n_partners is None else np.repeat(pairs, times.astype(int), axis=0)
@@ -436,7 +438,7 @@ def build_targets(
     constraints: Constraints | None,
     dissimilarities: ArrayLike,
 ) -> NetworkTargets:
-    """Validate labels and dissimilarities; if no dissimilarities are given, compute them with the metric."""
+    """Validate labels and dissimilarities, and return the targets; if ``dissimilarities`` is None, use the metric."""
     labels, warning = _validate_labels(y, len(X), n_clusters)
     constraints = constraints if constraints is not None and len(constraints) else None
     if dissimilarities is not None:
@@ -453,13 +455,13 @@ def build_targets(
         elif (labels >= 0).any():
             learner.fit(rows, labels)
         else:
-            raise InvalidInputError("metric is a transformer, which requires constraints or labels y to learn from")
+            raise InvalidInputError("metric is a transformer, which requires constraints or labels y to be fitted")
         rows, metric = np.ascontiguousarray(learner.transform(rows)), "euclidean"
     return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warning)
 
 
 def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
-    """Return the clusters of the labelled rows, with -1 for unlabelled rows, and a warning or an empty string."""
+    """Return the clusters of the n rows, with -1 for unlabelled rows, and a warning (an empty string if none)."""
     if y is None:
         return np.full(n, -1), ""
     with validating_labels(y, "y"):
@@ -473,7 +475,7 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     are_integers = labels.dtype.kind in "iu"
     are_clusters = bool(are_integers and labels.min() >= -1 and labels.max() < c)
     if not are_clusters and not (labels == -1).any():
-        # Pipelines pass the target of a supervised task to every step; clusterers ignore it.
+        # Pipelines pass the target of a supervised task to every step, and clusterers must ignore it.
         return np.full(n, -1), f"y is ignored: it contains no -1 and its values are not the clusters 0 to {c - 1}"
     if not are_integers:
         raise InvalidParameterError("y", must="contain integers, the clusters of the rows, or -1 for unlabelled rows")
@@ -489,44 +491,44 @@ Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
 Network: TypeAlias = Any  # FeedForward or TorchNetwork
 
 _MAX_STEPS_PER_EPOCH = 50
-_MAX_EXTRA_ROWS = 256  # maximum number of labelled rows, and of constraints, added to a mini-batch
+_MAX_EXTRA_ROWS = 256  # maximum number of constraints, and of labelled rows, that are added to a mini-batch
 
 
 @dataclass(frozen=True)
 class NetworkInputs:
-    """Standardised rows, decision values of the outlier detector if there is one, and the array backend."""
+    """Inputs of the network for all training rows."""
 
-    values: np.ndarray
-    decision: np.ndarray | None
+    values: np.ndarray  # standardised rows
+    decision: np.ndarray | None  # decision values of the outlier detector, if there is one
     arrays: Arrays
 
     def take(self, rows: np.ndarray | slice = slice(None)) -> tuple[Array, Array | None]:
-        """Return the inputs and decision values of some rows as arrays of the backend."""
+        """Return the standardised values and the decision values of the given rows, converted by ``arrays``."""
         h = None if self.decision is None else self.arrays.array(self.decision[rows])
         return self.arrays.array(self.values[rows]), h
 
 
 @dataclass(frozen=True)
 class Penalties:
-    """Weights of the penalties for constraints, labels and large network weights."""
+    """Weights of three terms of the loss."""
 
-    xi: float
-    nu: float
-    regularization: float
+    xi: float  # violation of the constraints
+    nu: float  # error on the labels
+    regularization: float  # squared network weights
 
 
 Supervision = tuple[LinkedPairs, LabelledRows]
-"""Constraints and labels, with row indices into the current batch."""
+"""Constraints and labels; their row indices refer to the current batch."""
 
 StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Rows of a mini-batch, the same rows standardised, and their decision values, if any."""
+"""Rows of a mini-batch, the same rows standardised, and their decision values (None if there is no detector)."""
 
 
 class NetworkObjective:
-    """Loss of a network.
+    """Loss of a network, which is a function of its weights.
 
     The loss is the sum of (1 - nu) times the mean squared error of the conflicts, xi times the violation of the
-    constraints, nu times the error on the labels, and a penalty on the weights (Denoeux, 2021, eqs. 9, 10, 15 and
+    constraints, nu times the error on the labels, and a penalty on large weights (Denoeux, 2021, eqs. 9, 10, 15 and
     section 4).
     """
 
@@ -550,7 +552,7 @@ class NetworkObjective:
     def full_batch_loss(
         self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
     ) -> Callable[[], ValueAndGradient]:
-        """Return a function that computes the loss over ``pairs`` (None: all pairs) and the gradient of the weights."""
+        """Return a function that computes the loss over ``pairs`` and its gradient; None means all pairs of rows."""
         x, h = self.inputs.take()
         supervision = self._supervision(self.must_link, self.cannot_link, self.labelled)
         if pairs is None:
@@ -574,7 +576,7 @@ class NetworkObjective:
     def mini_batch_losses(
         self, network: Network, batch_size: int, rng: np.random.Generator
     ) -> Iterator[ValueAndGradient]:
-        """Yield the loss and gradient of each batch, over all pairs in the batch and some constraints and labels."""
+        """Yield the loss and its gradient for each batch, which includes random constraints and labels."""
         for rows in draw_batches(len(self.targets), batch_size, rng):
             extra, supervision = self._sample_supervision(len(rows), rng)
             x, h = self.inputs.take(np.concatenate([rows, extra]))
@@ -586,7 +588,7 @@ class NetworkObjective:
             yield self._batch_loss(network, x, h, delta, supervision)
 
     def streamed_losses(self, network: Network, batches: Iterable[StreamedBatch]) -> Iterator[ValueAndGradient]:
-        """Yield the loss and gradient of each batch of rows that are not in memory, without constraints and labels."""
+        """Yield the loss and its gradient for each batch of streamed rows, without constraints and labels."""
         for rows, inputs, decision in batches:
             x, h = NetworkInputs(inputs, decision, self.arrays).take()
             yield self._batch_loss(network, x, h, self._conflicts_among(rows), self.no_supervision)
@@ -594,9 +596,10 @@ class NetworkObjective:
     def _batch_loss(
         self, network: Network, x: Array, h: Array | None, delta: Array, supervision: Supervision
     ) -> ValueAndGradient:
-        """Return the loss of a batch.
+        """Return the loss of a batch and its gradient.
 
-        The first rows of the batch have the target conflicts ``delta``; the other rows have constraints or labels.
+        ``delta`` contains the target conflicts between the first rows of x. The remaining rows of x were added because
+        they have constraints or labels.
         """
         n = len(delta)
         masses, backward = network.forward_backward(x, h)
@@ -607,7 +610,7 @@ class NetworkObjective:
         return self._add_weight_penalty(network, value, backward(gradient))
 
     def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
-        """Return a function that computes the error of the network on some pairs."""
+        """Return a function that computes the mean squared error of the conflicts of the given pairs."""
         rows, position = np.unique(np.concatenate([pairs.i, pairs.j]), return_inverse=True)
         i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
         delta = self.arrays.array(to_conflict(pairs.dissimilarity, self.d0))
@@ -615,7 +618,7 @@ class NetworkObjective:
         return lambda: float(pairs_value(network.forward_backward(x, h)[0], i, j, delta, self.conflict))
 
     def _conflicts_among(self, rows: np.ndarray) -> Array:
-        """Return the target conflicts between all pairs of rows."""
+        """Return the target conflicts between all pairs of the given rows."""
         source = self.targets.source
         if source.is_euclidean:
             return self.arrays.conflicts_among(rows, decay(self.d0))
@@ -629,7 +632,7 @@ class NetworkObjective:
     def _add_supervision(
         self, masses: Array, supervision: Supervision, value: Any, gradient: Array
     ) -> ValueAndGradient:
-        """Return the weighted sum of the error of the conflicts and the penalties for constraints and labels."""
+        """Add the penalties for constraints and labels to the error of the conflicts and to its gradient."""
         links, labels = supervision
         terms = [(1 - self.nu, (value, gradient))]
         if self.xi > 0 and len(links.i):
@@ -645,10 +648,10 @@ class NetworkObjective:
         return value + self.regularization * penalty, gradient + self.regularization * of_penalty
 
     def _sample_supervision(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, Supervision]:
-        """Draw some constraints and labels.
+        """Draw random constraints and labels for a batch of ``offset`` rows.
 
-        Return the rows with these constraints and labels, which are appended to a batch of ``offset`` rows, and the
-        constraints and labels with indices into the extended batch.
+        Return the indices of their rows, which must be appended to the batch, and the constraints and labels, whose
+        indices refer to the extended batch.
         """
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
@@ -679,7 +682,7 @@ class NetworkObjective:
 
 
 def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the row indices of each batch of an epoch, which contains each row once, or a sample of very many rows."""
+    """Yield the row indices of each batch of an epoch; an epoch contains each row once, or a sample of many rows."""
     size = min(batch_size, n)
     steps = max(1, min(_MAX_STEPS_PER_EPOCH, n // size))
     is_sample = steps * size < n // 2
@@ -698,32 +701,32 @@ def _sum_of_squares(delta: Array) -> Any:
 # ---- training --------------------------------------------------------------------------------------------------------
 
 LBFGS_STEPS_PER_ROUND = 10
-_MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # steps stored by L-BFGS, and stored numbers
+_MAX_MEMORY, _MIN_MEMORY, _MAX_MEMORY_NUMBERS = 40, 10, 2_000_000  # limits on the steps and numbers stored by L-BFGS
 _GRADIENT_TOLERANCE = 1e-12
-_GAIN_DECAY = 0.9  # decay of the running mean of the gain in each round
-_ADAM_BETA1, _ADAM_BETA2, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # values of the authors
+_GAIN_DECAY = 0.9  # factor by which earlier gains are multiplied in the running mean of the gain
+_ADAM_BETA1, _ADAM_BETA2, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # values recommended by Kingma and Ba (2015)
 _SAVED = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
 
 Loss = Callable[[], ValueAndGradient]
 
 
 class TrainingProgress:
-    """State of a training."""
+    """History and current state of the training of a network."""
 
     def __init__(self, network: Network, arrays: Arrays):
         self.network, self.arrays = network, arrays
         self.history: list[float] = []  # loss after every round
         self.validation: list[float] = []  # error on the validation pairs after every round, if there are any
-        self.best_value, self.best_round = float("inf"), 0  # validation error if there is one, else loss
+        self.best_value, self.best_round = float("inf"), 0  # smallest validation error, or loss without validation
         self.best = network.get_state()  # network after the best round
         self.optimizer: dict[str, Any] = {}  # state from which the solver can continue
         self.finished = False
         self.converged = False
 
     def end_round(self, result: Round, error: float | None, patience: int | None) -> None:
-        """Record a round and its validation error, and decide whether the training is finished.
+        """Record the result and the validation error of a round, and determine whether the training is finished.
 
-        The training has converged if the loss is stable or the error did not improve in the last ``patience`` rounds.
+        The training has converged if the loss is stable or the error did not decrease in the last ``patience`` rounds.
         """
         self.history.append(float(result.loss))
         value = float(result.loss if error is None else error)
@@ -739,14 +742,11 @@ class TrainingProgress:
 
     @property
     def kept_rounds(self) -> int:
-        """Number of the round whose weights are kept.
-
-        This is the best round if there are validation pairs, and the last round otherwise.
-        """
+        """Number of the best round if there are validation pairs, otherwise of the last round; its weights are kept."""
         return self.best_round if self.validation else len(self.history)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state as arrays and numbers in lists and dictionaries."""
+        """Return the state as nested dictionaries and lists of arrays and numbers."""
         return {**{name: getattr(self, name) for name in _SAVED}, "network": self.network.get_state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -756,12 +756,12 @@ class TrainingProgress:
 
 
 class Round(NamedTuple):
-    """Result of one round of a solver, with the loss, the end criteria, and a state for its continuation."""
+    """Result of one round of a solver, which consists of several iterations."""
 
     loss: float
-    is_stable: bool
-    is_last: bool
-    optimizer: dict[str, Any]
+    is_stable: bool  # whether the loss has converged
+    is_last: bool  # whether the maximum number of iterations is reached
+    optimizer: dict[str, Any]  # state from which the solver can continue
 
 
 def train(
@@ -781,7 +781,7 @@ def train(
 
 
 def loss_of_weights(network: Network, arrays: Arrays, loss: Loss) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    """Return the loss and its gradient as a function of the weights, in double precision on the host."""
+    """Return a function that maps weights to the loss and its gradient, in double precision NumPy arrays."""
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         network.weights = arrays.array(weights)
@@ -792,7 +792,7 @@ def loss_of_weights(network: Network, arrays: Arrays, loss: Loss) -> Callable[[n
 
 
 def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimise the loss by L-BFGS, until a round of ten iterations has a relative gain of at most ``tol``."""
+    """Minimise the loss by L-BFGS, until ten iterations decrease the loss by a relative amount of at most ``tol``."""
     network, arrays = progress.network, progress.arrays
 
     evaluate = loss_of_weights(network, arrays, loss)
@@ -813,10 +813,10 @@ def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: 
 
 
 def adaptive_step_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimise the loss by gradient descent with one step size per weight (Silva and Almeida, 1990), as in the papers.
+    """Minimise the loss by gradient descent with one step size per weight (Silva and Almeida, 1990).
 
-    A step size increases by a fifth while its derivative keeps its sign and decreases by a fifth when the sign changes.
-    If the loss increases, all step sizes are halved and the step is repeated from the last accepted point.
+    A step size increases by a fifth if the derivative keeps its sign, and decreases by a fifth if the sign changes. If
+    the loss increases, all step sizes are halved, and the step is repeated from the last accepted weights.
     """
     network, arrays = progress.network, progress.arrays
     if progress.optimizer:
@@ -853,8 +853,8 @@ def mini_batch_rounds(
 ) -> Iterator[Round]:
     """Minimise the loss by Adam, with a learning rate that decreases to zero along a cosine.
 
-    ``batches(epoch)`` yields the losses and gradients of an epoch. After the last epoch the training is considered
-    converged.
+    ``batches(epoch)`` yields the loss and its gradient for each batch of an epoch. The training has converged after
+    the last epoch.
     """
     network = progress.network
     adam = Adam(network, progress.arrays)
@@ -898,5 +898,5 @@ class Adam:
 
 
 def cosine_rate(initial: float, step: int, steps: int) -> float:
-    """Return the learning rate at a step, decreasing from the initial rate to zero along a cosine."""
+    """Return the learning rate at a step; it decreases from the initial rate to zero along a cosine."""
     return initial * 0.5 * (1 + math.cos(math.pi * step / steps))

@@ -1,7 +1,7 @@
-"""The optimization problem of EVCLUS: pairs of objects, their target conflicts, and the scale of the dissimilarities.
+"""Optimization problem of EVCLUS, which matches the conflicts between pairs of objects to target conflicts.
 
 `AllPairs` and `SomePairs` minimise the stress from initial masses, with or without constraints (`Links`).
-`distinct_objects` finds equal objects, and `Scale` holds the candidate values of d0.
+`distinct_objects` finds equal objects, and `Scale` contains the candidate values of ``d0``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_ALL_PAIRS_ROWS = 1000  # maximum number of objects for which all pairs are u
 
 @dataclass(frozen=True)
 class Links:
-    """Constraints between objects, as a symmetric adjacency with +1 (must-link) and -1 (cannot-link)."""
+    """Constraints between objects, as a symmetric sparse matrix (CSR) with +1 for must-link and -1 for cannot-link."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -58,13 +58,13 @@ class Links:
 
     @classmethod
     def from_constraints(cls, constraints: Constraints | None, n: int) -> Links:
-        """Return the links that represent constraints among n objects."""
+        """Create the matrix of constraints between n objects."""
         if constraints is None:
             return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
         return cls(*linked_pairs(constraints, n))
 
     def among(self, which: np.ndarray) -> Links:
-        """Return the links between some of the objects, renumbered."""
+        """Return the constraints between the objects in ``which``, as indices into ``which``."""
         if len(self) == 0:
             return Links.from_constraints(None, len(which))
         n = len(self.indptr) - 1
@@ -74,14 +74,15 @@ class Links:
 
     @property
     def objects(self) -> np.ndarray:
-        """Positions of the objects that have links."""
+        """Indices of the objects that have constraints."""
         return np.flatnonzero(np.diff(self.indptr) > 0)
 
 
 def link_form(family: FocalSets) -> np.ndarray:
-    """Return the matrix Z with m_i' Z m_j = pl(different) + 1 - pl(same).
+    """Return the matrix Z such that m_i' Z m_j = pl(different) + 1 - pl(same) for two objects with masses m_i and m_j.
 
-    The value is 0 if the objects are certainly in the same cluster, and 2 if they are certainly in different clusters.
+    pl(same) and pl(different) are the plausibilities that the objects are in the same cluster or in different clusters.
+    The value is 0 if they are certainly in the same cluster, and 2 if they are certainly in different clusters.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -91,19 +92,19 @@ def link_form(family: FocalSets) -> np.ndarray:
 
 # ---- problems -------------------------------------------------------------------------------------------------------
 
-_ROWS_PER_BLOCK = 1024  # block size for the conflicts of all pairs
+_ROWS_PER_BLOCK = 1024  # number of objects whose conflicts with all objects are computed at once
 
 
 class ConflictProblem(ABC):
     """Pairs of objects with weights w and target conflicts delta, for any family of focal sets."""
 
-    kernel: Kernel  # compiled descent
+    kernel: Kernel  # compiled function that minimizes the objective
     arrays: tuple[np.ndarray, ...]  # arguments of the kernel
-    total: float  # sum over the pairs of w delta^2
+    total: float  # sum of w delta^2 over the pairs
 
     @abstractmethod
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
-        """Return the sum over the pairs of w (conflict - delta)^2; divided by ``total``, it is the stress."""
+        """Return the sum of w (conflict - delta)^2 over the pairs, which is the stress times ``total``."""
 
     def descend(
         self,
@@ -115,7 +116,11 @@ class ConflictProblem(ABC):
         links: Links,
         xi: float,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the masses, the objective after every sweep, and whether the descent converged."""
+        """Minimize the objective from initial masses, in sweeps over the objects in the given order.
+
+        Return the masses, the objective after every sweep, and whether the iterations converged. ``xi`` is the weight
+        of the constraints ``links``.
+        """
         masses = np.array(masses, dtype=float, order="C")
         conflict = np.array(family.conflict)
         # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel multiplies it by total.
@@ -146,7 +151,7 @@ class AllPairs(ConflictProblem):
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
-        total = -float(own @ own)  # The sum below includes the diagonal.
+        total = -float(own @ own)  # The sum below includes the pairs of each object with itself.
         for start in range(0, len(masses), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             gap = image[rows] @ masses.T - self.delta[rows]
@@ -155,7 +160,7 @@ class AllPairs(ConflictProblem):
 
 
 class SomePairs(ConflictProblem):
-    """Some of the pairs, in a (p, 2) array, with their weights."""
+    """Some pairs of n objects, with their weights; ``pairs`` contains the indices of the objects, shape (p, 2)."""
 
     kernel = descend_some_pairs
 
@@ -174,20 +179,20 @@ class SomePairs(ConflictProblem):
 
 @dataclass(frozen=True)
 class DistinctObjects:
-    """Objects to fit among n objects, with equal objects merged."""
+    """Distinct objects with positive weight among n objects; each of them represents a group of equal objects."""
 
-    order: np.ndarray  # all objects, in an order independent of the rows of X; equal objects are adjacent
-    rows: np.ndarray  # objects with positive weight, in this order
-    row_weights: np.ndarray | None  # weights of all objects; None if all are one
-    positions: np.ndarray  # first object of each group of equal objects in ``rows``, in this order
-    weights: np.ndarray | None  # total weights of these groups, at most 1; None if all are equal
-    first: np.ndarray  # for each object, the first equal object; objects with weight zero are not merged
+    order: np.ndarray  # (n,), indices of all objects, in an order that does not depend on the order of the rows of X
+    rows: np.ndarray  # indices of the objects with positive weight, sorted like ``order``
+    row_weights: np.ndarray | None  # (n,), weights of all objects; None if all weights are 1
+    positions: np.ndarray  # indices of the distinct objects (the first of each group), sorted like ``order``
+    weights: np.ndarray | None  # (n,), at ``positions`` total weights of the groups, at most 1; None if all are equal
+    first: np.ndarray  # (n,), for each object the index of the first equal object (itself if its weight is zero)
 
 
 def distinct_objects(
     sample: Sample[DissimilaritySource | SparseSource], *, merge: bool, device: str = "cpu"
 ) -> DistinctObjects:
-    """Sort the objects and, if ``merge`` is True, find rows with equal features (none for dissimilarities)."""
+    """Sort the objects and, if ``merge`` is True, find groups of objects with equal features (not for matrices)."""
     n = len(sample.values)
     weights = sample.weights
     # Scaling by a power of two is exact and keeps sums of large weights finite.
@@ -212,10 +217,10 @@ def distinct_objects(
 def _sort_objects(
     objects: DissimilaritySource | SparseSource, weights: np.ndarray, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of the objects, and whether each object is equal to the previous object.
+    """Return an order of the objects, and for each object in this order whether it is equal to the previous object.
 
-    Objects are sorted along a line through the features, by the sums of the dissimilarities in a matrix, or by their
-    keys. Objects of a sparse matrix keep their order.
+    Objects with features are sorted by their projections on a line, rows of a Gower table by their keys, and objects of
+    a matrix by their sums of dissimilarities. Objects of a sparse matrix keep their order.
     """
     n = len(objects)
     repeated = np.zeros(n, dtype=bool)
@@ -245,36 +250,33 @@ def _sort_objects(
 
 # ---- scales ---------------------------------------------------------------------------------------------------------
 
-SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities used as candidate scales
-_MIN_VARIANCE = 0.02  # share of the mean variance added to each cluster, so that equal objects do not dominate
+SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are candidates for d0
+_MIN_VARIANCE = 0.02  # share of the mean variance that is added to the variance of each cluster, which may be zero
 
 
 @dataclass(frozen=True)
 class ScaleTrial:
-    """Candidate d0, with its quantile of the dissimilarities and the log-likelihood per object of its clusters.
+    """Candidate value of the parameter ``d0`` of `EVCLUS`."""
 
-    The quantile is NaN if the user set d0. The log-likelihood is NaN before the trial.
-    """
-
-    quantile: float
+    quantile: float  # quantile of the dissimilarities that is equal to d0; NaN if d0 is a number set by the user
     d0: float
-    log_likelihood: float = np.nan
+    log_likelihood: float = np.nan  # log-likelihood per object of the clusters found with this d0; NaN before the fit
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Candidate scales; the scale whose clusters have the largest likelihood (`likelihood_of_clusters`) is selected."""
+    """Candidate values of ``d0``; the one whose clusters have the largest likelihood is selected."""
 
     trials: tuple[ScaleTrial, ...]
 
     @property
     def is_open(self) -> bool:
-        """Whether there are several candidates and none has been tried."""
+        """Whether there are several candidates whose likelihoods have not been computed."""
         return len(self.trials) > 1 and bool(np.isnan(self.trials[0].log_likelihood))
 
     @property
     def position(self) -> int:
-        """Index of the trial with the largest likelihood; the median trial in case of ties."""
+        """Index of the candidate with the largest likelihood; in case of ties, the median candidate."""
         if len(self.trials) == 1:
             return 0
         ties = find_likeliest([trial.log_likelihood for trial in self.trials])
@@ -282,19 +284,19 @@ class Scale:
 
     @property
     def best(self) -> ScaleTrial:
-        """Trial with the largest likelihood; the median trial in case of ties."""
+        """Candidate with the largest likelihood; in case of ties, the median candidate."""
         return self.trials[self.position]
 
     def with_likelihoods(self, log_likelihoods: Sequence[float]) -> Scale:
-        """Return the scales with the log-likelihoods of their clusters."""
+        """Return a copy of the candidates with the given log-likelihoods."""
         pairs = zip(self.trials, log_likelihoods, strict=True)
         return Scale(tuple(replace(trial, log_likelihood=value) for trial, value in pairs))
 
     def reasons(self) -> str:
-        """Describe the selected scale, and the differences between its log-likelihood and those of the other scales."""
+        """Return a text with the selected d0, and the difference in log-likelihood for every other candidate."""
         best, others = self.best, []
         for trial in self.trials:
-            # The difference of two infinite likelihoods is NaN.
+            # The difference is set to zero for equal likelihoods, because infinity minus infinity is NaN.
             same = trial.log_likelihood == best.log_likelihood
             difference = 0.0 if same else trial.log_likelihood - best.log_likelihood
             if trial is not best:
@@ -312,7 +314,7 @@ class WeightedPairs(NamedTuple):
     weight: np.ndarray
 
     def renumber(self, rows: np.ndarray) -> WeightedPairs:
-        """Return the pairs with positions in ``rows`` instead of row indices."""
+        """Return the pairs with the position of each object in ``rows`` instead of its index."""
         order = np.argsort(rows)
         i, j = order[np.searchsorted(rows, [self.i, self.j], sorter=order)]
         return WeightedPairs(i, j, self.dissimilarity, self.weight)
@@ -321,14 +323,14 @@ class WeightedPairs(NamedTuple):
 def likelihood_of_clusters(
     dissimilarities: np.ndarray | WeightedPairs, labels: np.ndarray, dimension: float, weights: np.ndarray | None = None
 ) -> float:
-    """Return the log-likelihood per object, up to a constant, of a spherical Gaussian in each cluster.
+    """Return the log-likelihood per object of a partition whose clusters are spherical Gaussians, up to a constant.
 
-    The classification likelihood of Celeux and Govaert is
+    The classification likelihood (Celeux and Govaert) is
 
         sum_k (n_k / n) (log(n_k / n) - (p / 2) log(w_k + 0.02 w)),
 
-    where n_k is the size of cluster k, w_k half of the mean squared dissimilarity within cluster k, w the mean of all
-    w_k, and p the number of dimensions. ``dissimilarities`` is an (n, n) array or `WeightedPairs`.
+    where n_k is the size of cluster k, w_k is half of the mean squared dissimilarity within cluster k, w is the mean of
+    w_k over the objects, and p is the dimension. ``dissimilarities`` is an array of shape (n, n) or `WeightedPairs`.
     """
     w = np.ones(len(labels)) if weights is None else weights
     clusters, at = np.unique(labels, return_inverse=True)
@@ -346,7 +348,7 @@ def likelihood_of_clusters(
 
 
 def _mean_within(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return half the mean squared dissimilarity in each cluster; clusters without pairs get the overall mean."""
+    """Return half of the mean squared dissimilarity within each cluster, or over all clusters if there are no pairs."""
     together = labels[pairs.i] == labels[pairs.j]
     where, weight = labels[pairs.i[together]], pairs.weight[together]
     squares = np.bincount(where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters)

@@ -1,4 +1,4 @@
-"""Torch networks for NN-EVCLUS: modules of the user, and feed-forward networks on a device."""
+"""Torch networks for NN-EVCLUS, which are modules of the user or feed-forward networks on a device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dempster.optimize.blocks import Apply
 
 
 def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
-    """Return rectified linear layers with weights and biases uniform on +-1 / sqrt(inputs + 1)."""
+    """Return a torch network with ReLU layers of the given sizes; initial weights are drawn like in `FeedForward`."""
     generator = torch.Generator().manual_seed(seed)
     layers: list[nn.Module] = []
     for a, b in pairwise(sizes):
@@ -33,7 +33,7 @@ def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
 
 
 def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets) -> nn.Module:
-    """Return a copy of a module of the user; raise if it does not return one score per focal set."""
+    """Return a copy of a module of the user; raise an error if it does not return one score per focal set."""
     body, f = copy.deepcopy(module), len(family)
     with torch.no_grad():
         body.eval()
@@ -48,14 +48,14 @@ def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets
 
 
 def select_dtype(module: nn.Module | None, *, is_full_batch: bool) -> torch.dtype:
-    """Return the precision of a module; without a module, double for full batches and single for mini-batches."""
+    """Return the precision of a module; if it is None, return double for full batches and single for mini-batches."""
     if module is not None:
         return next((p.dtype for p in module.parameters()), torch.float32)
     return torch.float64 if is_full_batch else torch.float32
 
 
 class DeviceArrays:
-    """Array backend of a training: torch tensors of one precision on one device."""
+    """Functions that create the arrays for a training as torch tensors of one precision on one device."""
 
     def __init__(self, dtype: torch.dtype, device: str):
         self.dtype, self.device = dtype, device
@@ -76,17 +76,17 @@ class DeviceArrays:
 
     @contextmanager
     def session(self, seed: int) -> Iterator[None]:
-        """Return the context of a training, in which random layers use the seed."""
+        """Return a context manager for a training, in which random layers use the seed."""
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             yield
 
 
 class TorchNetwork(nn.Module):
-    """Torch module with a `MassLayer` as output.
+    """Torch module with a `MassLayer` as output layer.
 
-    ``body`` returns one score per focal set or, with a ``matrix`` of shape (g + 1, f), the g inputs of a linear map to
-    the scores of f sets; the last row of the matrix contains the biases.
+    Without ``matrix``, ``body`` returns one score for each of f focal sets. With a matrix of shape (g + 1, f), it
+    returns g values, which the matrix maps to the scores; the last row of the matrix contains the biases.
     """
 
     def __init__(self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None):
@@ -98,16 +98,16 @@ class TorchNetwork(nn.Module):
         self.matrix = None if matrix is None else nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
     def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
-        """Return the (n, f) masses for inputs x and decision values h of the detector."""
+        """Return the masses for n inputs x, shape (n, f); h contains the decision values of the outlier detector."""
         return self.layer.forward(self.scores(x), h, self.coefficients)[0]
 
     def scores(self, x: Tensor) -> Tensor:
-        """Return the (n, f) scores of the focal sets."""
+        """Return the scores of the f focal sets for n inputs, shape (n, f)."""
         outputs = self.body(x)
         return outputs if self.matrix is None else torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
 
     def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
-        """Return a network whose scores are the scores of this network times a matrix, which is trained as well."""
+        """Return a network whose scores are the scores of this network times a matrix, which becomes a parameter."""
         unbiased = np.vstack([matrix, np.zeros(matrix.shape[1])])
         wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(next(self.parameters()).device)
         if wider.coefficients is not None:
@@ -130,7 +130,7 @@ class TorchNetwork(nn.Module):
 
     @property
     def shares(self) -> Tensor:
-        """For each weight, one divided by the number of weights in its layer; zero for the outlier unit."""
+        """Vector with one divided by the number of weights in the layer of each weight; zero for the outlier unit."""
         shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
         for layer in self.body.modules():
             own = list(layer.parameters(recurse=False))
@@ -139,14 +139,14 @@ class TorchNetwork(nn.Module):
         return nn.utils.parameters_to_vector(shares.values())
 
     def forward_backward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the masses, and a function that maps the gradient of the masses to the gradient of the weights."""
+        """Return the masses, and a function that turns a gradient in the masses into a gradient in the weights."""
         scores = self.scores(x)
         with torch.no_grad():
             masses, backward = self.layer.forward(scores, h, self.coefficients)
         return masses, lambda of_masses: self._gradient(scores, *backward(of_masses))
 
     def cross_entropy(self, x: Tensor, targets: Tensor) -> ValueAndGradient:
-        """Return the cross-entropy between target masses and the softmax outputs, and the gradient of the weights.
+        """Return the cross-entropy between target masses and softmax outputs, and its gradient in the weights.
 
         The outlier unit is ignored.
         """
@@ -155,7 +155,7 @@ class TorchNetwork(nn.Module):
         return value, self._gradient(scores, of_scores, None)
 
     def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
-        """Return the masses by a forward pass; tensors stay on their device. Torch uses its own threads."""
+        """Return the masses; tensors stay on their device. ``apply`` is not used, because torch has its own threads."""
         parameter = next(self.parameters())
 
         def send(values: Array) -> Tensor:
@@ -174,7 +174,7 @@ class TorchNetwork(nn.Module):
 
     def _gradient(self, scores: Tensor, of_scores: Tensor, of_coefficients: Tensor | None) -> Tensor:
         self.zero_grad(set_to_none=True)
-        if scores.requires_grad:  # All parameters of a body may be frozen.
+        if scores.requires_grad:  # False if all parameters of the body are frozen.
             scores.backward(of_scores)
         if of_coefficients is not None and self.coefficients is not None:
             self.coefficients.grad = of_coefficients

@@ -3,7 +3,7 @@
 #include "_native/vectors.h"
 
 static const double BINARY = 1.4426950408889634; /* log2(e) */
-#define NEGLIGIBLE 58 /* exponents of two beyond which terms are zero */
+#define NEGLIGIBLE 58 /* Terms smaller than 2^-58 are set to zero. */
 
 /* Number of vectors in parallel sums; the order of summation is the same on all processors. */
 enum { PARTS = 32 / VECTOR, GROUP_MOST = 32 / sizeof(float), AT_ONCE = 4 /* vectors in registers */ };

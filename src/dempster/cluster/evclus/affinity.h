@@ -10,8 +10,8 @@ typedef bits_t Signed __attribute__((vector_size(VECTOR), may_alias, aligned(siz
 /* Round n up to a multiple of the group size. */
 static index_t TYPED(whole_groups)(index_t n) { return (n + GROUP - 1) / GROUP * GROUP; }
 
-/* Return the smallest value up to which the weights sum to `amount`, or the largest value if they do not. Quickselect
- * permutes the values and their weights. */
+/* Return the smallest value v such that the weights of the values up to v sum to at least `amount`, or the largest
+ * value if all weights sum to less. Quickselect permutes the values and their weights. */
 static real TYPED(reached)(real *value, real *weight, index_t n, double amount) {
     index_t low = 0, high = n - 1;
     while (low < high) {
@@ -31,7 +31,7 @@ static real TYPED(reached)(real *value, real *weight, index_t n, double amount) 
             left += weight[i++];
             j--;
         }
-        /* low..j are at most the pivot, i..high at least the pivot, and the values between are equal to it. */
+        /* Values low..j are at most the pivot, values i..high are at least the pivot, and values between are equal. */
         double upper = left;
         for (index_t k = i - 1; k > j; k--) left -= weight[k];
         if (amount <= left) high = j;
@@ -45,8 +45,8 @@ static real TYPED(reached)(real *value, real *weight, index_t n, double amount) 
     return value[low];
 }
 
-/* Count the numbers (n of them, in whole vectors) up to a limit. They are represented by their bits, which have the
- * same order for nonnegative numbers. */
+/* Count the numbers that do not exceed a limit; n is a multiple of the vector length. The numbers are represented by
+ * their bits, which have the same order for nonnegative numbers. */
 static index_t TYPED(count_up_to)(const bits_t *bits, index_t n, bits_t limit) {
     Signed counts = {0};
     for (index_t j = 0; j < n; j += LANES) counts -= (Signed)(*(const Signed *)(bits + j) <= limit);
@@ -67,16 +67,17 @@ static real TYPED(value_of)(bits_t bits) {
     return value;
 }
 
-/* Return the k-th smallest of n numbers (as bits, in whole vectors). `high` is an upper bound that is not exceeded by
- * `above` numbers. Each guess is tested by a count, which the compiler vectorises. The first guess is an argument; the
- * next ones assume evenly spread numbers, and every fourth one bisects the bits. */
+/* Return the k-th smallest of n numbers, represented by their bits; n is a multiple of the vector length. `above` of
+ * the numbers do not exceed the upper bound `high`. Each guess is tested by counting, which the compiler vectorises.
+ * The first guess is an argument, the next guesses assume evenly spread numbers, and every fourth guess bisects the
+ * bits. */
 static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits_t high, index_t above, bits_t guess) {
     bits_t low = -1;
     index_t below = 0; /* count up to `low`, less than k */
     for (int step = 1; high - low > 1; step++) {
         if (guess <= low || guess >= high) guess = low + (high - low) / 2;
         const index_t count = TYPED(count_up_to)(bits, n, guess);
-        if (count == k) { /* It is the largest number up to the guess. */
+        if (count == k) { /* The result is the largest number up to the guess. */
             bits_t best = 0;
             for (index_t j = 0; j < n; j++) {
                 const bits_t inside = bits[j] <= guess ? bits[j] : 0;
@@ -94,7 +95,7 @@ static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits
         const real a = low < 0 ? 0 : TYPED(value_of)(low), b = TYPED(value_of)(high);
         if (step % 4 == 0)
             guess = low + (high - low) / 2;
-        else if (below > 0 && 4 * k < above) /* The upper end is far away. */
+        else if (below > 0 && 4 * k < above) /* The upper bound is far from the result. */
             guess = TYPED(bits_of)(a * (real)sqrt((k + 0.5) / (double)below));
         else
             guess = TYPED(bits_of)(a + (b - a) * ((real)(k - below) + (real)0.5) / ((real)(above - below) + 1));
@@ -107,13 +108,13 @@ typedef struct TYPED(Reach) {
     index_t r;
     const real *weights;
     double unit, near_amount, far_amount;
-    index_t near_k, far_k; /* numbers of references if all weights are equal, else 0 */
+    index_t near_k, far_k; /* numbers of references if all weights are equal, otherwise 0 */
     real *value, *weight;  /* scratch */
     bits_t *bits;          /* scratch, in whole groups */
     real last; /* far distance of the previous object, a guess for the next */
 } TYPED(Reach);
 
-/* `places` is the maximum number of values: there may be gaps between the r references. */
+/* `places` is the maximum number of values, which exceeds r if there are gaps between the references. */
 static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, index_t places, const real *weights, double unit,
                                           double near_amount, double far_amount) {
     TYPED(Reach) reach = {r, weights, unit, near_amount, far_amount, 0, 0, NULL, NULL, NULL, 1};
@@ -132,8 +133,8 @@ static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, index_t p
     return reach;
 }
 
-/* Find the near_k-th and far_k-th nearest of n references with equal weights. `guess` is a guess of the far distance,
- * and `share` of the ratio of the two. The rest of the last group is filled with infinity. */
+/* Find the distances of the near_k-th and far_k-th nearest of n references with equal weights. `guess` is a guess of
+ * the far distance, and `share` is a guess of near / far. The last group is padded with infinity. */
 static void TYPED(reach_of_equals)(const TYPED(Reach) *reach, index_t n, real guess, real share, real *near, real *far) {
     const bits_t infinite = TYPED(bits_of)((real)INFINITY);
     const index_t places = TYPED(whole_groups)(n), near_k = reach->near_k, far_k = reach->far_k;
@@ -145,8 +146,8 @@ static void TYPED(reach_of_equals)(const TYPED(Reach) *reach, index_t n, real gu
                                             : TYPED(kth_smallest)(reach->bits, places, near_k, distant, far_k, inner));
 }
 
-/* Find the distances within which references of two total weights lie around an object. If the object is the reference
- * `own` (else -1), the weight of that reference is reduced by `unit`. */
+/* Find the two distances from an object within which references have the total weights near_amount and far_amount. If
+ * the object is a reference, `own` is its index (otherwise -1), and the weight of this reference is less by `unit`. */
 static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t own, real *near, real *far) {
     const index_t r = reach->r;
     real *value = reach->value, *weight = reach->weight;
@@ -169,7 +170,8 @@ static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t 
     *near = TYPED(reached)(value, weight, r, reach->near_amount);
 }
 
-/* Find, for each object, the distances within which references (columns of D) of two total weights lie. */
+/* Find, for each object, the two distances within which references have the total weights near_amount and far_amount.
+ * The references are the columns of D. */
 KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, const index_t *itself, double unit,
                     double near_amount, double far_amount, real *near, real *far) {
     Scratch scratch = {0};
@@ -187,7 +189,7 @@ typedef struct TYPED(Clusters) {
     const index_t *labels;
     double unit;
     double *total;   /* weight of each cluster */
-    double *root;    /* one divided by its square root, zero for empty clusters */
+    double *root;    /* one divided by the square root of the total weight, zero for empty clusters */
     index_t *place;  /* positions of the references */
     index_t *owner;  /* clusters of the groups */
     real *rate_in_place, *scale_in_place, *weight_in_place;
@@ -228,10 +230,11 @@ static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, ind
     return all;
 }
 
-/* Compute the sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the
- * two objects, divided by the square root of n_k. `squares` contains the squared distances, infinite at gaps; `factor`
- * is one divided by the scale of the object, unless the squares already contain it. Groups of distant references are
- * removed first, so that the second loop has no data-dependent branches. */
+/* Compute the affinity of one object to each cluster, which is the weighted sum of exp(-rate d^2 / (s_i s_j)) over the
+ * references j of the cluster, divided by the square root of their total weight. s_i and s_j are the scales of the
+ * object and the reference. `squares` contains the squared distances, infinite at gaps. `factor` is 1 / s_i, or 1 if
+ * the squares are already divided by s_i. Groups of distant references are removed first, so that the second loop has
+ * no data-dependent branches. */
 static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, real factor, index_t own, real *out) {
     index_t count = 0;
     for (index_t j = 0; j < all->places; j += GROUP) {
@@ -263,7 +266,7 @@ static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, 
         for (index_t lane = 0; lane < GROUP / 2; lane++) sum += pairs[lane];
         if (own < 0 || all->labels[own] != k) out[k] = (real)(sum * all->root[k]);
         else {
-            /* Its weight is reduced by one unit, unless it is alone in its cluster. */
+            /* The weight of the object itself is reduced by one unit, unless it is alone in its cluster. */
             const real weight = all->weights[own], left = weight > all->unit ? (real)(weight - all->unit) : 0;
             const double less = all->total[k] > weight - left ? weight - left : 0, total = all->total[k] - less;
             out[k] = total > 0 ? (real)(larger(sum - less, 0.0) / sqrt(total)) : 0;
@@ -271,8 +274,9 @@ static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, 
     }
 }
 
-/* Compute, for each object, the distance within which near references lie, and its affinity to each cluster. The scale
- * of an object is the distance within which references of weight `far_amount` lie (at least `least`). */
+/* Compute, for each object, its affinity to each cluster and the distance within which references have the total weight
+ * near_amount. The scale of an object is the distance within which references have the total weight far_amount, but at
+ * least `least`. */
 KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const real *scales, const real *weights,
                        const index_t *labels, const index_t *itself, double unit, double rate, double near_amount,
                        double far_amount, double least, real *near, real *out) {
@@ -294,8 +298,8 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
     return release(&scratch);
 }
 
-/* Compute the squared distances of a point x (d) to some vectors of references (d, places), starting at `first`, and
- * update the smallest distance of each lane and its position. */
+/* Compute the squared distances from a point x with d coordinates to `vectors` vectors of references, starting at
+ * position `first`, and update the smallest distance in each lane and its position. */
 ALWAYS_INLINE void TYPED(some_squares)(index_t d, index_t places, const real *x, const real *references, index_t first,
                                        const int vectors, real *squares, Lanes *least, Signed *where) {
     Lanes sums[AT_ONCE] = {{0}};
@@ -313,7 +317,7 @@ ALWAYS_INLINE void TYPED(some_squares)(index_t d, index_t places, const real *x,
     }
 }
 
-/* Compute the squared distances to all references. Returns the position of the nearest one. */
+/* Compute the squared distances from point x to all references, and return the position of the nearest reference. */
 static index_t TYPED(all_squares)(index_t d, index_t places, const real *x, const real *references, real *squares) {
     Lanes least = (real)INFINITY - (Lanes){0};
     Signed where = {0};
@@ -326,9 +330,9 @@ static index_t TYPED(all_squares)(index_t d, index_t places, const real *x, cons
     return (index_t)where[best] + best;
 }
 
-/* Find the distances within which references lie around an object, from the squared distances. Enough references lie
- * within the scale of the nearest reference plus its distance, so only those are examined; if rounding leaves too few
- * of them, all are. */
+/* Find the two distances from an object within which references have the total weights near_amount and far_amount, from
+ * the squared distances. With equal weights, only references within the distance of the nearest reference plus its
+ * scale are examined, because there are enough of them; if rounding leaves too few, all references are examined. */
 static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *all, const real *squares, index_t nearest,
                                     real *near, real *far) {
     if (reach->far_k == 0) {
@@ -361,8 +365,9 @@ static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *
     *near = ROOT(*near);
 }
 
-/* Compute the same for Euclidean distances between points A (n, d) and references B (r, d), by differences, so that the
- * distance of equal rows is exactly zero. `nearest` is the smallest distance. */
+/* Compute the results of `affinity` for Euclidean distances between points A (n, d) and references B (r, d). Distances
+ * are computed by differences, so that the distance between equal rows is exactly zero. `nearest` contains the distance
+ * from each point to the nearest reference. */
 KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, const real *A, const real *B,
                                  const real *scales, const real *weights, const index_t *labels, double unit,
                                  double rate, double near_amount, double far_amount, double least, real *near,

@@ -1,7 +1,7 @@
-"""EVCLUS and its variants: k-EVCLUS, CEVCLUS, k-CEVCLUS, and EVCLUS with landmarks.
+"""EVCLUS and its variants k-EVCLUS, CEVCLUS, k-CEVCLUS and EVCLUS with landmarks.
 
-`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimises the stress and gives masses to all objects,
-and `EVCLUS` is the estimator.
+`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimises the stress and computes the masses of all
+objects, and `EVCLUS` is the estimator.
 """
 
 from __future__ import annotations
@@ -78,26 +78,26 @@ from dempster.optimize.descent import Run, find_likeliest
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-MAX_REFERENCES = 5000  # maximum number of constrained landmarks, and of references of k-EVCLUS
+MAX_REFERENCES = 5000  # maximum number of landmarks with constraints, and of reference objects of k-EVCLUS
 _MIN_LANDMARKS = 600
 _LANDMARKS_PER_CLUSTER = 30
 _ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
 _DIMENSION_OF_SPARSE = 5.0  # The dimension cannot be estimated from a sparse matrix.
 _ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
-LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints relative to the published formula
+LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # factor of the weight of the constraints in the published formula
 
 
 # ---- objects and pairs ----------------------------------------------------------------------------------------------
 
 
 class FittedPairs:
-    """Objects and pairs that are fitted, with the candidate scales of their dissimilarities.
+    """Objects and pairs of objects that are fitted, with the candidate values of ``d0``.
 
-    ``sampling`` is "all" (all pairs of distinct objects with positive weight), "random" (pairs of each such object with
-    partners that are drawn at random or stored in a sparse matrix) or "landmarks" (all pairs of a few landmarks).
-    ``dissimilarities`` contains the dissimilarities between the fitted objects, with missing values imputed, as an
-    array or as `WeightedPairs`.
+    Distinct objects with positive weight can be fitted. ``sampling`` is "all" (all pairs of them), "random" (pairs of
+    each object with partners that are drawn at random or stored in a sparse matrix) or "landmarks" (all pairs of a few
+    objects). ``dissimilarities`` contains the dissimilarities between the fitted objects, computed after the imputation
+    of missing values, as an array or as `WeightedPairs`.
     """
 
     def __init__(
@@ -127,20 +127,22 @@ class FittedPairs:
             self.sampling = "random"
         elif self.sampling == "auto":
             self.sampling = "all" if len(self.counted) <= MAX_ALL_PAIRS_ROWS else "landmarks"
-        self.fitted: np.ndarray = self.counted  # indices of the fitted objects, and their weights (None: all equal)
+        # Indices of the fitted objects, and their weights (None if all are equal).
+        self.fitted: np.ndarray = self.counted
         self.counts = None if self.weights is None else self.weights[self.counted]
         if self.sampling == "landmarks":
             self.fitted, self.counts = self._draw_landmarks(n_clusters, links)
-        # References for new objects, by their positions among the fitted objects and by their indices.
+        # Reference objects with which new objects are compared: positions among the fitted objects, and indices.
         self.reference_places: np.ndarray = np.arange(len(self.fitted))
         if self.sampling == "random" and self.stored is None:
             self.reference_places = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
-        if isinstance(objects, MatrixSource):  # Rows of dissimilarities of new objects follow the order of X.
+        if isinstance(objects, MatrixSource):  # The columns of a matrix for new objects are in the order of X.
             self.reference_places = self.reference_places[np.argsort(self.fitted[self.reference_places])]
         self.references = self.fitted[self.reference_places]
-        self._pairs: tuple[np.ndarray, np.ndarray] | None = None  # pairs and their weights; None: all pairs
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None  # pairs and their weights; None means all pairs
         self._problems: dict[int, ConflictProblem] = {}
-        # Missing values increase all dissimilarities and would hide the widths of the clusters, so they are imputed.
+        # Missing values increase all dissimilarities, so that the likelihood of clusters would be wrong. They are
+        # therefore imputed.
         complete = None
         if isinstance(objects, AttributeSource) and objects.lacks_cells:
             complete = AttributeSource(impute_missing(objects.objects[self.fitted]), objects.metric)
@@ -150,7 +152,7 @@ class FittedPairs:
         self.scale = self._candidate_scales(d, weights)
 
     def problem_at(self, trial: int) -> ConflictProblem:
-        """Return the problem with the target conflicts at one of the scales."""
+        """Return the optimization problem for the candidate value of ``d0`` with index ``trial``."""
         if trial not in self._problems:
             delta = conflicts_at(self._apart, self.scale.trials[trial].d0)
             if self._pairs is None:
@@ -161,7 +163,7 @@ class FittedPairs:
 
     @cached_property
     def dimension(self) -> float:
-        """Number of features, or an estimate of the intrinsic dimension."""
+        """Number of features for Euclidean distances, otherwise an estimate of the intrinsic dimension."""
         if self.stored is not None:
             return _DIMENSION_OF_SPARSE
         if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
@@ -170,10 +172,9 @@ class FittedPairs:
         return intrinsic_dimension(self.source.block(sample, sample).astype(float))
 
     def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw some of the places in proportion to their weights; return them and their new weights (None: all equal).
+        """Draw objects at random, by their weights; return their places and their new weights (None if all are equal).
 
-        A place is a position among the objects with positive weight. A place that is drawn several times gets a larger
-        weight.
+        A place is a position in ``counted``. An object that is drawn several times gets a larger weight.
         """
         if self.weights is None:
             return places[choose_landmarks(len(places), size, self.rng)], None
@@ -184,10 +185,11 @@ class FittedPairs:
         return places[which], times.astype(float)
 
     def assessment_pairs(self, objects: np.ndarray | None = None) -> WeightedPairs:
-        """Return the pairs for the assessment of a fit: all pairs, or a random sample if there are many.
+        """Return the pairs on which the stress of a fit is computed.
 
-        For a sparse matrix, the stored pairs are returned. If ``objects`` is given, only pairs of these objects are
-        returned, and each object has the total weight of all objects that are equal to it.
+        They are all pairs, random pairs if there are many objects, or the pairs stored in a sparse matrix. If
+        ``objects`` is given, only pairs of these objects are returned, and each of them has the total weight of all
+        objects that are equal to it.
         """
         rows, weights = self.distinct.rows, self.distinct.row_weights
         if objects is not None:
@@ -206,7 +208,7 @@ class FittedPairs:
         return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
 
     def _draw_landmarks(self, n_clusters: int, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the landmarks, which are the constrained objects and random other objects, and their weights."""
+        """Return the landmarks, which are objects with constraints and random objects, and their weights."""
         p = self.params.n_landmarks
         if isinstance(p, str):
             p = max(_MIN_LANDMARKS, _LANDMARKS_PER_CLUSTER * n_clusters)
@@ -229,7 +231,7 @@ class FittedPairs:
         return landmarks, np.concatenate([np.ones(len(linked)), times])[order]
 
     def _all_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Set up all pairs of the fitted objects; return their dissimilarities and weights."""
+        """Store all pairs of the fitted objects; return their dissimilarities and weights."""
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
         D = (D + D.T) / 2  # The metric may be symmetric only up to rounding.
@@ -241,7 +243,7 @@ class FittedPairs:
         return D[i, j], None if self.counts is None else self.counts[i] * self.counts[j]
 
     def _some_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Set up some pairs of the fitted objects; return their dissimilarities and weights."""
+        """Store random or stored pairs of the fitted objects; return their dissimilarities and weights."""
         if self.stored is not None:
             stored, times, d = self.stored
             pairs = np.searchsorted(self.fitted, stored)
@@ -255,7 +257,7 @@ class FittedPairs:
         return d, None if self.counts is None else weights
 
     def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the pairs in a sparse matrix, the number of times each is stored, and their dissimilarities."""
+        """Return the pairs in a sparse matrix, the number of times each pair is stored, and the dissimilarities."""
         pairs, times, d = pairs_of_sparse(objects.stored, symmetrize=bool(self.params.symmetrize))
         is_counted = np.zeros(len(objects), dtype=bool)
         is_counted[self.counted] = True
@@ -267,14 +269,14 @@ class FittedPairs:
         if parts > 1:
             raise InvalidInputError(
                 f"the pairs in X form {parts} unconnected components (the smallest has "
-                f"{int(np.bincount(label).min())} objects), so clusters cannot be compared; add pairs between them"
+                f"{int(np.bincount(label).min())} objects), so clusters cannot be compared; add pairs that connect them"
             )
         return pairs, times, d
 
     def _candidate_scales(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
-        """Return the candidate scales, from the dissimilarities of the fitted pairs.
+        """Return the candidate values of ``d0``, which are quantiles of the dissimilarities d of the fitted pairs.
 
-        With landmarks and Euclidean distances, which are cheap, the scales are computed from more pairs.
+        With landmarks and Euclidean distances, which are fast to compute, random pairs of all objects are used instead.
         """
         d0, quantile = self.params.d0, self.params.d0_quantile
         if not isinstance(d0, str):
@@ -285,7 +287,7 @@ class FittedPairs:
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if quantile is not None:
             return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
-        # With many equal objects a quantile can be zero, which is not a valid scale. The largest quantile is positive.
+        # With many equal objects a quantile can be zero, which is not a valid d0. The largest quantile is positive.
         trials = []
         for quantile in SCALES:
             d0 = scale_at(d, quantile, weights, zero=quantile < SCALES[-1])
@@ -297,14 +299,14 @@ class FittedPairs:
 # ---- the algorithm --------------------------------------------------------------------------------------------------
 
 _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
-_LANDMARK_TOLERANCE = 1e-5  # finer than the precision of landmarks for other objects
-_START_TOLERANCE, _START_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # while starts are compared; 1e-5 in the papers
-_STARTS_PER_SCALE, _TRIAL_STARTS_PER_SCALE = 0.4, 0.2  # multiples of n_init at each candidate scale
-_TRIAL_SHARE, _MIN_TRIAL_LANDMARKS = 1 / 2, 300  # landmarks on which candidate scales are compared
+_LANDMARK_TOLERANCE = 1e-5  # A smaller tolerance would not improve the masses of objects that are not landmarks.
+_START_TOLERANCE, _START_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # tolerances for the comparison of starts
+_STARTS_PER_SCALE, _TRIAL_STARTS_PER_SCALE = 0.4, 0.2  # number of starts at each candidate d0, divided by n_init
+_TRIAL_SHARE, _MIN_TRIAL_LANDMARKS = 1 / 2, 300  # share and minimum number of landmarks used to select d0
 _TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
-_SETTLING = 50, 1e-6  # maximum number of sweeps over linked objects that are not fitted, and their tolerance
-_MAX_SETS = 256  # With this number of sets, 40 objects take a minute.
+_SETTLING = 50, 1e-6  # maximum number of sweeps over constrained objects that are not fitted, and tolerance
+_MAX_SETS = 256  # With this number of focal sets, the fit of 40 objects takes a minute.
 
 
 @dataclass(frozen=True)
@@ -312,21 +314,21 @@ class ObjectMasses:
     """Masses of the fitted objects."""
 
     family: FocalSets
-    masses: np.ndarray  # result of the descent
-    trial: int = 0  # index of the scale
-    equalized: np.ndarray | None = None  # final masses, equal for objects of a matrix at dissimilarity zero
-    adds_doubt: bool = False  # whether doubt between neighboring clusters is added at the end
+    masses: np.ndarray  # masses that minimise the objective
+    trial: int = 0  # index of the candidate d0
+    equalized: np.ndarray | None = None  # the same masses, made equal for objects of a matrix at dissimilarity zero
+    adds_doubt: bool = False  # whether masses on pairs of neighboring clusters are added after the fit
 
 
 Start = tuple[ObjectMasses, np.random.Generator]
-"""Initial masses, and the generator for the order of the sweeps."""
+"""Initial masses, and the random generator for the order of the objects in the sweeps."""
 
 
 class EvclusMethod(Method[Start, ObjectMasses]):
-    """EVCLUS on one sample of objects.
+    """Algorithm of EVCLUS.
 
-    ``scale`` contains the candidates for d0. If all objects are fitted, starts are run at each candidate. With
-    landmarks, a trial on half of the landmarks selects the scale before the starts are drawn.
+    ``scale`` contains the candidate values of ``d0``. If all objects are fitted, starts are run at each candidate. With
+    landmarks, a short fit of half of the landmarks selects ``d0`` before the starts are drawn.
     """
 
     starts_in_threads = True
@@ -344,7 +346,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.scale = self.pairs.scale
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
-        # Landmarks represent all objects, so their constraints are weighted in proportion.
+        # Landmarks represent all objects, so the weight of their constraints is increased in proportion.
         self.link_share = LINK_FACTORS[params.convention] * (len(self.distinct.positions) / len(self.pairs.fitted))
         self.stages: list[float] = []  # weights of the constraints in the stages after the first
         if len(self.fitted_links):
@@ -353,12 +355,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         is_coarse = self.pairs.sampling == "landmarks"
         self.tol = max(params.tol, _LANDMARK_TOLERANCE) if is_coarse else params.tol
         self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS if is_coarse else _START_TOLERANCE)
-        self._trial_masses: np.ndarray | None = None  # from the best trial on some landmarks
+        self._trial_masses: np.ndarray | None = None  # initial masses found by `_select_scale`
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
-        """Return the start given by ``init``, or draw starts at the selected scale or at all candidate scales."""
+        """Return the initial masses given by ``init``, or draw them for the selected d0 or for all candidates."""
         if self.scale.is_open and self.has_landmarks:
             self._select_scale(family)
         user_masses, n_init, is_open = self._user_masses(family), self.params.n_init, self.scale.is_open
@@ -377,7 +379,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return list(zip(starts, map(np.random.default_rng, seeds), strict=True))
 
     def _user_masses(self, family: FocalSets) -> np.ndarray | None:
-        """Return the masses given by ``init`` for the fitted objects; None if starts are to be drawn."""
+        """Return the initial masses of the fitted objects given by ``init``, or None if they must be drawn."""
         init, fitted = self.params.init, self.pairs.fitted
         if self.peaks is not None:
             return masses_from_labels(self.peaks.labels_[fitted], family)
@@ -410,7 +412,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return [masses_from_labels(labels, family) for labels in nearest]
 
     def _select_scale(self, family: FocalSets) -> None:
-        """Select the scale by a few sweeps on half of the landmarks; the resulting clusters become one start."""
+        """Select ``d0`` by a few sweeps on half of the landmarks, and store the clusters as an additional start."""
         user_masses, D, max_iter = self._user_masses(family), self.pairs.dissimilarities, self.params.max_iter
         assert isinstance(D, np.ndarray)
         n_init = max(1, round(_TRIAL_STARTS_PER_SCALE * self.params.n_init))
@@ -420,7 +422,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         dimension, no_links = self.pairs.dimension, Links.from_constraints(None, size)
 
         def cluster_at(d0: float, seed: int) -> tuple[float, np.ndarray]:
-            """Return the labels with the largest likelihood from several starts at one scale."""
+            """Return the likelihood and the labels of the best of several starts at one value of d0."""
             rng, problem = np.random.default_rng(seed), AllPairs(conflicts_at(D, d0), counts)
             if user_masses is not None:
                 starts = [user_masses[places]]
@@ -442,7 +444,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.scale = self.scale.with_likelihoods([likelihood for likelihood, _ in results])
         if user_masses is not None:
             return
-        # The other landmarks join the cluster with the smallest mean target conflict.
+        # The remaining landmarks join the cluster with the smallest mean target conflict.
         labels, problem = results[self.scale.position][1], self.pairs.problem_at(self.scale.position)
         assert isinstance(problem, AllPairs)
         members = np.zeros((size, int(labels.max()) + 1))
@@ -459,16 +461,16 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self._converge(Run(start[0])) if self.has_user_start else self._sweep(*start, [], self.first_tol)
 
     def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
-        """Select the run with the smallest objective at each scale, and of these the run with the largest likelihood.
+        """Select the run with the smallest objective for each d0; return the selected run with the largest likelihood.
 
-        Objectives at different scales cannot be compared.
+        Objectives with different values of d0 cannot be compared.
         """
         if self._trial_masses is None and not self.scale.is_open:
             return super().select_run(runs, tol)
         groups: dict[int, list[Run[ObjectMasses]]] = {}
         for run in runs:
             groups.setdefault(run.model.trial, []).append(run)
-        if self._trial_masses is not None:  # The last start is compared by its likelihood.
+        if self._trial_masses is not None:  # The start from `_select_scale` is compared by its likelihood.
             groups[-1] = [groups[self.scale.position].pop()]
         best, likelihoods, pairs = [], [], self.pairs
         for group in groups.values():
@@ -484,7 +486,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return best if self.has_user_start else self._converge(best)
 
     def _converge(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Continue to the final tolerance, then add the constraints in stages (Li, Li and Denoeux, 2018, sec. 3.2)."""
+        """Continue a run to the final tolerance, then add the constraints in stages (Li et al., 2018, section 3.2)."""
         run = self._sweep(best.model, self.rng, best.history, self.tol)
         for xi in self.stages:
             run = self._sweep(run.model, self.rng, [], self.tol, xi)
@@ -497,7 +499,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def _sweep(
         self, start: ObjectMasses, rng: np.random.Generator, history: list[float], tol: float, xi: float = 0.0
     ) -> Run[ObjectMasses]:
-        """Continue the descent from a start; ``history`` contains the objective of the previous sweeps."""
+        """Minimise the objective from initial masses; ``history`` contains the objective after the previous sweeps."""
         max_sweeps = self.params.max_iter - len(history)
         result = ObjectMasses(start.family, start.masses, start.trial)
         if max_sweeps <= 0:
@@ -511,9 +513,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     # ---- after the descent ----------------------------------------------------------------------------------------
 
     def _finalize(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Refine landmarks, or give equal masses to objects of a matrix at dissimilarity zero and update the objective.
+        """Refine the masses of landmarks, or give equal masses to objects of a matrix at dissimilarity zero.
 
-        With constraints the run does not change, because they may separate objects at dissimilarity zero.
+        With constraints, the run does not change, because constraints may separate objects at dissimilarity zero.
         """
         if len(self.links):
             return run
@@ -533,9 +535,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return Run(replace(model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
     def _refine_landmarks(self, fit: ObjectMasses) -> np.ndarray:
-        """Fit the landmarks again, to a larger sample whose masses were computed by comparison with the landmarks.
+        """Return new masses of the landmarks, computed by comparing them with a larger sample of objects.
 
-        This always runs on the CPU, so that landmarks and families are the same on every device.
+        The masses of the sample are computed by comparison with the landmarks. The computation always runs on the CPU,
+        so that the results are the same on every device.
         """
         model, pairs = replace(self._model(fit), device="cpu"), self.pairs
         places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINEMENT_OBJECTS)
@@ -547,7 +550,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
     def add_neighbor_pairs(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Request doubt after the fit; for a sparse matrix, continue the fit with pairs of neighboring clusters."""
+        """Mark the run for masses on pairs of neighboring clusters; for a sparse matrix, continue it with the pairs."""
         if self.pairs.stored is None:
             return Run(replace(run.model, adds_doubt=True), run.history, run.converged)
         pairs, _, d = self.pairs.stored
@@ -556,7 +559,6 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return self.extend(run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters))
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
-        """Return the partition of the fitted objects."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
     # ---- all objects ----------------------------------------------------------------------------------------------
@@ -574,9 +576,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return FitResult(run, *(self._add_doubt(model, masses) if fit.adds_doubt else (model, masses)))
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """Compare the conflicts with the dissimilarities.
+        """Compare the conflicts between objects with their dissimilarities.
 
-        If doubt was added, the masses of the references before the addition are used.
+        For a `DoubtModel`, the masses of the reference objects before the addition of pairs of clusters are used.
         """
         if isinstance(model, DoubtModel):
             fit, positions = model.fit, self.pairs.references
@@ -603,9 +605,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
 
     def _add_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
-        """Return the model that adds doubt between neighboring clusters, and the masses of all objects.
+        """Return a model with masses on pairs of neighboring clusters, and the masses of all objects.
 
-        ``constrained`` contains the masses of a fit with constraints. Linked objects keep these masses.
+        ``constrained`` contains the masses of a fit with constraints. Objects with constraints keep these masses.
         """
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
@@ -620,9 +622,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return model, masses
 
     def _masses_of_all(self, model: EvclusModel, fit: ObjectMasses) -> Array:
-        """Return the (n, f) masses of all objects.
+        """Return the masses of all n objects, shape (n, f).
 
-        Objects that were not fitted are compared with the references like new objects.
+        Objects that were not fitted are compared with the reference objects, like new objects.
         """
         if self.has_landmarks:
             return model.masses(self._values(slice(None)), self.apply)
@@ -638,7 +640,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return masses
 
     def _values(self, which: np.ndarray | slice) -> Any:
-        """Return some objects in the format accepted by models; a slice of a tensor remains on its device."""
+        """Return the given objects in the format of `EvclusModel.masses`; a slice of a tensor stays on its device."""
         if isinstance(self.objects, SparseSource):
             pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=bool(self.params.symmetrize))
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -650,9 +652,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         return values[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
-        """Apply the constraints of objects that were not fitted.
+        """Update, in place, the masses of objects that have constraints but were not fitted.
 
-        Constrained objects are not fitted if their weight is zero or if there are more than ``MAX_REFERENCES`` of them.
+        Such objects have weight zero, or there are more than ``MAX_REFERENCES`` objects with constraints.
         """
         order, links = self.distinct.order, self.links
         outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
@@ -679,87 +681,88 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
-    """Evidential clustering of dissimilarities: the more two objects differ, the larger the conflict of their masses.
+    """Evidential clustering of dissimilarities, in which dissimilar objects have masses with a large conflict.
 
-    The masses m_1, ..., m_n over sets of clusters are computed such that their degrees of conflict kappa_ij (one minus
-    the plausibility that i and j are in the same cluster) match the dissimilarities:
+    The method computes masses whose degrees of conflict match the dissimilarities d_ij. The degree of conflict kappa_ij
+    is one minus the plausibility that objects i and j are in the same cluster. The masses minimise the stress
 
-        minimise  sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta = 1 - exp(-gamma d^2),
+        sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta_ij = 1 - exp(-gamma d_ij^2),
 
-    with gamma such that delta = 0.95 at the dissimilarity ``d0``. The dissimilarities need not be a metric. With
-    must-link and cannot-link ``constraints`` a penalty is added (CEVCLUS).
+    with gamma such that delta = 0.95 at the dissimilarity ``d0``. The dissimilarities need not be a metric. Must-link
+    and cannot-link ``constraints`` add a penalty (CEVCLUS).
 
-    The masses of one object, given the others, solve a convex quadratic program. Each sweep solves it exactly for one
-    object after the other. From the fourth sweep on, the masses are moved beyond the solution, by a factor of up to
-    1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth sweep all masses
-    are extrapolated along the last sweeps while the objective decreases.
+    For fixed masses of all other objects, the masses of one object solve a convex quadratic program. Each sweep solves
+    it exactly for one object after the other. From the fourth sweep on, the masses are moved beyond the solution by a
+    factor of up to 1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth
+    sweep, all masses are extrapolated in the direction of the last sweeps, as long as the objective decreases.
 
-    With ``focal_sets="auto"`` this minimisation finds the clusters. The plausibility of each cluster for an object is
-    then computed at a local scale from the distances to the members of the clusters. An object that is almost as near
-    to a second, neighboring cluster gets mass on the pair; an object far from all others gets mass on the empty set.
+    With ``focal_sets="auto"``, this minimisation finds the clusters. The plausibility of each cluster for an object is
+    then computed from the distances to the members of the cluster, relative to the local density. An object that is
+    almost as near to a neighboring cluster as to its own gets mass on the pair of clusters. An object that is far from
+    all other objects gets mass on the empty set.
 
-    ``sampling`` selects the pairs: all of them (EVCLUS), ``n_partners`` random partners of each object (k-EVCLUS), or
-    all pairs of a few landmarks, with which all other objects are compared. The cost is then linear in the number of
-    objects.
+    ``sampling`` selects the pairs of objects: all pairs (EVCLUS), pairs of each object with ``n_partners`` random
+    partners (k-EVCLUS), or all pairs of a few landmarks. All objects are then compared with the landmarks, so the cost
+    is linear in the number of objects.
 
     Objects with equal features are merged into one object with the sum of their weights, and random choices do not
-    depend on the order of the rows. So a permutation of the rows permutes the result, and repeating a row is equivalent
-    to a weight. In a matrix of dissimilarities, if several objects have dissimilarity zero to each other, an object
-    finally gets the best fitting masses among the masses of these objects. New objects that are equal to training
-    objects get the same masses, so `predict_mass` agrees with the fit. With constraints, which may separate equal
-    objects, objects are not merged.
+    depend on the order of the rows. A permutation of the rows therefore permutes the result, and repeating a row is
+    equivalent to a weight. In a matrix of dissimilarities, objects at dissimilarity zero get the masses of one of them,
+    whichever fit best. New objects that are equal to training objects get the same masses, so `predict_mass` agrees
+    with the fit. With constraints, objects are not merged, because constraints may separate equal objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number with the best support by several criteria (see
-        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may have mass. "auto": single clusters are found first; then masses on the empty set and
-        on pairs of neighboring clusters (with no third cluster between them) are added, for fixed clusters.
-        "simple", "pairs" and "full" are fitted directly. "selected": single clusters first, then the pairs of mutually
-        nearest clusters are added and fitted.
+        Sets of clusters that may carry mass. "auto" fits single clusters, then adds masses on the empty set and on
+        pairs of neighboring clusters (with no third cluster between them) for fixed clusters. "simple", "pairs" and
+        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
+        and continues.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
-        categories and missing values) or "precomputed": X is then a square matrix of dissimilarities, or a SciPy
-        sparse matrix of some pairs (stored zeros are dissimilarities of zero).
+        categories and missing values) or "precomputed". With "precomputed", X is a square matrix of dissimilarities, or
+        a SciPy sparse matrix that stores the dissimilarities of some pairs, including zeros.
     symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of raising an error.
+        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     d0 : float > 0 or "auto", default="auto"
-        Dissimilarity at which two objects are almost certainly in different clusters. "auto": clusters are found at
-        several candidate scales, and the scale whose clusters have the largest likelihood, as spherical Gaussians, is
-        selected (``scale_`` contains the trials). The starts are divided among the scales; with landmarks, the scale
-        is selected on half of them first.
+        Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds clusters with
+        several values and selects the value whose clusters, modeled as spherical Gaussians, have the largest likelihood
+        (see ``scale_``). The starts are divided among the values. With landmarks, the value is selected on half of the
+        landmarks first.
     d0_quantile : float in (0, 1], optional
-        Quantile of the dissimilarities to use as ``d0``.
+        Quantile of the dissimilarities that is used as ``d0``.
     xi : float >= 0, default=0.5
         Weight of the constraints. They are added in three stages with weights 0, 0.05 and ``xi``.
     convention : {"program", "paper"}, default="program"
-        The published formula divides ``xi`` by twice the number of constraints; the published program, and so the
-        published results, gives the constraints four times that weight. "program" reproduces the results.
+        Meaning of ``xi``. The published formula ("paper") divides ``xi`` by twice the number of constraints. The
+        published program gives the constraints four times this weight, so "program" reproduces the published results.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
-        "auto": all pairs up to 1,000 objects, landmarks for more.
+        Pairs of objects that are fitted. "auto" uses all pairs up to 1,000 objects, and landmarks for more.
     n_partners : int, default=100
         Number of random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
-        "auto": 600, or 30 per cluster if that is more.
+        Number of landmarks. "auto" means 30 per cluster, but at least 600.
     missing : {"refuse", "partial"}, default="refuse"
-        Missing values (NaN) with the metrics "euclidean", "sqeuclidean" and "gower". "refuse": raise an error.
-        "partial": compare two objects by the features known for both, and add the mean difference within clusters
-        for each missing value; objects with more missing values get more doubt. A row that contains only NaN is an
-        error. ("gower" always accepts missing values; without "partial" it uses the mean over the known features.)
-        See ``docs/missing.md`` for when to impute instead.
+        Treatment of missing values (NaN) with the metrics "euclidean", "sqeuclidean" and "gower". "refuse" raises an
+        error. "partial" compares two objects by the features that both have, and adds the mean difference within
+        clusters for each missing feature; objects with more missing values get less certain masses. A row that contains
+        only NaN raises an error. ("gower" always accepts missing values; without "partial" it uses the mean over the
+        features that both objects have.) ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
-        "medoids": objects far from each other. "belief-peaks" or a `BeliefPeaks` object: the clusters that it finds,
-        without weights. A deterministic start is used once, for any value of ``n_init``.
+        Initial masses. "medoids" uses clusters around objects far from each other. "belief-peaks" or a `BeliefPeaks`
+        uses its clusters, computed without weights. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=5
-        Number of starts; the smallest objective is kept. Medoids with almost the same partition count as one start.
+        Number of starts; the result with the smallest objective is kept. Medoids that give almost the same partition
+        count as one start.
     max_iter : int, default=1000
         Maximum number of sweeps over the objects.
     tol : float, default=1e-7
-        The descent ends when e_t = (e_{t-1} + relative change of the objective) / 2 is below ``tol``. Starts are
-        compared at 1e-5, the value in the papers, and the best one continues to ``tol`` (with landmarks: 1e-2, then
-        1e-5).
+        The sweeps stop when e_t = (e_{t-1} + relative change of the objective in sweep t) / 2 is below ``tol``. Starts
+        are compared with the tolerance 1e-5 of the papers, and the best one is continued with ``tol``. With landmarks,
+        the two tolerances are 1e-2 and 1e-5 (or ``tol``, if it is larger).
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     device : str, default="cpu"
@@ -778,29 +781,33 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     landmark_indices_ : ndarray
-        Indices of the objects with which new objects are compared, in increasing order; the first of equal objects.
+        Indices of the objects with which new objects are compared, in increasing order. Among equal objects, only the
+        first is included.
     sampling_ : str
         Value of ``sampling`` that was used.
     d0_ : float
+        Value of ``d0`` that was used.
     scale_ : Scale or None
-        Trials for ``d0="auto"``, with the log-likelihood of their clusters, and the best one.
+        Candidate values for ``d0="auto"``, with the log-likelihoods of their clusters; ``scale_.best`` was selected.
     stress_, loss_ : float
-        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 and by the number of pairs. For more
-        than 1,000 objects they are estimated from 50,000 random pairs. Two equal rows are a pair at dissimilarity zero.
-        With ``focal_sets="auto"`` they describe the masses before doubt was added.
+        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 (stress) or by the number of pairs
+        (loss). For more than 1,000 objects, they are estimated from 50,000 random pairs. Two equal rows are a pair at
+        dissimilarity zero. With ``focal_sets="auto"``, they describe the masses on single clusters, before masses on
+        pairs of clusters are added.
     focal_sets_ : FocalSets
     objective_ : float
-        Final value of the objective: stress plus penalty over the fitted pairs of distinct objects, weighted by the
-        product of their weights or repetitions. With landmarks, over the pairs of landmarks before their refinement.
+        Final value of the objective, which is the stress over the fitted pairs plus the penalty for constraints. With
+        landmarks, the fitted pairs are the pairs of landmarks, and the value does not include the final refinement of
+        their masses.
     history_ : ndarray
-        Objective after every sweep; with constraints, of the last stage. The last value belongs to the final masses.
-        It can be larger than the previous one if objects at dissimilarity zero in a matrix were given equal masses.
+        Objective after every sweep (with constraints, every sweep of the last stage). The last value belongs to the
+        final masses. It can be larger than the previous value if objects at dissimilarity zero get equal masses.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the rows in the sample, if X is given in blocks.
+        Indices of the rows in the random sample that was fitted, if X is given in blocks.
 
     References
     ----------
@@ -894,16 +901,16 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            Data of type float32 keep their precision, and pandas tables their index. X may be given in blocks
-            (``docs/blocks.md``): landmarks are drawn from all blocks, and the masses are computed lazily. It may be a
-            torch tensor (``docs/scale.md``) with ``metric="euclidean"``: computations run on its device.
+            Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X is given in
+            blocks (``docs/blocks.md``), landmarks are drawn from all blocks, and the masses are computed lazily. If X
+            is a torch tensor (``docs/scale.md``; only with ``metric="euclidean"``), computations run on its device.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             The weight of a pair is the product of the weights of its objects. A weight is equivalent to repeating the
             row. Landmarks are drawn in proportion to the weights. Objects with weight zero are not fitted and get
             masses like new objects.
         constraints : Constraints, optional
-            Pairs of objects known to be in the same cluster, or in different clusters.
+            Pairs of objects that are known to be in the same cluster or in different clusters.
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
@@ -942,9 +949,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return EvclusMethod(self, sample, request)
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """Return the families of focal sets; for "auto" they include the frame.
+        """Return the families of focal sets; for "auto", they include the frame.
 
-        Without the frame, objects between two clusters would make the clusters merge at a large scale.
+        Without the frame, objects between two clusters would make the clusters merge if ``d0`` is large.
         """
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)

@@ -1,8 +1,8 @@
 """NN-EVCLUS: evidential clustering by a neural network that maps features to masses.
 
-`NetworkMethod` standardises the rows (`Preparation`), pretrains a network on initial masses, trains it on pairs of rows
-(`_network.NetworkObjective`) and, with ``focal_sets="auto"``, trains it on doubt between neighboring clusters
-(`compute_doubt_targets`).
+`NetworkMethod` standardises the rows (`Preparation`), pretrains a network on initial masses, and trains it on pairs of
+rows (`_network.NetworkObjective`). With ``focal_sets="auto"``, it finally trains the network on masses that include
+pairs of neighboring clusters (`compute_doubt_targets`).
 """
 
 from __future__ import annotations
@@ -99,19 +99,20 @@ class Training:
     Parameters
     ----------
     solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch"}, default="auto"
-        "lbfgs": L-BFGS on all pairs. "adaptive-steps": gradient descent on all pairs with one step size per weight, as
-        in the papers. "mini-batch": Adam on all pairs inside random batches, with a learning rate that decreases to
-        zero. "auto": L-BFGS up to 1,000 rows, mini-batches for more rows.
+        Optimization algorithm. "lbfgs" is L-BFGS on all pairs. "adaptive-steps" is gradient descent on all pairs with
+        one step size per weight, which the papers use. "mini-batch" is Adam on the pairs inside random batches, with a
+        learning rate that decreases to zero. "auto" selects L-BFGS up to 1,000 rows, and mini-batches for more rows.
     batch_size : int, default=512
         Number of rows in a mini-batch.
     learning_rate : float > 0, default=0.005
         Initial learning rate of the mini-batch solver.
     early_stopping : bool, default=False
-        Stop when the error on held-out pairs does not improve. A tenth of all pairs is held out of the training.
-        (The mini-batch solver always keeps the weights of the epoch with the smallest error on such pairs.)
+        Stop when the error on validation pairs does not decrease. A tenth of all pairs is held out of the training as
+        validation pairs. (Even without early stopping, the mini-batch solver keeps the weights of the epoch with the
+        smallest error on validation pairs.)
     patience : int, default=20
-        Number of rounds without improvement before early stopping. A round is ten iterations of L-BFGS, one adaptive
-        step, or one epoch.
+        Number of rounds without a decrease of the validation error before early stopping. A round is ten iterations of
+        L-BFGS, one adaptive step, or one epoch.
 
     Examples
     --------
@@ -140,13 +141,13 @@ def _are_layer_sizes(network: Any) -> bool:
 
 
 def _is_module(network: Any) -> bool:
-    """Return whether an object is a torch.nn.Module (without importing torch)."""
+    """Return whether ``network`` is a torch.nn.Module, without importing torch."""
     return callable(network) and hasattr(network, "state_dict")
 
 
 # ---- inputs of the network ------------------------------------------------------------------------------------------
 
-_MAX_DETECTOR_ROWS = 10_000  # for the fit of a detector, and for one call of decision_function
+_MAX_DETECTOR_ROWS = 10_000  # maximum number of rows for the fit of a detector and for one call of decision_function
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,9 @@ class Preparation:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
 
     def decision_values(self, inputs: np.ndarray) -> np.ndarray | None:
-        """Return scaled decision values for standardised rows, positive inside the region of the data.
+        """Return the scaled decision values of standardised rows, or None if there is no outlier detector.
 
-        Return None if there is no detector.
+        Decision values are positive inside the region of the data.
         """
         if self.detector is None:
             return None
@@ -183,13 +184,14 @@ class Preparation:
     ) -> Preparation:
         """Fit the standardisation and the detector to training rows.
 
-        ``detector`` is None, "one-class-svm" or an object that has a method ``decision_function``. If X is a sample,
-        ``moments`` contains the mean and the standard deviation of all rows.
+        ``detector`` is None, "one-class-svm" or an object with a method ``decision_function``. If X is a sample of the
+        training rows, ``moments`` contains the mean and the standard deviation of all training rows.
         """
         if moments is None:
-            # The order of summation is fixed for few rows, because full-batch training amplifies rounding differences.
+            # For few rows, sums are computed in a fixed order, because full-batch training amplifies rounding errors.
             values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= MAX_ALL_PAIRS_ROWS else X
-            varies = values.max(axis=0) > values.min(axis=0)  # Rounding can make the deviation of a constant nonzero.
+            # Rounding errors can make the standard deviation of a constant feature nonzero.
+            varies = values.max(axis=0) > values.min(axis=0)
             moments = row_mean(values), np.where(varies, values.std(axis=0, dtype=float), 0)
         mean, scale = moments
         scaler = cls(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
@@ -231,9 +233,9 @@ _ADAM_STEPS, _ADAM_RATE = 1000, 5e-3
 
 
 def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
-    """Train the network on target masses by L-BFGS, with a sample of the rows if there are many rows.
+    """Train the network to return the given masses, by L-BFGS on all rows, or on a sample if there are many.
 
-    The rows are used in a fixed order, because the iterations amplify rounding differences.
+    The rows are used in a fixed order, because the iterations amplify rounding errors.
     """
     n, arrays = len(masses), inputs.arrays
     rows = order_along_line(inputs.values.reshape(n, -1))
@@ -250,10 +252,9 @@ def fit_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng:
 def fit_masses_in_batches(
     network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
 ) -> None:
-    """Train the network on target masses by Adam.
+    """Train the network to return the given masses, by Adam.
 
-    This is used for networks of the user, which may be large and may contain random layers or layers that depend on the
-    batch.
+    This is used for torch networks, which may be large and may have random layers or layers that depend on the batch.
     """
     n, arrays = len(masses), inputs.arrays
     adam = Adam(network, arrays)
@@ -273,7 +274,7 @@ _MAX_CACHED_CELLS = 1 << 24
 
 
 class StreamedBatches:
-    """Mini-batches drawn from rows in blocks; the rows of several epochs are read in one pass."""
+    """Mini-batches from rows that are given in blocks; one pass over the blocks reads the rows of several epochs."""
 
     def __init__(self, blocks: BlockRows, preparation: Preparation, batch_size: int, epochs: int):
         self.blocks, self.preparation, self.batch_size, self.epochs = blocks, preparation, batch_size, epochs
@@ -281,7 +282,7 @@ class StreamedBatches:
         self._seed: int | None = None
 
     def iterate_epoch(self, seed: int, epoch: int) -> Iterator[StreamedBatch]:
-        """Yield the batches of one epoch of the training with a seed."""
+        """Yield the batches of one epoch of the training with the given seed."""
         if seed != self._seed or epoch not in self._cache:
             self._seed, self._cache = seed, self._read_epochs(seed, epoch)
         for rows in self._cache.pop(epoch):
@@ -289,7 +290,7 @@ class StreamedBatches:
             yield rows, inputs, self.preparation.decision_values(inputs)
 
     def _read_epochs(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
-        """Return the rows of this epoch and of the next ones, up to `_MAX_CACHED_CELLS` values."""
+        """Return the batches of epoch ``first`` and of the following epochs, up to `_MAX_CACHED_CELLS` values."""
         n, width = len(self.blocks), self.blocks.values.shape[1]
         batches: dict[int, list[np.ndarray]] = {}
         cells = 0
@@ -308,9 +309,9 @@ class StreamedBatches:
 
 _MIN_REFERENCES_PER_CLUSTER = 30
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
-_FENCE = 2.0  # interquartile ranges from the first quartile of the decision values to the fence
-_MIN_RANGE = 0.1  # smallest interquartile range of the decision values, whose standard deviation is 1
-_STEEPNESS = 17.0  # half an interquartile range below the fence, the share of the empty set is 0.9
+_FENCE = 2.0  # number of interquartile ranges from the first quartile of the decision values to the fence
+_MIN_RANGE = 0.1  # lower bound of the interquartile range of the decision values, whose standard deviation is 1
+_STEEPNESS = 17.0  # Half an interquartile range below the fence, the mass on the empty set is 0.9.
 
 
 def compute_doubt_targets(
@@ -322,10 +323,10 @@ def compute_doubt_targets(
     *,
     outliers: bool,
 ) -> tuple[FocalSets, np.ndarray, np.ndarray]:
-    """Compute masses with doubt between neighboring clusters, as EVCLUS does, from the labels of a training.
+    """Compute masses that include pairs of neighboring clusters, by the method of EVCLUS, from the labels of all rows.
 
-    Return the family of single clusters and pairs of neighbors, the indices of at most ``max_rows`` rows, and the
-    masses of these rows. If ``outliers`` is True, rows far from all other rows get mass on the empty set.
+    Return the family of the empty set, single clusters and pairs of neighboring clusters, the indices of at most
+    ``max_rows`` rows, and the masses of these rows. If ``outliers`` is True, isolated rows get mass on the empty set.
     """
     n = len(source)
     references = choose_landmarks(n, max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters), rng)
@@ -350,7 +351,7 @@ def compute_doubt_targets(
 
 
 def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
-    """Return the matrix that maps the scores of one family of focal sets to the scores of another family.
+    """Return the matrix that maps scores of the focal sets in ``first`` to scores of the focal sets in ``family``.
 
     The score of a pair is the mean of the scores of its two clusters, so that a row with almost equal scores for both
     clusters can get mass on the pair.
@@ -363,10 +364,9 @@ def score_matrix(first: FocalSets, family: FocalSets) -> np.ndarray:
 
 
 def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndarray:
-    """Return the two coefficients of the outlier unit; an empty array without a detector.
+    """Return the two coefficients of the outlier unit, or an empty array if there is no detector.
 
-    With these coefficients, the empty set gets half of the mass at the lower fence of a box plot of the decision
-    values.
+    They give half of the mass to the empty set at the lower fence of a box plot of the decision values.
     """
     if decision is None:
         return np.empty(0)
@@ -382,7 +382,7 @@ _ROWS_PER_BLOCK = 65_536
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """Trained network with the preparation of its inputs."""
+    """Fitted model of `NNEVCLUS`, a trained network with the standardisation of its inputs."""
 
     family: FocalSets
     network: Any  # FeedForward or TorchNetwork
@@ -390,7 +390,7 @@ class NetworkModel:
     validation: tuple[float, ...] = ()  # errors on the validation pairs during the training
 
     def masses(self, values: Array, apply: Apply) -> Array:
-        """Return the (n, f) masses by a forward pass, with the precision and on the device of the values."""
+        """Return the masses of n rows, shape (n, f), with the precision and on the device of ``values``."""
         out = zeros((len(values), len(self.family)), values)
         for start in range(0, len(values), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
@@ -400,26 +400,26 @@ class NetworkModel:
         return out
 
 
-_ITERATIONS_PER_EPOCH = 10  # Mini-batches run max_iter / 10 epochs.
+_ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
 _MAX_DOUBT_ROWS, _MAX_DOUBT_ROWS_OF_TORCH = 2000, 20_000
-_QUANTILE_FOR_FEW = 0.62  # for d0 with three or four clusters; smaller than in EVCLUS because networks smooth borders
+_QUANTILE_FOR_FEW = 0.62  # quantile of the dissimilarities used as d0 for three or four clusters
 _SCALE_PAIRS, _ASSESSMENT_PAIRS = 100_000, 200_000
 
 
 @dataclass(frozen=True)
 class InitialMasses:
-    """Initial state of a training."""
+    """Family of focal sets, value of d0 and initial masses of a training."""
 
     family: FocalSets
     d0: float
-    masses: np.ndarray | None  # masses for the pretraining; None for a training from random weights
+    masses: np.ndarray | None  # masses on which the network is pretrained; None if there is no pretraining
     origin: str  # description of the initialization, for the fingerprint of a checkpoint
     is_user_init: bool = False  # whether ``init`` is a partition
 
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """Trained network with the family of its outputs and the progress of its training."""
+    """Trained network with the focal sets of its outputs and the progress of its training."""
 
     family: FocalSets
     network: Network
@@ -427,11 +427,11 @@ class TrainedNetwork:
 
 
 Start = tuple[int, int]
-"""Number of a training, and the seed of its weights and batches."""
+"""Number of a training (from 0), and the seed of its initial weights and its batches."""
 
 
 class NetworkMethod(Method[Start, TrainedNetwork]):
-    """NN-EVCLUS on one sample of rows."""
+    """Algorithm of NN-EVCLUS."""
 
     def __init__(
         self,
@@ -480,12 +480,12 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if self.is_full_batch and (params.n_partners is not None or training.early_stopping):
             held_out = self.held_out if training.early_stopping else None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
-        self._assessed: tuple[FocalSets, np.ndarray] | None = None  # family and masses before doubt was added
+        self._assessed: tuple[FocalSets, np.ndarray] | None = None  # family and masses before pairs were added
         mark = "" if params.checkpoint is None else fingerprint(self._settings(), self._arrays())
         self.checkpoint = Checkpoint(params.checkpoint, mark)
 
     def _settings(self) -> dict[str, str]:
-        """Return the parameters of a training as text, for the fingerprint of a checkpoint."""
+        """Return the parameters of the fit as text, for the fingerprint of a checkpoint."""
         params, metric, seed = self.params, self.targets.source.metric, self.params.random_state
         names = ("network", "convention", "n_partners", "n_init", "max_iter", "tol")
         return {name: repr(getattr(params, name)) for name in names} | {
@@ -499,7 +499,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         }
 
     def _arrays(self) -> Iterator[np.ndarray]:
-        """Yield the arrays of a training, for the fingerprint of a checkpoint."""
+        """Yield the data of the fit as arrays, for the fingerprint of a checkpoint."""
         source, constraints = self.targets.source, self.targets.constraints
         yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
         if constraints is not None:
@@ -519,7 +519,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return [(number, int(seed)) for number, seed in enumerate(self.seeds)]
 
     def run_start(self, start: Start) -> Run[TrainedNetwork]:
-        """Train a network, or continue the training in a checkpoint."""
+        """Train a network, or continue a training that was saved to a checkpoint."""
         number, seed = start
         network = self._new_network(seed)
         saved = self.checkpoint.get_state(number)
@@ -543,9 +543,10 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return min(runs, key=lambda run: run.model.progress.best_value)
 
     def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
-        """Train a network with outputs for pairs of neighboring clusters, without the frame, on masses with doubt.
+        """Train a network that has outputs for pairs of neighboring clusters instead of the frame.
 
-        Rows with labels or constraints keep the masses of the first training.
+        The target masses include these pairs, except for rows with labels or constraints, whose targets are the masses
+        of the first training.
         """
         trained, seed = run.model, int(self.seeds[0])
         fitted_masses = self.result(run).masses
@@ -595,9 +596,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 fit_masses(network, inputs, masses, rng)
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
-        """Renumber the clusters of the initial masses to match the labels.
+        """Return the initial masses with the clusters renumbered to match the labels as well as possible.
 
-        If the family is not symmetric in the clusters, the clusters are not renumbered.
+        The masses do not change if renumbering would give sets that are not in the family.
         """
         labels = self.targets.labels
         labelled = np.flatnonzero(labels >= 0)
@@ -627,7 +628,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 train(progress, rounds, validation_error, patience=patience, save=save)
 
     def _start_solver(self, progress: TrainingProgress, seed: int) -> tuple[Iterator[Round], int]:
-        """Return an iterator over the rounds of the solver, and the maximum number of rounds."""
+        """Return an iterator that runs the rounds of the solver, and the maximum number of rounds."""
         training, objective, network = self.training, self.objective, progress.network
         max_iter = self.params.max_iter
         if self.is_full_batch:
@@ -658,7 +659,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         return FitResult(run, model, model.masses(self.values, self.apply), warnings)
 
     def assess(self, masses: np.ndarray) -> Assessment:
-        """Compare the conflicts of the masses, before doubt was added, with the dissimilarities."""
+        """Compare the conflicts between rows, before pairs of clusters were added, with the dissimilarities."""
         family, masses = self._assessed or (self.family, masses)
         i, j, d = self.targets.draw_pairs(_ASSESSMENT_PAIRS, self.rng)
         pairs = WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
@@ -666,75 +667,79 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
-    """Neural-network evidential clustering: EVCLUS whose masses are the outputs of a network.
+    """Neural-network evidential clustering, a version of `EVCLUS` whose masses are the outputs of a network.
 
-    The network has a softmax output for each focal set. It is trained so that the conflicts kappa_ij between the masses
-    of pairs of rows match the dissimilarities delta_ij = 1 - exp(-gamma d_ij^2):
+    The network has a softmax output for each focal set. The training minimizes the loss
 
         (1 - nu) mean over pairs of (kappa_ij - delta_ij)^2  +  nu mean over labelled rows of |pl_i - y_i|^2
             +  penalties for constraints and large weights,
 
-    where pl_i are the plausibilities of the clusters and y_i is the indicator vector of the label (nu = 0 without
-    labels).
+    where kappa_ij is the degree of conflict between the masses of rows i and j, delta_ij = 1 - exp(-gamma d_ij^2) is
+    computed from their dissimilarity d_ij, pl_i contains the plausibilities of the clusters, and y_i is the one-hot
+    encoding of the label (nu = 0 without labels).
 
-    By default the network is trained on single clusters. Then masses on pairs of neighboring clusters and on the empty
-    set are computed as in `EVCLUS`, and the network is trained on them. New rows get masses by a forward pass. With an
-    ``outlier_detector``, the mass on the empty set increases outside the region of the data.
+    By default, the network is first trained with masses on single clusters. Then masses on pairs of neighboring
+    clusters and on the empty set are computed by the method of `EVCLUS`, and the network is trained on these masses.
+    The masses of new rows are outputs of the network. With an ``outlier_detector``, the mass on the empty set increases
+    outside the region of the data.
 
-    Networks given by layer sizes use NumPy. Other networks, and other devices than the CPU, require torch
+    Networks given by layer sizes use NumPy. Torch modules, and devices other than the CPU, require torch
     (``pip install dempster[nn]``).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        "auto": the number with the best support by several criteria (see
-        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
+        ``number_`` then holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may have mass. "auto": the network is trained on single clusters first; then masses on
-        pairs of neighboring clusters (with no third cluster between them) and on the empty set are computed from the
-        distances to the members of the clusters, and learnt by the network. Rows with labels or constraints keep the
-        masses of the first training. "simple", "pairs" and "full" are outputs of the network from the start.
-        "selected": single clusters, and the pairs of mutually nearest clusters of the initial partition.
+        Sets of clusters that may carry mass. "auto" first trains the network with masses on single clusters. Then
+        masses on pairs of neighboring clusters (with no third cluster between them) and on the empty set are computed
+        from the distances to the members of the clusters, and the network is trained on these masses. Rows with labels
+        or constraints keep the masses of the first training. "simple", "pairs" and "full" train the whole family.
+        "selected" uses single clusters and the pairs of mutually nearest clusters of the initial partition.
     metric : str, callable, or transformer, default="euclidean"
-        Metric between the rows of X: a metric of scikit-learn, or a transformer (such as `dempster.metric.PCCA`) that
-        is fitted to ``constraints`` or ``y`` and followed by Euclidean distances.
+        Metric between the rows of X. It is a metric of scikit-learn, or a transformer (such as `dempster.metric.PCCA`)
+        that is fitted to ``constraints`` or ``y``. With a transformer, d is the Euclidean distance between transformed
+        rows.
     d0 : float, optional
         Dissimilarity at which two rows are almost certainly in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        Quantile of the dissimilarities to use if ``d0`` is None. "auto": the value that `EVCLUS` selects, with
-        ``focal_sets="auto"`` and ``init="evclus"``; else the quantile of the papers, except 0.62 for three or four
-        clusters, because a network smooths the borders between clusters.
+        Quantile of the dissimilarities that is used as ``d0`` if ``d0`` is None. With ``focal_sets="auto"`` and
+        ``init="evclus"``, "auto" uses the d0 that `EVCLUS` selects. Otherwise, "auto" is 0.62 for three or four
+        clusters, because networks smooth the borders between clusters, and the value of the papers for other numbers.
     xi : float >= 0, default=0.5
         Weight of the constraints.
     nu : float in [0, 1], default=0.5
-        Weight of the labels, as in the formula of the paper. The published program divides the term by the number of
-        clusters c: its nu corresponds to nu / (nu + c (1 - nu)) here.
+        Weight of the labels. The published program divides the term by the number of clusters c, so its nu corresponds
+        to nu / (nu + c (1 - nu)) here.
     regularization : float >= 0, default=0
-        Weight of the squared network weights.
+        Weight of the penalty on squared network weights.
     convention : {"program", "paper"}, default="program"
-        Meaning of ``xi`` and of the outlier unit. The formula in the paper divides ``xi`` by twice the number of
-        constraints; with "program" the constraints have four times that weight, as in `EVCLUS`. The two also differ in
-        how a decision value becomes mass on the empty set; "program" gives little of it inside the region of the data.
+        Meaning of ``xi`` and of the outlier unit. With "paper", ``xi`` is divided by twice the number of constraints;
+        with "program", the constraints have four times this weight (see `EVCLUS`). The conventions also differ in
+        the mass on the empty set for a decision value; "program" gives little mass inside the region of the data.
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
-        Sizes of the rectified linear hidden layers; "auto": one layer with 3 units per focal set (at least 20). Or a
-        torch module with one output (before the softmax) per focal set; X may then have any shape (n_samples, ...),
-        such as images. With ``focal_sets="auto"`` the outputs are the empty set, the clusters and the frame; the
-        scores of pairs are linear functions of them.
+        Sizes of the ReLU hidden layers. "auto" is one layer with 3 units per focal set (at least 20). A torch module
+        must have one output (before the softmax) per focal set, and X may have any shape (n_samples, ...), such as
+        images. With ``focal_sets="auto"``, the outputs of the module are scores of the empty set, the clusters and the
+        frame; the scores of pairs are linear functions of these outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
-        "one-class-svm": scikit-learn's with nu=0.2 and gamma=0.2 on standardised features. An unfitted estimator of
-        scikit-learn is fitted to the standardised features; other objects are used as they are, on the same features.
-        With ``focal_sets="auto"`` half of the mass is on the empty set at the lower fence of a box plot of the
-        decision values (two interquartile ranges below the first quartile); else the training decides.
+        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardised features. An unfitted
+        estimator of scikit-learn is fitted to the standardised features. Fitted estimators and other objects are used
+        without a fit, on the same features. With ``focal_sets="auto"``, half of the mass is on the empty set at the
+        lower fence of a box plot of the decision values (two interquartile ranges below the first quartile). Otherwise,
+        the training determines the mass on the empty set.
     n_partners : int, optional
-        Number of random partners of each row for the full-batch solvers; by default all pairs are used.
+        Number of random partners of each row for the full-batch solvers. By default, all pairs are used.
     training : Training, optional
-        Parameters of the solver; None means ``Training()``.
+        Parameters of the solver. None means ``Training()``.
     init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition, default="evclus"
-        "evclus": the network is pretrained on the masses of an `EVCLUS` fit. A `CredalPartition`: it is pretrained on
-        these masses. "belief-peaks" or a `BeliefPeaks` object: the density peaks are used as labelled rows, with
-        weight ``nu`` (the "-bp" variant of the paper).
+        "evclus" pretrains the network on the masses of a fitted `EVCLUS`, and a `CredalPartition` on its masses.
+        "belief-peaks" or a `BeliefPeaks` uses the density peaks as labelled rows, with weight ``nu`` (the "-bp" variant
+        of the paper). "random" uses no pretraining.
     n_init : int, default=1
-        Number of trainings from different weights; the one with the smallest loss (or validation error) is kept.
+        Number of trainings with different initial weights. The result with the smallest loss (or validation error) is
+        kept.
     max_iter : int, default=1000
         Maximum number of iterations of the full-batch solvers; the mini-batch solver runs ``max_iter / 10`` epochs.
     tol : float, default=1e-4
@@ -743,10 +748,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        File that is replaced after every round. A fit that was interrupted continues from it and gives the same
-        result. The file is rejected if the data, the parameters or the initial weights of a torch module differ.
+        File that is replaced after every round. An interrupted fit resumes from this file and gives the same result. A
+        file written for different data, parameters or initial weights of a torch module raises an error.
     device : str, default="cpu"
-        Device of the network. The data stay in the memory of the host and are copied batch by batch.
+        Device of the network. The data stay in main memory and are copied to the device batch by batch.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -761,33 +766,35 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     network_ : FeedForward or torch.nn.Module
-        Network that maps standardised rows to masses. `FeedForward.matrices` returns the weights and biases of each
-        layer.
+        Network that maps standardised rows to masses. If it is a FeedForward, its method ``matrices`` returns the
+        weights and biases of each layer.
     evclus_ : EVCLUS or None
-        Fit for the pretraining, with ``init="evclus"``.
+        Fitted `EVCLUS` on whose masses the network was pretrained, with ``init="evclus"``.
     outlier_detector_ : object or None
-        Fitted detector.
+        Fitted outlier detector.
     d0_ : float
+        Value of ``d0`` that was used.
     stress_, loss_ : float
-        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 and by the number of pairs. For more
-        than 1,000 rows they are estimated from 200,000 random pairs. With ``focal_sets="auto"`` they describe the
-        masses before doubt was added.
+        Sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2 (stress) or by the number of pairs
+        (loss). For more than 1,000 rows, they are estimated from 200,000 random pairs. With ``focal_sets="auto"``, they
+        describe the masses on single clusters, before masses on pairs of clusters are added.
     focal_sets_ : FocalSets
     objective_ : float
-        Final loss with all penalties.
+        Final loss including all penalties.
     history_ : ndarray
-        Objective after every round: ten iterations of L-BFGS, one adaptive step, or one epoch (mean over its batches).
-        With validation pairs it ends with the round that has the smallest error on them, whose weights are kept.
+        Objective after every round (ten iterations of L-BFGS, one adaptive step, or one epoch). For an epoch, it is the
+        mean over the batches. With validation pairs, the last entry belongs to the round with the smallest validation
+        error, whose weights are kept.
     validation_history_ : ndarray
-        Error on the validation pairs after the same rounds, if there are any.
+        Error on the validation pairs after the same rounds; empty without validation pairs.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether the loss is stable, early stopping ended the training, or all epochs were completed.
+        Whether the loss was stable, early stopping ended the training, or all epochs were completed.
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the rows in the initial sample, if X is given in blocks.
+        Indices of the rows in the random sample on which the network was initialised, if X is given in blocks.
 
     References
     ----------
@@ -897,17 +904,17 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a torch module
-            Data of type float32 keep their precision, and pandas tables their index. X may be given in blocks
-            (``docs/blocks.md``): the network is initialised on a sample of 20,000 rows, the mini-batches are drawn
-            from all rows, and the masses are computed lazily. A torch tensor (``docs/scale.md``) is copied to memory
-            for the training; the results are tensors on its device.
+            Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X is given in
+            blocks (``docs/blocks.md``), the network is initialised on a sample of 20,000 rows, the mini-batches are
+            drawn from all rows, and the masses are computed lazily. A torch tensor (``docs/scale.md``) is copied to
+            main memory for the training; the results are tensors on its device.
         y : array-like of shape (n_samples,), optional
-            Clusters 0..n_clusters-1 of the labelled rows, -1 for the others. A target without -1 that contains values
-            outside 0..n_clusters-1 is ignored with a warning, because pipelines pass the target to every step.
+            Clusters 0..n_clusters-1 of the labelled rows, and -1 for unlabelled rows. If y contains no -1 and values
+            outside 0..n_clusters-1, it is ignored with a warning, because pipelines pass the target to every step.
         constraints : Constraints, optional
-            Pairs of rows known to be in the same cluster, or in different clusters.
+            Pairs of rows that are known to be in the same cluster or in different clusters.
         dissimilarities : array-like of shape (n_samples, n_samples), optional
-            Dissimilarities to use instead of distances between the rows of X.
+            Dissimilarities that replace the distances between the rows of X.
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
@@ -919,7 +926,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return to_host(values) if reset else values  # Training batches are drawn from memory.
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        """Return the families; unlike in other methods, "auto" includes the frame and the empty set."""
+        """Return the families of focal sets; for "auto", the first family includes the frame and the empty set."""
         if self.focal_sets != "auto":
             return super()._resolve_families(n_clusters)
         return Families(FocalSets.simple(n_clusters), neighbors=True)
@@ -927,7 +934,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _run_search(
         self, search: Search, sample: Sample[Any], request: FitRequest
     ) -> tuple[Method[Any, Any], Run[Any]]:
-        """Run the search on the family of the initial masses, with a progress bar for rounds instead of starts."""
+        """Run the trainings with the focal sets of the initial masses; the progress bar counts rounds, not starts."""
         method = self._make_method(sample, request)
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
         return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
@@ -935,7 +942,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> NetworkMethod:
         device = self.device
         if sample.device is not None:
-            # For few rows the CPU is faster and gives the same result as for an array.
+            # For few rows, the CPU is faster, and the result is the same as for a NumPy array.
             is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not _is_module(self.network)
             device = "cpu" if sample.device.type == "cpu" or is_small else str(sample.device)
         if _is_module(self.network) or device != "cpu":
@@ -950,7 +957,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _initialize(
         self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, InitialMasses]:
-        """Return the targets, with belief peaks as labelled rows, and the initial masses."""
+        """Return the targets, in which belief peaks become labelled rows, and the initial masses."""
         quantile = _QUANTILE_FOR_FEW if c in (3, 4) else default_quantile(c)
         if not isinstance(self.d0_quantile, str):
             quantile = float(self.d0_quantile)
