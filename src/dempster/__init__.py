@@ -1,11 +1,11 @@
 """Evidential machine learning: clustering and classification with Dempster-Shafer mass functions.
 
-The three result types are available here; estimators are imported from their packages::
+The three types of results can be imported from this package, and estimators from its subpackages::
 
     from dempster import FocalSets, MassFunctions, CredalPartition
     from dempster.cluster import ECM
 
-``import dempster`` is fast, because packages are imported on first use.
+``import dempster`` is fast, because subpackages are imported when they are first used.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ _PACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``dempster.cluster``, ``dempster.FocalSets`` and the like on first use."""
+    """Import subpackages, ``FocalSets``, ``MassFunctions`` and ``CredalPartition`` when they are first used."""
     if name in _PACKAGES:
         return import_module(f"dempster.{name}")
     if name in _VALUES:

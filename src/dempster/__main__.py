@@ -1,4 +1,4 @@
-"""Command-line program, started by ``python -m dempster``."""
+"""Command-line program, which is started by ``python -m dempster``."""
 
 import sys
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Import and run the program; Ctrl-C during the import exits without a traceback."""
+    """Import and run the program; if the user presses Ctrl-C during the import, exit without a traceback."""
     try:
         from dempster.apps.cli import main as run
     except KeyboardInterrupt:

@@ -1,8 +1,8 @@
-"""Operations that work on NumPy arrays and torch tensors alike.
+"""Operations for both NumPy arrays and torch tensors.
 
-Results follow the input, as in scikit-learn's array API support: the result of a computation on a tensor is a tensor on
-the same device. Constant tables (membership of clusters in focal sets, losses) are NumPy arrays and are moved to the
-device of the data by `cast_like`. This module does not import torch: if the input is a tensor, torch is loaded already.
+The result of a computation on a tensor is a tensor on the same device, as with the array API support of scikit-learn.
+Constant tables (such as the membership of clusters in focal sets) are NumPy arrays, which `cast_like` moves to the
+device of the data. This module does not import torch, because torch is already loaded if the input is a tensor.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import numpy as np
 _ROWS_PER_BLOCK = 512
 
 Array: TypeAlias = Any
-"""A NumPy array or a torch tensor."""
+"""NumPy array or torch tensor."""
 
 
 def is_tensor(values: Any) -> bool:
-    """Return whether the values are a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
 
@@ -30,10 +29,10 @@ def module_of(values: Any) -> str:
 
 
 def is_followed(X: Any) -> bool:
-    """Return whether an estimator computes on the device of X.
+    """Return whether estimators compute with torch on the device of X.
 
-    This holds for tensors on a GPU, and for tensors in memory if scikit-learn's ``array_api_dispatch`` is enabled.
-    Otherwise scikit-learn converts a tensor in memory to a NumPy array.
+    This is the case for tensors on a GPU, and for tensors in main memory if ``array_api_dispatch`` of scikit-learn is
+    enabled. Otherwise scikit-learn converts a tensor in main memory to a NumPy array.
     """
     if not is_tensor(X):
         return False
@@ -45,12 +44,11 @@ def is_followed(X: Any) -> bool:
 
 
 def library_of(values: Array) -> Any:
-    """Return torch for a tensor and NumPy for anything else."""
+    """Return the module torch for a tensor, and NumPy for anything else."""
     return sys.modules["torch"] if is_tensor(values) else np
 
 
 def precision_of(values: Array) -> np.dtype:
-    """Return the NumPy dtype of an array or a tensor."""
     return np.dtype(str(values.dtype).removeprefix("torch.")) if is_tensor(values) else values.dtype
 
 
@@ -66,23 +64,23 @@ def to_array_with_shape(values: Any) -> Any:
 
 
 def to_host(values: Array) -> np.ndarray:
-    """Return a tensor as a NumPy array in main memory."""
+    """Return a tensor as a NumPy array in main memory, and anything else unchanged."""
     if not is_tensor(values):
         return values
     held = values.detach().cpu().resolve_conj().resolve_neg()
     try:
         return held.numpy()
-    except TypeError:  # NumPy does not have this dtype, e.g. bfloat16.
+    except TypeError:  # NumPy does not support some types of torch, e.g. bfloat16.
         return held.float().numpy()
 
 
 def to_device_of(values: Array, other: Array) -> Array:
-    """Move values to the device of another array; their precision does not change."""
+    """Move values to the device of another array without changing their precision."""
     if not is_tensor(other):
         return values
     if is_tensor(values):
         return values.to(other.device)
-    writable = values if values.flags.writeable else values.copy()  # Torch warns about read-only memory.
+    writable = values if values.flags.writeable else values.copy()  # Torch warns about read-only arrays.
     return library_of(other).as_tensor(np.ascontiguousarray(writable), device=other.device)
 
 
@@ -92,26 +90,24 @@ def cast_like(values: np.ndarray, other: Array) -> Array:
 
 
 def zeros(shape: tuple[int, ...], other: Array) -> Array:
-    """Return zeros with the precision and device of another array."""
+    """Return an array of zeros with the precision and device of another array."""
     if is_tensor(other):
         return other.new_zeros(shape)
     return np.zeros(shape, dtype=other.dtype)
 
 
 def copy_array(values: Array) -> Array:
-    """Return a writable copy."""
     return values.clone() if is_tensor(values) else values.copy(order="K")
 
 
 def freeze(array: Array) -> Array:
-    """Mark the array read-only (no effect on tensors)."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
 
 
 def divide(values: Array, by: Array, otherwise: float) -> Array:
-    """Divide where the divisor is positive, and return ``otherwise`` elsewhere."""
+    """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere."""
     if is_tensor(values):
         torch, positive = library_of(values), by > 0
         return torch.where(positive, values / torch.where(positive, by, 1), otherwise)
@@ -119,7 +115,7 @@ def divide(values: Array, by: Array, otherwise: float) -> Array:
 
 
 def multiply(values: Array, table: np.ndarray) -> Array:
-    """Multiply by a matrix in the higher precision of the two."""
+    """Return the matrix product in the precision of the argument with the higher precision."""
     if not is_tensor(values):
         return values @ table
     there = to_device_of(table, values)
@@ -128,10 +124,7 @@ def multiply(values: Array, table: np.ndarray) -> Array:
 
 
 def multiply_rows(rows: Array, table: np.ndarray) -> Array:
-    """Multiply rows by a matrix in the precision of the rows.
-
-    Blocks of rows are several times faster than one product: small products stay in the cache and use one thread.
-    """
+    """Return the matrix product in the precision of the rows, computed in blocks that fit into the cache."""
     if is_tensor(rows):
         return rows @ cast_like(table, rows)
     there = table.astype(rows.dtype)
@@ -143,10 +136,9 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
 
 
 def look_up(table: np.ndarray, where: Array) -> Array:
-    """Return the entries (or rows) of a table at the given positions, on the device of the positions."""
+    """Return the elements or rows of a table at the positions ``where``, on the device of ``where``."""
     return to_device_of(table, where)[where] if is_tensor(where) else table[where]
 
 
 def positions_where(marks: Array) -> Array:
-    """Return the positions of true values in a one-dimensional array."""
     return library_of(marks).nonzero(marks).flatten() if is_tensor(marks) else np.flatnonzero(marks)

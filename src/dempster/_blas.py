@@ -1,4 +1,4 @@
-"""Limit BLAS to one thread during loops of small products and while blocks run in threads of our own."""
+"""Limit BLAS to one thread during loops over small matrix products and during parallel computations in threads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 class _OneThread:
     """Context manager that limits BLAS to one thread.
 
-    The limit applies to the whole process. With several fits at the same time, the first one sets the limit and the
-    last one restores the previous value.
+    The limit applies to the whole process. If several fits run at the same time, the first fit to start sets the limit,
+    and the last fit to end restores the previous number of threads.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _OneThread:
 
 @lru_cache(maxsize=1)
 def _libraries(_n_modules: int) -> Any:
-    """Find the BLAS libraries of the process; the search takes milliseconds, so repeat it only after new imports."""
+    """Return the BLAS libraries of the process; the result is cached until the number of imported modules changes."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,8 +1,8 @@
 """Exceptions that dempster raises.
 
-Every error about user input derives from `InvalidInputError`, which distinguishes it from a bug. If a single argument
-is wrong, `InvalidParameterError` has its name, value and expected value as attributes, so that callers need not parse
-the message.
+All errors that are caused by user input derive from `InvalidInputError`; other errors indicate a bug. If a single
+argument is invalid, an `InvalidParameterError` is raised. Its attributes contain the name and the value of the argument
+and a description of the permitted values, so that callers need not parse the message.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ MAX_VALUE_CHARACTERS = 80
 
 
 class InvalidInputError(ValueError, TypeError):
-    """Invalid input. It is a ValueError and a TypeError, like scikit-learn's ``InvalidParameterError``."""
+    """Error for invalid input, which is both a ValueError and a TypeError like scikit-learn's InvalidParameterError."""
 
 
 class InvalidParameterError(InvalidInputError):
-    """Invalid value of an argument or a parameter.
+    """Error for an invalid value of an argument or a parameter.
 
     Parameters
     ----------
     name : str
         Name of the argument.
     expected : str, optional
-        Permitted values, completing the sentence "<name> must be ...".
+        Description of the permitted values, which completes the sentence "<name> must be ...".
     value : object, optional
-        Value that was passed.
+        Value that the user passed.
     must : str, optional
-        Requirement, completing the sentence "<name> must ...", e.g. "contain at least one name".
+        Requirement, which completes the sentence "<name> must ...", e.g. "contain at least one name".
     message : str, optional
-        Complete message, if "<name> must be <expected>, got <value>" is not sufficient.
+        Complete message, used instead of "<name> must be <expected>, got <value>".
     settings : mapping, optional
-        Parameters that would solve the problem, with the value to set or a tuple of alternatives. Messages show them
-        as Python code, ``missing='drop'``; the program shows them as options.
+        Parameters that solve the problem, each with the value to set or a tuple of alternatives. The message contains
+        them as Python code (``missing='drop'``), and the command-line program shows them as options.
     """
 
     def __init__(
@@ -61,14 +61,16 @@ class InvalidParameterError(InvalidInputError):
 
 
 class MissingExtraError(ImportError):
-    """A required package is missing that an extra of dempster installs.
+    """Error for a missing package that one of the extras of dempster installs.
 
     Parameters
     ----------
     what : str
-        Feature that needs the package.
+        Feature that requires the package.
     package : str
+        Name of the missing package.
     extra : str
+        Name of the extra, which is installed by ``pip install 'dempster[extra]'``.
     """
 
     def __init__(self, what: str, package: str, extra: str):
@@ -80,10 +82,10 @@ class MissingExtraError(ImportError):
 
 
 def format_value(value: Any) -> str:
-    """Return the representation of a value, shortened for a message."""
+    """Return the representation of a value, shortened to 80 characters for an error message."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # repr() may raise anything.
+    except Exception:  # The repr() of objects from other libraries may raise any exception.
         text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 

@@ -16,11 +16,12 @@ Estimator = TypeVar("Estimator")
 
 @contextmanager
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy of the estimator to fit, and copy its state to the estimator at the end.
+    """Yield a copy of the estimator that the caller fits, and transfer its attributes to the estimator at the end.
 
-    The copy has no fitted attributes. After an error or an interrupt the estimator is unchanged. Private attributes are
-    copied, so that a fit can resume from them. Parameters that are NumPy numbers become Python numbers for the duration
-    of the fit, because small integer types overflow. Underflow gives zero, even if ``np.seterr(under="raise")`` is set.
+    After an error or an interrupt, the estimator is unchanged. The copy has the private attributes of the estimator,
+    from which a fit can resume, but no fitted attributes. During the fit, NumPy numbers among the parameters are
+    converted to Python numbers, because small integer types overflow. Underflow gives zero, even if the user has set
+    ``np.seterr(under="raise")``.
     """
     draft = copy.copy(estimator)
     parameters = {}

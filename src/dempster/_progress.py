@@ -1,4 +1,4 @@
-"""Progress of long computations: a progress bar, or a callback."""
+"""Progress of long computations, which is shown in a progress bar or reported to a function."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from contextvars import ContextVar
 
 from dempster._types import Advance
 
-# Arguments: name of the task, units done, total units (None if unknown), name of the unit, short status text.
+# Function of the task name, the number of completed units, the total number of units (None if unknown), the name of a
+# unit (such as "iteration"), and a short status text.
 Listener = Callable[[str, int, int | None, str, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("dempster_progress", default=None)
 
 
 @contextmanager
 def report_progress_to(listener: Listener | None) -> Iterator[None]:
-    """Report progress inside the block to a function instead of a progress bar."""
+    """Within the with block, report progress to ``listener`` instead of showing a progress bar."""
     token = _listener.set(listener)
     try:
         yield
@@ -25,7 +26,7 @@ def report_progress_to(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
-    """Open a progress bar and yield the function to call after each unit with a short status text."""
+    """Open a progress bar and yield a function that advances it by one unit and sets its status text."""
     listener = _listener.get()
     if listener is not None:
         yield _count_for(listener, name, total, unit.strip())

@@ -1,8 +1,8 @@
 """Conversion of ``random_state`` arguments to generators and seeds.
 
-A random state is None, an integer, a NumPy RandomState or a NumPy Generator. An integer gives the same numbers on every
-use. A RandomState or Generator advances with every use. None draws a new seed from the operating system; the global
-state of `numpy.random` is neither read nor changed.
+A random state is None, an integer, a NumPy RandomState or a NumPy Generator. An integer always gives the same random
+numbers. A RandomState or Generator advances with every use. For None, the operating system provides a new seed; the
+global state of `numpy.random` is neither read nor changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:
-    """Return a NumPy RandomState, as scikit-learn uses; a RandomState is returned unchanged."""
+    """Return a NumPy RandomState, which scikit-learn requires; a RandomState is returned unchanged."""
     if type(random_state) is not int or not 0 <= random_state < 2**32:
         _check(random_state, below=2**32)
     if isinstance(random_state, np.random.Generator):
@@ -36,7 +36,7 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
 
 
 def as_seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return a SeedSequence, from which parallel tasks get independent streams."""
+    """Return a NumPy SeedSequence, from which parallel tasks can create independent generators."""
     _check(random_state)
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(_MAX_SEED))

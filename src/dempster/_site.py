@@ -12,5 +12,4 @@ class DocumentedEstimator:
     _doc_link_template = ADDRESS + "/api/generated/{package}.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        """Return the public package and the name of the estimator."""
         return {"package": ".".join(type(self).__module__.split(".")[:2]), "name": type(self).__name__}

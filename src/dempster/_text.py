@@ -1,7 +1,7 @@
-"""Format names, numbers, lists and sets of clusters as text.
+"""Formatting of names, numbers, lists and sets of clusters as text.
 
-Summaries, explanations, plots, reports, the program and the studio use these functions, so that equal values look the
-same everywhere. Only the standard library is imported.
+Summaries, explanations, plots, reports, the command-line program and the studio use these functions, so that their
+output is consistent. This module imports only the standard library.
 
 - names: `printable`, `one_line`, `shorten`, `shorten_all`, `unique_names`
 - lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and 3 more")
@@ -19,9 +19,9 @@ from numbers import Integral, Real
 from typing import Any
 
 MAX_NAMED_CLUSTERS = 4
-"""Larger sets of clusters are described by their size."""
+"""Maximum number of clusters whose names are listed; larger sets are described by their size."""
 
-_JOINERS = "\u200c\u200d"  # used in emoji and in some scripts
+_JOINERS = "\u200c\u200d"  # characters that are not printable, but needed in emoji and in some scripts
 
 
 # ---- names ----------------------------------------------------------------------------------------------------------
@@ -36,12 +36,12 @@ def printable(name: Any) -> str:
 
 
 def one_line(name: Any) -> str:
-    """Return a name as printable text without line breaks, "(no name)" if nothing is visible."""
+    """Return a name as printable text without line breaks, or "(no name)" if it is empty."""
     return printable(" ".join(str(name).split())) or "(no name)"
 
 
 def shorten(name: str, limit: int) -> str:
-    """Shorten a name to at most ``limit`` characters by removing its middle, because the ends differ most."""
+    """Shorten a name to at most ``limit`` characters by replacing characters in the middle by an ellipsis."""
     if len(name) <= limit:
         return name
     tail = (limit - 1) // 3
@@ -64,7 +64,7 @@ def shorten_all(names: Sequence[str], limit: int) -> list[str]:
 
 
 def unique_names(names: Iterable[Any], limit: int) -> list[str]:
-    """Shorten names, in one line each, and number those that are equal."""
+    """Shorten names to at most ``limit`` characters without line breaks, and number the names that become equal."""
     taken: dict[str, int] = {}
     unique = []
     for short in shorten_all([one_line(str(name)[: 40 * limit]) for name in names], limit):
@@ -81,18 +81,18 @@ def unique_names(names: Iterable[Any], limit: int) -> list[str]:
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """Join words as ``a, b and c``."""
+    """Return the words as a list, such as ``a, b and c``."""
     return f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def join_some(words: Sequence[str], limit: int = 8, *, total: int | None = None) -> str:
-    """Join the first words as ``a, b and 3 more``; ``total`` is the number of words if not all are given."""
+    """Return the first words as a list, such as ``a, b and 3 more``; ``total`` is the number of all words."""
     more = (len(words) if total is None else total) - limit
     return ", ".join(words[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def quote_names(names: Iterable[Any], limit: int = 8) -> str:
-    """Join names as ``'a', 'b' and 3 more``."""
+    """Return the first ``limit`` names in quotes as a list, such as ``'a', 'b' and 3 more``."""
     return join_some([f"'{name}'" for name in names], limit)
 
 
@@ -100,7 +100,7 @@ def quote_names(names: Iterable[Any], limit: int = 8) -> str:
 
 
 def format_number(value: Any, digits: int = 4) -> str:
-    """Round to some significant digits, without trailing zeros, with commas in large numbers, "-" for NaN."""
+    """Return a number with ``digits`` significant digits and commas between thousands, or "-" for NaN."""
     number = float(value)
     if not math.isfinite(number):
         return "-" if math.isnan(number) else str(number)
@@ -110,12 +110,12 @@ def format_number(value: Any, digits: int = 4) -> str:
 
 
 def format_count(count: int, thing: str = "object") -> str:
-    """Return ``1 object``, ``12,345 objects``."""
+    """Return a number with a noun, such as ``1 object`` or ``12,345 objects``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def format_share(part: int, whole: int) -> str:
-    """Return a percentage; values that would round to 0% or 100% become ``<1%`` or ``>99%``."""
+    """Return part / whole as a percentage; positive values below 1% become ``<1%``, and values above 99% ``>99%``."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 1:
         return "<1%"
@@ -123,7 +123,7 @@ def format_share(part: int, whole: int) -> str:
 
 
 def format_cell(value: Any) -> str:
-    """Return a cell of a table: numbers with four digits, "unknown" for missing values."""
+    """Return a value of a table as text, floats with four significant digits and missing values as "unknown"."""
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     if value is None or (is_fraction and math.isnan(value)):
         return "unknown"
@@ -134,13 +134,13 @@ def format_cell(value: Any) -> str:
 
 
 def format_cluster(name: Hashable) -> str:
-    """Return ``cluster 2`` for a number, and a name alone."""
+    """Return ``cluster 2`` for the name 2, and names that are not numbers unchanged."""
     text = printable(name)
     return f"cluster {text}" if _is_number(text) else text
 
 
 def format_clusters(names: Sequence[Hashable]) -> str:
-    """Return ``clusters 1 and 2`` for numbers, ``a and b`` for names."""
+    """Return ``clusters 1 and 2`` for the names 1 and 2, and ``a and b`` for names that are not numbers."""
     texts = [printable(name) for name in names]
     if len(texts) > 1 and all(map(_is_number, texts)):
         return f"clusters {join_words(texts)}"
@@ -148,10 +148,7 @@ def format_clusters(names: Sequence[Hashable]) -> str:
 
 
 def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe the objects assigned to a set of clusters: ``cluster 2``, ``between 2 and 3``, ``outliers``.
-
-    Clusters are given by their positions in ``frame``.
-    """
+    """Describe objects in a set of clusters, e.g. as ``cluster 2``, ``between 2 and 3`` or ``outliers``."""
     if not len(clusters):
         return "outliers"
     if len(clusters) == 1:
@@ -162,7 +159,7 @@ def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
 
 
 def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
-    """Describe a predicted set of clusters: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
+    """Describe a predicted set of clusters, e.g. as ``cluster 2``, ``cluster 2 or 3`` or ``no cluster (outlier)``."""
     if not len(clusters):
         return "no cluster (outlier)"
     if len(clusters) > MAX_NAMED_CLUSTERS:

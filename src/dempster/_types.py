@@ -1,4 +1,4 @@
-"""Type aliases for signatures."""
+"""Type aliases for annotations."""
 
 from __future__ import annotations
 

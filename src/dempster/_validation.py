@@ -1,8 +1,8 @@
-"""Input validation: parameters, X, weights, labels, and the names of rows and columns.
+"""Validation of parameters, X, weights, labels, and the names of rows and columns.
 
 All public functions and estimators use this module, and every error names the argument (`InvalidParameterError`). NumPy
-and scikit-learn do most of the work. Values that they would silently convert to wrong numbers are rejected first: dates
-(their number depends on the unit), masked arrays, and complex numbers.
+and scikit-learn perform most of the checks. This module first rejects dates, masked arrays and complex numbers, which
+they would silently convert to wrong numbers.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from dempster._arrays import (
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError, format_value
 from dempster._text import printable
 
-LARGEST, SMALLEST = 1e75, 1e-75  # bounds of absolute values in double precision, and of parameters in units of X
-_SINGLE = 1e12, 1e-12
+LARGEST, SMALLEST = 1e75, 1e-75  # bounds for the absolute values of X in double precision, and for real parameters
+_SINGLE = 1e12, 1e-12  # bounds for the absolute values of X in single precision
 MAX_BYTES = 4 << 30  # maximum size of one result or intermediate array
 _MAX_INTEGER = 2**31 - 1
 _MAX_REPETITIONS = 100_000  # maximum number of repetitions of a fit
 _MAX_ITERATIONS = 100_000_000
-_MAX_LISTED = 10_000_000  # items of an argument, a guard against infinite iterators
+_MAX_LISTED = 10_000_000  # maximum number of items in an argument, which stops infinite iterators
 _MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
-_MAX_SUM_ERROR = 1e-4  # error of a sum of masses, caused by rounding in single precision
-_FEW_ROWS = 1000  # usually enough to show that not all rows are equal
-_FEW_COLUMNS = 16  # Reducing each column is ten times faster than reducing along short rows.
-_FAR = 2.0**16  # ratio of distance from zero to range above which squares lose most digits of the differences
-_NOT_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() accepts them
+_MAX_SUM_ERROR = 1e-4  # largest error of a sum of masses that rounding in single precision can cause
+_FEW_ROWS = 1000  # number of rows that usually suffices to show that not all rows are equal
+_FEW_COLUMNS = 16  # For at most this number of columns, reductions are ten times faster column by column.
+_FAR = 2.0**16  # If the ratio of distance from zero to range is larger, squares lose most digits of the differences.
+_NOT_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() converts them.
 _OBJECT = np.dtype(object)
 
 
@@ -51,18 +51,24 @@ _OBJECT = np.dtype(object)
 
 @dataclass(frozen=True)
 class Rule:
-    """Permitted values of a parameter. Rules are combined by ``|``.
+    """Permitted values of a parameter. A value is permitted if one of the attributes permits it.
+
+    The rule ``a | b`` permits the values that rule a or rule b permits.
 
     Attributes
     ----------
     words : str
-        Description that completes the sentence "<name> must be ...".
+        Description of the permitted values, which completes the sentence "<name> must be ...".
     predicate : function, optional
+        Function that returns whether a value is permitted.
     options : tuple
         Permitted values.
     types : tuple of types
+        Types whose instances are permitted.
     integers : (low, high), optional
-    reals : (low, high, whether low is excluded, whether high is excluded), optional
+        Range of permitted integers.
+    reals : (low, high, open_low, open_high), optional
+        Range of permitted real numbers, and whether its bounds are excluded.
     """
 
     words: str
@@ -78,7 +84,6 @@ class Rule:
         return Rule(f"{self.words} or {other.words}", alternatives=parts)
 
     def test(self, value: Any) -> bool:
-        """Return whether a value is permitted."""
         for part in self.alternatives or (self,):
             if part.types and isinstance(value, part.types):
                 return True
@@ -100,17 +105,14 @@ class Rule:
 
 
 def is_integer(value: Any) -> bool:
-    """Return whether this is an integer, but neither a Boolean nor a NumPy timedelta."""
+    """Return whether a value is an integer, but neither a Boolean nor a NumPy timedelta."""
     return type(value) is int or (
         isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
     )
 
 
 def is_number(value: Any) -> bool:
-    """Return whether this is a number of a type that kernels can use.
-
-    Fractions, long doubles and integers beyond 64 bits would change the type of arrays, and float16 loses digits.
-    """
+    """Return whether a value is an int, float or NumPy number of a type that compiled code supports."""
     if is_integer(value):
         return abs(int(value)) < 2**63
     return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble | np.float16)
@@ -131,27 +133,24 @@ def to_python_number(value: Any) -> Any:
 
 
 def is_estimator(value: Any) -> bool:
-    """Return whether this is an instance of a scikit-learn estimator."""
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
 
 
 def integer(low: int) -> Rule:
-    """Return a rule for an integer of at least ``low``."""
     return Rule(f"an integer of at least {low}", integers=(low, _MAX_INTEGER))
 
 
 def repetitions(low: int = 1) -> Rule:
-    """Return a rule for the number of repetitions of a fit."""
+    """Return the rule for ``n_init`` and similar parameters."""
     return Rule(f"an integer of at least {low} and at most {_MAX_REPETITIONS:,}", integers=(low, _MAX_REPETITIONS))
 
 
 def iterations() -> Rule:
-    """Return the rule for ``max_iter``."""
     return Rule(f"an integer of at least 1 and at most {_MAX_ITERATIONS:,}", integers=(1, _MAX_ITERATIONS))
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
-    """Return a rule for a number between two bounds whose square does not overflow."""
+    """Return a rule for a real number between two bounds, which are excluded if they are open."""
     words = "a number" if low == -np.inf else f"a number {'above' if open_low else 'of at least'} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
@@ -159,27 +158,25 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
 
 
 def choice(*options: Any) -> Rule:
-    """Return a rule for one of several values."""
     *most, last = map(repr, options)
     return Rule(f"{', '.join(most)} or {last}" if most else last, options=options)
 
 
 def kind(*types: type, words: str | None = None) -> Rule:
-    """Return a rule for an instance of a type."""
     return Rule(words or " or ".join(f"a {t.__name__}" for t in types), types=types)
 
 
 def _is_array(value: Any) -> bool:
     try:
         return not isinstance(value, str) and hasattr(value, "__len__") and np.ndim(value) >= 1
-    except Exception:  # NumPy cannot convert it, e.g. rows of different lengths.
+    except Exception:  # NumPy cannot convert some values, e.g. rows of different lengths.
         return False
 
 
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except Exception:  # Methods of foreign objects may raise anything.
+    except Exception:  # Methods of objects from other libraries may raise any exception.
         return False
     return True
 
@@ -206,27 +203,26 @@ seed = Rule(
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
-    """Check the attributes of an estimator against its table of rules."""
+    """Raise an error if a parameter of an estimator is not permitted by its rule."""
     for name, rule in rules.items():
         if not rule.test(getattr(owner, name)):
             check(getattr(owner, name), name, rule)
 
 
 def check(value: Any, name: str, rule: Rule) -> None:
-    """Check an argument against its rule."""
+    """Raise an error if the value of the argument ``name`` is not permitted by the rule."""
     if not rule.test(value):
         expected = f"{rule.words}{_explain_range(value)}"
         raise InvalidParameterError(name, expected, value)
 
 
 def check_flags(**flags: Any) -> None:
-    """Check that arguments are true or false."""
     for name, value in flags.items():
         check(value, name, flag)
 
 
 def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
-    """Check that a string is one of the options."""
+    """Raise an error if the value of the argument ``name`` is not one of the options."""
     options = tuple(options)
     words = [repr(option) for option in options]
     several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
@@ -234,22 +230,22 @@ def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
 
 
 def _explain_range(value: Any) -> str:
-    """Return a note for numbers outside the supported range or types, for an error message."""
+    """Return a note about the supported range or types if the value is a number outside of them, otherwise ""."""
     if is_integer(value) and abs(int(value)) > _MAX_INTEGER:
         return f" (and at most {_MAX_INTEGER:,})"
     if isinstance(value, float | np.floating) and (abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST):
-        return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
+        return f" (with an absolute value from {SMALLEST:g} to {LARGEST:g})"
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_) and not is_number(value):
         return f" (of type int, float or a NumPy number, not {type(value).__name__})"
     return ""
 
 
 def as_list(values: Any, name: str, what: str) -> list[Any]:
-    """Return the items of an argument as a list; strings and values that are not iterable are rejected."""
+    """Return the items of an argument as a list, and raise an error if it is a string or not iterable."""
     if not isinstance(values, str | bytes | Mapping):
         try:
             found = list(islice(values, _MAX_LISTED + 1))
-        except Exception:  # Iterators may raise anything.
+        except Exception:  # Iterators of other libraries may raise any exception.
             found = None
         if found is not None and len(found) > _MAX_LISTED:
             what += f", at most {_MAX_LISTED:,} of them"
@@ -259,7 +255,7 @@ def as_list(values: Any, name: str, what: str) -> list[Any]:
 
 
 def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
-    """Return the names in an argument, which may be one name."""
+    """Return the names in an argument as strings; the argument may be a single name."""
     found = (values,) if isinstance(values, str) else tuple(as_list(values, name, what))
     return _as_texts(found, name, what, lambda value: isinstance(value, str | Integral))
 
@@ -282,7 +278,7 @@ def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any
 
 @contextmanager
 def validating(values: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors that occur while it is converted to numbers, and reject unsuitable types."""
+    """Add the name of the argument to errors while it is converted to numbers, and reject unsuitable types."""
     if not (type(values) is np.ndarray and values.dtype.kind == "f"):
         check_tensor(values, name)
         _check_not_masked(values, name)
@@ -293,7 +289,7 @@ def validating(values: Any, name: str) -> Iterator[None]:
         if isinstance(error, InvalidInputError):
             raise
         if _is_table(values) and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns):
-            message = f"{name} must have columns of different names: {error}"
+            message = f"{name} must have unique column names: {error}"
         elif (reason := _why_not_numbers(values)) is not None:
             message = f"{name} must contain real numbers: {reason}"
         else:
@@ -302,16 +298,16 @@ def validating(values: Any, name: str) -> Iterator[None]:
 
 
 def check_tensor(values: Any, name: str) -> None:
-    """Check that a tensor is dense and holds real data."""
+    """Raise an error if values is a tensor that is not dense, is quantized, or has no data."""
     if not is_tensor(values):
         return
     if values.is_nested or values.layout != library_of(values).strided:
-        kind = "a nested one" if values.is_nested else f"one with the layout {values.layout}: use {name}.to_dense()"
+        kind = "a nested tensor" if values.is_nested else f"the layout {values.layout}: use {name}.to_dense()"
         expected = f"a dense tensor, got {kind}"
     elif values.is_quantized:
         expected = f"a tensor of real numbers, got {values.dtype}: use {name}.dequantize()"
     elif values.device.type == "meta":
-        expected = "a tensor with data, got one on the meta device"
+        expected = "a tensor with data, got a tensor on the meta device"
     else:
         return
     raise InvalidParameterError(name, expected)
@@ -328,7 +324,7 @@ def _check_not_masked(values: Any, name: str) -> None:
 
 
 def _check_kinds(values: Any, name: str) -> None:
-    """Reject dates and complex numbers in an array, a table, or a list of rows."""
+    """Raise an error if an array, a table or a list of rows contains dates or complex numbers."""
     if _is_table(values):
         kinds = [(f"column {c!r}", k) for c, k in zip(values.columns, values.dtypes, strict=False)]
     elif isinstance(values, list | tuple):
@@ -354,10 +350,10 @@ def _check_kinds(values: Any, name: str) -> None:
 
 
 def _check_cells(values: Any, name: str) -> None:
-    """Reject dates and complex numbers in an array of objects, which NumPy would convert to real numbers."""
+    """Raise an error if an array of objects contains dates or complex numbers, which NumPy would convert."""
     try:
         cells = np.asarray(values, dtype=object)
-    except Exception:  # The conversion that follows raises the error.
+    except Exception:  # The conversion after this check raises the error.
         return
     if {type(cell) for cell in cells.flat}.isdisjoint(_NOT_NUMBERS):
         return
@@ -369,18 +365,18 @@ def _check_cells(values: Any, name: str) -> None:
 def _not_real(name: str, place: str, what: str, *, is_complex: bool) -> InvalidParameterError:
     message = f"{name} must contain real numbers, but {place} contains {what}"
     if is_complex:
-        message = f"Complex data not supported: {message}"  # Scikit-learn's checks expect this phrase.
+        message = f"Complex data not supported: {message}"  # The estimator checks of scikit-learn require this phrase.
     return InvalidParameterError(name, message=message)
 
 
 def _why_not_numbers(values: Any) -> str | None:
-    """Return why values cannot be converted to numbers; None if they can."""
+    """Return the reason why values cannot be converted to numbers, or None if they can be converted."""
     for lazy in ("collect", "compute"):
         if hasattr(values, lazy):
             return f"it is a lazy object; call its {lazy}() method"
     parts = [(f"column {c!r}", values[c]) for c in values.columns] if _is_table(values) else [("", values)]
     for place, part in parts:
-        if hasattr(part, "tocsr"):  # Sparse matrices are checked elsewhere.
+        if hasattr(part, "tocsr"):  # Other functions check sparse matrices.
             continue
         try:
             np.asarray(part).astype(float)
@@ -397,21 +393,20 @@ def _has_rows_of_several_lengths(rows: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _is_table(values: Any) -> bool:
-    """Return whether this is a table with named columns (pandas, polars)."""
     return hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
 
 
 def as_reals(values: Any, name: str) -> np.ndarray:
-    """Return an array of real numbers: float32 unchanged, anything else as float64."""
+    """Return values as an array of real numbers, float32 unchanged and all other types as float64."""
     if hasattr(values, "tocsr"):
-        raise InvalidParameterError(name, "a dense array, got a sparse one: use its toarray() method")
+        raise InvalidParameterError(name, "a dense array, got a sparse matrix: use its toarray() method")
     if isinstance(values, bool | np.bool_):
         raise InvalidParameterError(name, "a number or an array of numbers", values)
     with validating(values, name):
-        found = np.require(to_host(values), requirements=["A", "E"])  # Kernels need aligned base-class arrays.
+        found = np.require(to_host(values), requirements=["A", "E"])  # Kernels need aligned arrays of the base class.
         if found.dtype.kind == "O":
             for cell in found.flat:
-                if isinstance(cell, str | bytes):  # NumPy would convert numeric text.
+                if isinstance(cell, str | bytes):  # Reject text such as "1.5", which NumPy would convert to a number.
                     raise InvalidParameterError(
                         name, message=f"{name} must contain real numbers, got the text {cell!r}"
                     )
@@ -422,7 +417,7 @@ def as_reals(values: Any, name: str) -> np.ndarray:
 
 
 def real_tensor(values: Array, name: str) -> Array:
-    """Return a tensor of real numbers: float32 unchanged, anything else as float64."""
+    """Return a tensor of real numbers, float32 unchanged and all other types as float64."""
     check_tensor(values, name)
     if values.is_complex():
         raise InvalidParameterError(name, message=f"{name} must contain real numbers, got {values.dtype}")
@@ -440,9 +435,9 @@ def as_boolean(table: Any, name: str) -> np.ndarray:
 
 
 def convert_fields(owner: Any, **axes: str) -> None:
-    """Convert fields of a frozen dataclass to arrays of finite numbers.
+    """Convert fields of a frozen dataclass to arrays of finite numbers, and check their shapes.
 
-    Each axis is given by a letter, and equal letters mean equal lengths:
+    Each axis of an array is denoted by a letter, and axes with the same letter must have the same length, for example
     ``convert_fields(self, means="gd", covariances="gdd")``.
     """
     lengths: dict[str, int] = {}
@@ -459,7 +454,7 @@ def convert_fields(owner: Any, **axes: str) -> None:
 
 
 def check_size(values: Array, name: str) -> None:
-    """Check that squares of the values do not overflow; NaN is ignored."""
+    """Raise an error if squares of the values could overflow; NaN is ignored."""
     if 0 in values.shape:
         return
     largest = _SINGLE[0] if precision_of(values) == np.float32 else LARGEST
@@ -478,10 +473,7 @@ def check_size(values: Array, name: str) -> None:
 
 
 def check_scale(values: Array, name: str) -> None:
-    """Check that squares of the values do not overflow and squares of their differences do not underflow.
-
-    Rows that are all equal are accepted.
-    """
+    """Raise an error if squares of the values could overflow, or squares of their differences could underflow."""
     check_size(values, name)
     if len(values) == 0:
         return
@@ -501,40 +493,41 @@ def check_scale(values: Array, name: str) -> None:
 
 
 def _spread(values: Array) -> float:
-    """Return the largest difference between two rows in any column; NaN if a value is missing."""
+    """Return the largest range of a column, or NaN if a value is missing."""
     if is_tensor(values):
         return float((values.amax(0) - values.amin(0)).max()) if values.numel() else 0.0
     return float(np.max(np.ptp(values, axis=0), initial=0.0))
 
 
 def check_memory(n_bytes: int, what: str, advice: str) -> None:
-    """Raise an error if an array would exceed the memory limit."""
+    """Raise an error if an array of ``n_bytes`` would exceed the memory limit; ``what`` describes the array."""
     if n_bytes > MAX_BYTES:
         raise InvalidInputError(f"{what} would take {n_bytes / (1 << 30):,.1f} GB of memory; {advice}")
 
 
 def check_masses(masses: Array) -> Array:
-    """Check that masses sum to one, and return them.
+    """Return the masses, and raise an error if those of an object do not sum to one.
 
-    The sum differs from one if powers overflow or underflow because the scale of X or a parameter is extreme.
+    This happens if powers overflow or underflow because the scale of X or the value of a parameter is extreme.
     """
     ones = cast_like(np.ones(masses.shape[1]), masses) if is_tensor(masses) else np.ones(masses.shape[1], masses.dtype)
     total = masses @ ones
-    wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # True for NaN as well.
+    wrong = ~(abs(total - 1) <= _MAX_SUM_ERROR)  # also True for NaN
     if wrong.any():
         first = to_host(wrong).argmax()
         message = (
-            f"the masses cannot be computed: those of object {first} sum to {total[first]:g}, because powers overflow "
-            "or underflow. Rescale X, use double precision, or set less extreme parameters"
+            f"the masses of X cannot be computed: the sum for object {first} is {total[first]:g} instead of 1, because "
+            "powers overflow or underflow. Rescale X, use double precision, or set less extreme parameters"
         )
         raise InvalidParameterError("X", message=message)
     return masses
 
 
 def row_mean(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
-    """Return the (p,) mean of the rows, clipped to their range against rounding errors.
+    """Return the mean of each of the p columns, shape (p,), clipped to the range of the column.
 
-    The mean is computed in double precision, or in that of the rows (``dtype=None``).
+    Without clipping, the mean could be outside the range because of rounding. It is computed in double precision, or in
+    the precision of the rows if ``dtype`` is None.
     """
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
     low, high = column_bounds(values)
@@ -542,13 +535,13 @@ def row_mean(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any =
 
 
 def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Clip (p,) means of columns to the range of their values; missing values are ignored."""
+    """Clip the means of columns to the range of their values, which excludes missing values."""
     low, high = column_bounds(values)
     return np.fmax(np.fmin(mean, high), low)
 
 
 def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (p,) smallest and largest values of each column; missing values are ignored."""
+    """Return the smallest and the largest value of each of the p columns, two arrays of shape (p,), ignoring NaN."""
     if values.ndim != 2 or values.shape[1] > _FEW_COLUMNS:
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
     low, high = np.empty(values.shape[1], values.dtype), np.empty(values.shape[1], values.dtype)
@@ -558,10 +551,10 @@ def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """Return the (p,) offset to subtract from the columns, given their bounds; None if none is needed.
+    """Return the offset to subtract from each of the p columns, shape (p,), or None if no offset is needed.
 
-    The offset of a column is its minimum if the column is much farther from zero than any column varies, and zero
-    otherwise.
+    ``low`` and ``high`` are the bounds of the columns. The offset of a column is its minimum if the distance of the
+    column from zero is much larger than the range of every column, and zero otherwise.
     """
     far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
     return np.where(far, low, 0.0) if far.any() else None
@@ -569,29 +562,32 @@ def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
 
 # ---- X and weights --------------------------------------------------------------------------------------------------
 
-PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # sums over columns, which can omit missing values
+PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # metrics that support missing="partial"
 
 
 def validate_features(
     estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, stay: bool = False, **options: Any
 ) -> Array:
-    """Validate X: finite numbers of moderate size, or NaN if the estimator accepts missing values.
+    """Validate X and return it as a C-contiguous array of float32 or float64, or as a tensor.
 
     Parameters
     ----------
     estimator : estimator
-        Stores the number and names of the columns in a fit; later X must have the same.
+        Estimator that stores the number and the names of the columns if ``reset`` is True. Otherwise X is compared with
+        them.
     X : array-like
-        float32 is kept, anything else becomes float64; rows become contiguous.
+        Finite numbers of moderate size, or NaN if the estimator accepts missing values. All types except float32 are
+        converted to float64.
     reset : bool
-        Whether this is a fit.
+        Whether X is the argument of ``fit``.
     min_rows : int
+        Minimum number of rows.
     stay : bool
         Whether X is a tensor that remains on its device.
     options
-        Arguments of scikit-learn's ``validate_data``.
+        Keyword arguments of ``validate_data`` of scikit-learn.
     """
-    from sklearn.utils.validation import validate_data  # This import takes a second.
+    from sklearn.utils.validation import validate_data  # Import it here, because the import takes a second.
 
     if stay:
         return validate_tensor(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
@@ -607,7 +603,7 @@ def validate_features(
 
 
 def validate_tensor(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False) -> Array:
-    """Validate a tensor on its device; ``more_axes``: whether rows may have more than one axis."""
+    """Validate a tensor on its device; if ``more_axes`` is True, it may have more than two axes."""
     from sklearn.utils.validation import validate_data
 
     check_tensor(X, "X")
@@ -626,14 +622,14 @@ def validate_tensor(estimator: Any, X: Array, *, reset: bool, fewest: int = 1, m
             return values
         count = int(library_of(values).isnan(values).sum())
         message = (
-            f"X has {count:,} missing value{'s' * (count > 1)} (NaN), which are not supported in tensors: impute them, "
+            f"X has {count:,} missing value{'s' * (count > 1)} (NaN), but tensors must be complete: impute them, "
             "or pass a NumPy array with missing='partial'"
         )
     raise InvalidParameterError("X", message=message)
 
 
 def to_supported_type(estimator: Any, X: Any) -> Any:
-    """Convert X to types that scikit-learn accepts: tensors to arrays, and pandas tables to plain columns."""
+    """Convert X to a type that scikit-learn accepts (tensors to arrays, and columns of tables to NumPy types)."""
     X = to_array_with_shape(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "T":  # variable-width strings
@@ -652,7 +648,7 @@ def to_supported_type(estimator: Any, X: Any) -> Any:
 
 
 def has_missing(values: Array) -> bool:
-    """Return whether a value is NaN; a finite sum, which is fast to compute, shows that none is."""
+    """Return whether any value is NaN; if the sum of all values is finite, the values need not be checked."""
     if precision_of(values).kind != "f":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -660,7 +656,7 @@ def has_missing(values: Array) -> bool:
 
 
 def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[str, str]] | None:
-    """Return advice on missing values and the settings it names; None if the estimator accepts them."""
+    """Return advice about missing values and the suggested parameters, or None if the estimator accepts them."""
     metric = getattr(estimator, "metric", "euclidean") if metric is None else metric
     if isinstance(metric, str) and metric == "precomputed":
         return "a dissimilarity matrix must be complete", {}
@@ -678,17 +674,18 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
 
 
 def check_missing(values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool) -> None:
-    """Raise an error for missing values, or for rows and columns without any value.
+    """Raise an error for missing values or, if they are allowed, for rows and columns that contain only NaN.
 
     Parameters
     ----------
-    values : (n, p) array
+    values : array of shape (n, p)
+        X as an array of numbers.
     X : table
-        The argument of the user, whose names of rows and columns appear in the message.
+        Argument of the user, whose row and column names appear in the message.
     advice : (str, dict) or None
-        Result of `missing_value_advice`; None if missing values are allowed.
+        Result of `missing_value_advice`, which is None if missing values are allowed.
     learning : bool
-        Whether this is a fit, which needs a value in every column.
+        Whether X is the argument of ``fit``, which requires a value in every column.
     """
     if not has_missing(values):
         return
@@ -727,7 +724,7 @@ def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_wei
         given = np.full(n_objects, float(given))
     weights = given.astype(np.float64)
     if weights.ndim != 1:
-        # Scikit-learn's checks expect this phrase.
+        # The estimator checks of scikit-learn require the first words of this message.
         expected = f"1D array or scalar of {n_objects:,} weights, one for each object"
         raise InvalidParameterError(name, message=f"Sample weights must be {expected}: {name} has shape {given.shape}")
     if len(weights) != n_objects:
@@ -753,7 +750,7 @@ def validate_weights(sample_weight: Any, n_objects: int, name: str = "sample_wei
 
 @contextmanager
 def validating_labels(labels: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors that occur while labels are read; labels may have any type."""
+    """Add the name of the argument to errors while labels of any type are read."""
     check_tensor(labels, name)
     _check_not_masked(labels, name)
     try:
@@ -769,7 +766,7 @@ def validating_labels(labels: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def validating_table(table: Any, name: str) -> Iterator[None]:
-    """Name the argument in errors that occur while a table of numbers or text is read."""
+    """Add the name of the argument to errors while a table is read, and reject tables that are not in memory."""
     check_tensor(table, name)
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
@@ -782,7 +779,7 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_table(name: str) -> Iterator[None]:
-    """Name the argument in errors that occur while a table is read, unless they name another argument."""
+    """Add the name of the argument to errors while a table is read, unless they name another argument."""
     try:
         yield
     except Exception as error:
@@ -793,7 +790,7 @@ def naming_table(name: str) -> Iterator[None]:
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
-    """Return the (n,) labels, of any type, without missing values."""
+    """Return labels of any type as an array of shape (n,), and raise an error for missing values."""
     with validating_labels(labels, name):
         values = np.asarray(to_fixed_width_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
@@ -803,7 +800,7 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
         raise InvalidParameterError(name, message=f"{name} must contain labels without missing values, NaN or infinity")
     if values.dtype.kind == "O":
         with validating_labels(labels, name):
-            set(values.tolist())  # raises if a label is not hashable
+            set(values.tolist())  # raises an error if a label is not hashable
     return values
 
 
@@ -821,19 +818,19 @@ def is_missing(label: Any) -> bool:
 
 
 def are_labels_equal(label: Any, other: Any) -> bool:
-    """Return whether two labels are equal; True differs from 1, and labels that cannot be compared differ."""
+    """Return whether two labels are equal; True and 1 are different, and so are labels that cannot be compared."""
     if isinstance(label, bool | np.bool_) != isinstance(other, bool | np.bool_):
         return False
     try:
         return label is other or bool(label == other)
-    except Exception:  # Methods of foreign objects may raise anything.
+    except Exception:  # Methods of objects from other libraries may raise any exception.
         return False
 
 
 def to_plain_columns(X: Any) -> Any:
-    """Convert the columns of a pandas table to types that NumPy has; return anything else unchanged.
+    """Convert the columns of a pandas table to NumPy types, and return anything else unchanged.
 
-    Sparse columns become dense, foreign byte orders become native, and ``pandas.NA`` becomes NaN.
+    Sparse columns become dense, byte orders become native, and ``pandas.NA`` becomes NaN.
     """
     if not hasattr(X, "iloc") or hasattr(X, "compute") or X.ndim != 2:
         return X
@@ -870,7 +867,7 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
 
 
 def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
-    """Return numbers as a pandas table, or as a polars table with the row names in a column."""
+    """Return values as a pandas table, or as a polars table with the row names in the column "object"."""
     check_choice(backend, "backend", ("pandas", "polars"))
     if backend == "pandas":
         import pandas as pd
@@ -881,7 +878,7 @@ def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str)
     except ImportError as error:
         raise MissingExtraError("backend='polars'", "polars", "polars") from error
     if len(set(columns)) < len(columns):
-        raise InvalidInputError(f"polars needs unique column names, got {columns}")
+        raise InvalidInputError(f"polars requires unique column names, got {columns}")
     named = {} if index is None else {"object": list(index)}
     return pl.DataFrame(named | dict(zip(columns, values.T, strict=True)), strict=False)
 
@@ -890,14 +887,14 @@ def make_table(values: np.ndarray, columns: list[str], index: Any, backend: str)
 
 
 def row_index(X: Any) -> Any:
-    """Return the index of a pandas table; None for a default index (0..n-1) and for anything else."""
+    """Return the index of a pandas table, or None for a default index (0, 1, ...) and for other types."""
     if not hasattr(X, "iloc"):
         return None
     return None if _is_plain(X.index) else X.index
 
 
 def column_index(X: Any) -> Any:
-    """Return the column names of a pandas or polars table; None for default names and for anything else."""
+    """Return the column names of a pandas or polars table, or None for default names and for other types."""
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
@@ -910,7 +907,7 @@ def _is_plain(index: Any) -> bool:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Return the column names of a pandas, polars or Arrow table; None for default names and for anything else."""
+    """Return the column names of a pandas, polars or Arrow table, or None for default names and for other types."""
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
@@ -918,20 +915,20 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 def default_feature_names(count: int) -> list[str]:
-    """Return the names of the columns of an array: attribute 1, attribute 2, ..."""
+    """Return default names for the columns of an array, "attribute 1", "attribute 2", ..."""
     return [f"attribute {j}" for j in range(1, count + 1)]
 
 
 def table_names(values: Any) -> dict[str, Any]:
-    """Return the names of the rows and columns of a table as keyword arguments of `MassFunctions`."""
     index = row_index(values) if getattr(values, "ndim", 0) == 2 else None
     return {"index": index, "frame": column_names(values)}
 
 
 def match_names(names: Any, wanted: Any) -> np.ndarray | None:
-    """Return the positions of the names ``wanted`` in ``names``; None if both have the same order.
+    """Return the positions of the names ``wanted`` in ``names``, or None if both are in the same order.
 
-    If both are given they must contain the same names, in any order. If one is None, rows correspond by position.
+    Both must contain the same names. If ``names`` or ``wanted`` is None, rows correspond by position, and the result is
+    None.
     """
     if names is None or wanted is None:
         return None
@@ -945,7 +942,7 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
     if missing or len(theirs) != len(ours):
         odd = missing or [name for name in ours if name not in set(theirs)] or ours
         message = (
-            f"the names of the objects differ: {odd[0]!r} occurs in only one of them; use the same objects, or remove "
+            f"the names of the objects differ: {odd[0]!r} occurs in only one table; use the same objects, or remove "
             "the names (index=None) if the rows correspond by position"
         )
         raise InvalidParameterError("index", message=message)
@@ -959,14 +956,13 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
 
 
 def _is_same_name(name: Any, other: Any) -> bool:
-    """Return whether two names are equal or both missing."""
     return (is_missing(name) and is_missing(other)) or bool(name == other)
 
 
 def reorder_like(values: Any, index: Any) -> Any:
-    """Reorder a pandas column of weights or labels to match the row names ``index``.
+    """Reorder a pandas Series of weights or labels to match the row names ``index``.
 
-    If the names are not the same, rows correspond by position, as in scikit-learn.
+    If both contain different names, rows correspond by position (like in scikit-learn), and the order does not change.
     """
     given = None if values is None else row_index(values)
     if given is None or index is None or len(given) != len(index):
@@ -978,9 +974,9 @@ def reorder_like(values: Any, index: Any) -> Any:
 
 
 def reorder_by_names(values: Any, names: Any) -> Any:
-    """Reorder a pandas column or table so that rows follow ``names``, with any other rows after them.
+    """Reorder the rows of a pandas Series or table by ``names``, followed by the rows that are not in ``names``.
 
-    Anything else is returned unchanged.
+    Values of other types are returned unchanged.
     """
     index = row_index(values)
     if index is None or names is None:

@@ -1,7 +1,7 @@
-"""Registry of the methods: names, parameters and capabilities.
+"""Registry of the clustering and classification methods, with their names, parameters and capabilities.
 
-The program, recipes and the studio use this table, so that listing the methods imports none of them. A test compares
-the table with the classes.
+The command-line program, recipes and the studio can list the methods without importing their classes. A test compares
+the registry with the classes.
 """
 
 from __future__ import annotations
@@ -31,18 +31,20 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a method.
+    """Parameter of a clustering or classification method.
 
     Attributes
     ----------
     name : str
+        Name of the parameter.
     default : object
+        Default value.
     type : str
-        Type of the value, such as ``float > 0``; empty if the value must be one of ``words``.
+        Type of the value, such as ``float > 0``; empty if only the strings in ``words`` are permitted.
     words : tuple of str
-        Texts that are valid values, such as ``("auto",)``.
+        Permitted strings, such as ``("auto",)``.
     help : str
-        Short description; the docstring of the class has more.
+        Short description. The docstring of the class contains a longer description.
 
     Examples
     --------
@@ -60,7 +62,7 @@ class Parameter:
 
     @property
     def kind(self) -> str:
-        """Type and words, such as ``float > 0 or "auto"``."""
+        """Description of the permitted values, such as ``float > 0 or "auto"``."""
         quoted = ", ".join(f'"{word}"' for word in self.words)
         quoted = f"{{{quoted}}}" if len(self.words) > 1 or not self.type else quoted
         if not self.words or not self.type:
@@ -69,20 +71,20 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All valid values if these are words only, otherwise empty."""
+        """Permitted strings if no other values are permitted; otherwise empty."""
         return () if self.type else self.words
 
     @property
     def is_flag(self) -> bool:
-        """Whether the value is True or False."""
+        """Whether only True and False are permitted."""
         return self.type == "bool" and not self.words
 
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """A clustering or classification method."""
+    """Entry of the registry for a clustering or classification method."""
 
-    name: str  # as typed in the program: "ecm"
+    name: str  # name in the command-line program, such as "ecm"
     package: str  # "cluster" or "classify"
     class_name: str
     summary: str
@@ -90,20 +92,21 @@ class MethodInfo:
     parameters: tuple[Parameter, ...]  # in the order of the constructor
 
     def load(self) -> Any:
-        """Import the class."""
+        """Import and return the class."""
         return getattr(import_module(f"dempster.{self.package}"), self.class_name)
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of this name, or None."""
+        """Return the parameter with the given name, or None if the method does not have it."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
 def method_names(package: str = "cluster") -> list[str]:
-    """Return the names of the methods of a package, such as ``ecm`` for the class `ECM`.
+    """Return the names of all clustering or classification methods, such as ``ecm`` for the class `ECM`.
 
     Parameters
     ----------
     package : {"cluster", "classify"}, default="cluster"
+        Package that contains the methods.
 
     Examples
     --------
@@ -120,8 +123,9 @@ def method_summary(name: str, package: str = "cluster") -> str:
     Parameters
     ----------
     name : str
-        One of `method_names`.
+        One of the names that `method_names` returns.
     package : {"cluster", "classify"}, default="cluster"
+        Package that contains the method.
 
     Examples
     --------
@@ -138,8 +142,9 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
     Parameters
     ----------
     name : str
-        One of `method_names`.
+        One of the names that `method_names` returns.
     package : {"cluster", "classify"}, default="cluster"
+        Package that contains the method.
 
     Examples
     --------
@@ -154,7 +159,7 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
 
 
 def find_method(name: str, package: str = "cluster") -> MethodInfo:
-    """Return the entry of a method."""
+    """Return the entry of a method in the registry."""
     methods = _methods(package)
     if not isinstance(name, str) or name not in methods:
         raise InvalidParameterError("name", f"one of {', '.join(map(repr, methods))}", name)
@@ -162,7 +167,7 @@ def find_method(name: str, package: str = "cluster") -> MethodInfo:
 
 
 def methods_that(capability: str) -> list[str]:
-    """Return the names of the clustering methods that have a capability."""
+    """Return the names of the clustering methods that have a capability (a key of `CAPABILITIES`)."""
     return [method.name for method in _CLUSTER if capability in method.capabilities]
 
 
@@ -172,7 +177,7 @@ def methods_with(parameter: str, package: str = "cluster") -> list[str]:
 
 
 def parse_value(text: str) -> Any:
-    """Parse a value: ``5``, ``0.5``, ``true``, ``none``, ``[10, 10]``; return any other text unchanged."""
+    """Parse text such as ``5``, ``0.5``, ``true``, ``none`` or ``[10, 10]``, and return other text unchanged."""
     for convert in (int, float):
         try:
             return convert(text)
@@ -197,7 +202,7 @@ def _methods(package: str) -> dict[str, MethodInfo]:
 
 # ---- the table ------------------------------------------------------------------------------------------------------
 
-# Type, words and help of parameters that several methods share.
+# Type, permitted strings and help of the parameters that several methods have in common.
 # fmt: off
 _SHARED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "alpha": ("float >= 0", (), "Penalty of large sets: larger values give smaller sets."),

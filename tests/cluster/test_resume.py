@@ -79,7 +79,7 @@ def test_another_fit_is_refused(tmp_path):
     changed = X.copy()
     changed[77, 1] += 1e-6
     for data in ([changed], [X[:-1]]):
-        with pytest.raises(ValueError, match="^checkpoint .* other rows"):
+        with pytest.raises(ValueError, match="^checkpoint .* different rows"):
             ECM(**settings).fit(data)
     path.write_text("something else altogether, of a certain length " * 9)
     with pytest.raises(ValueError, match="is not a checkpoint"):

@@ -1,4 +1,4 @@
-"""Kernels: C compiled when the package is installed, called through ctypes, which releases the GIL."""
+"""Kernels, which are C functions that are compiled at installation and called through ctypes without the GIL."""
 
 from dempster._native.binding import Kernel, interruptible, kernel
 

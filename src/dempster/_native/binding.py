@@ -1,4 +1,4 @@
-"""Call compiled kernels through ctypes, which releases the GIL.
+"""Calls of compiled kernels (C functions) through ctypes, which releases the GIL.
 
 Each kernel is declared by its signature::
 
@@ -7,21 +7,21 @@ Each kernel is declared by its signature::
         indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e],
         max_iter: int, tol: float)''')
 
-The result is a callable that takes these arguments by position. In a declaration
+The result is a callable that takes the declared arguments by position. In a declaration,
 
-- ``float64[n, f]`` is an array. Lengths with the same name must agree; they may be numbers, and names plus numbers.
-  An argument of type ``int`` with that name counts too;
-- ``real[...]`` is float32 or float64, the same for all arrays declared ``real`` (``real1`` and ``real2`` are
-  independent); ``integer`` is int32 or int64 likewise. The C function is then called ``name_f32``, ``name_f64``, etc.;
+- ``float64[n, f]`` is an array. A length is a name, a number, or a name plus a number. Lengths with the same name must
+  be equal, also to an argument of type ``int`` with this name;
+- ``real[...]`` is a float32 or float64 array, of the same type for all arrays declared as ``real`` (``real1`` and
+  ``real2`` are independent). ``integer[...]`` is int32 or int64. The C functions are ``name_f32``, ``name_f64``, etc.;
 - ``out`` marks arrays that the kernel modifies;
 - ``or None`` permits None, which is passed as a null pointer;
-- ``below n`` requires all numbers to be in 0, ..., n - 1 (``up to n``: 0, ..., n), for arrays and for an ``int``;
-  ``below n or -1`` permits -1 as well, which means "none";
-- ``offsets in e`` requires an increasing array from at least 0 to at most e, as in compressed sparse rows;
-- ``int``, ``float`` and ``bool`` are numbers; ``-> int`` and ``-> float`` after the brackets name a result.
+- ``below n`` requires the values of an array or an ``int`` to be in 0, ..., n - 1, and ``up to n`` in 0, ..., n.
+  ``below n or -1`` also permits -1, which means "none";
+- ``offsets in e`` requires a nondecreasing array of values from 0 to e, such as the row offsets of a CSR matrix;
+- ``int``, ``float`` and ``bool`` are numbers. ``-> int`` or ``-> float`` after the brackets is the type of the result.
 
-Arrays must be C-contiguous and have exactly the declared type; they are never converted or copied.
-``native.h`` describes how the C function receives its arguments. A call costs about a microsecond for each array.
+Arrays must be C-contiguous and have exactly the declared type. They are never converted or copied. ``native.h``
+describes the arguments of the C function. A call takes about one microsecond per array.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "i
 _DTYPES = {name: np.dtype(name) for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]}
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
 _NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
-_PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # converted by ctypes itself
+_PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # types that ctypes converts
 _MAX_INT = 2**63 - 1
 _MAX_SIGNATURES = 256
 
@@ -60,7 +60,7 @@ _ARGUMENT = re.compile(
 )
 _LENGTH = re.compile(r"(?:(\w+)\s*\+\s*)?(\d+)|(\w+)")
 
-_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer  # of a writeable array
+_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer  # returns the address of a writeable array
 
 
 # ---- the library ----------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ _REMEDY = "install dempster again (`pip install .` compiles it) or, in a checkou
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """Load the fastest kernels that the processor can run, or the file named by DEMPSTER_KERNELS."""
+    """Load the fastest kernels for this processor, or the file in the environment variable DEMPSTER_KERNELS."""
     chosen = os.environ.get("DEMPSTER_KERNELS")
     if chosen:
         return _load(chosen)
@@ -87,8 +87,8 @@ def library() -> ctypes.CDLL:
 
 
 def library_path() -> Path:
-    """Return the file that the kernels were loaded from."""
-    return Path(vars(library())["_name"])  # Ctypes has no public attribute for it.
+    """Return the file from which the kernels were loaded."""
+    return Path(vars(library())["_name"])  # ctypes has no public attribute for the file name.
 
 
 def _load(path: str) -> ctypes.CDLL:
@@ -110,10 +110,11 @@ def _check_age(kernels: ctypes.CDLL) -> None:
 
 
 def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call a long-running function that releases the GIL so that Ctrl-C ends it at once.
+    """Call a long-running function that releases the GIL, so that Ctrl-C interrupts it immediately.
 
-    Python handles signals between two steps of the main thread, and a call into C or LAPACK is one step. The call is
-    therefore made in another thread while the main thread waits; after an interrupt its result is discarded.
+    Python handles signals only between two bytecode instructions of the main thread, not during a call into C or
+    LAPACK. The function is therefore called in another thread while the main thread waits. After an interrupt, the
+    result of the call is discarded.
 
     >>> interruptible(max, 2, 3)
     3
@@ -142,7 +143,7 @@ def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
 
 @dataclass(frozen=True)
 class _Argument:
-    """Declared argument: its name, and the permitted range of its numbers."""
+    """Declaration of an argument: its name and the permitted range of its values."""
 
     name: str
     rule: str | None
@@ -156,8 +157,6 @@ class _Argument:
 
 @dataclass(frozen=True)
 class _Number(_Argument):
-    """An int, float or bool."""
-
     type: str
     variable: ClassVar[None] = None
 
@@ -190,17 +189,15 @@ class _Number(_Argument):
 
 @dataclass(frozen=True)
 class _Array(_Argument):
-    """Declared array: its type or type variable, and its lengths as (name, number to add)."""
-
     dtype: np.dtype | None
-    variable: str | None  # real, real1, integer, ...
-    lengths: tuple[tuple[str | None, int], ...]
+    variable: str | None  # type variable, such as real, real1 or integer
+    lengths: tuple[tuple[str | None, int], ...]  # each length is a name (or None) plus a number
     out: bool
     optional: bool
     ctype: ClassVar = ctypes.c_void_p
 
     def convert(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
-        """Check type, shape and layout; give what ctypes passes on."""
+        """Check the type, shape and memory layout of an array, and return the address that ctypes passes."""
         if value is None and self.optional:
             return None
         if not isinstance(value, np.ndarray):
@@ -222,7 +219,7 @@ class _Array(_Argument):
         return _address(value) if value.flags.carray else value.ctypes.data
 
     def check(self, value: np.ndarray | None, end: int) -> None:
-        """Check the rule on the numbers, in a pass of compiled code."""
+        """Check in compiled code that the values are in the permitted range."""
         if value is None:
             return
         is_offsets = self.rule == "offsets in"
@@ -247,7 +244,7 @@ class _Array(_Argument):
 
 @functools.cache
 def _rule(kind: str, dtype: str) -> Callable:
-    """Look up the C function that checks a rule on an array of a type."""
+    """Return the C function that checks the values of an array of the given type."""
     function = getattr(library(), f"{kind}_{_SHORT[dtype]}")
     function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
     return function
@@ -283,9 +280,9 @@ def _parse_length(text: str) -> tuple[str | None, int]:
 
 
 class Kernel:
-    """A C function and the declaration of its arguments; called like a function, by position.
+    """C function with a declaration of its arguments; it is called with positional arguments.
 
-    The result is that of the declaration, or None. A kernel that finds no memory raises `MemoryError`.
+    The call returns the declared result or None. If the C function cannot allocate memory, it raises `MemoryError`.
     """
 
     def __init__(self, declaration: str):
@@ -311,7 +308,7 @@ class Kernel:
         self.declaration = " ".join(declaration.split())
 
     def __call__(self, *values: Any) -> Any:
-        # Types and shapes are checked once for each combination of them: most calls repeat those of an earlier one.
+        # Each combination of types and shapes is checked only once, because most calls repeat an earlier combination.
         signature: list[Any] = []
         passed = []
         for value, is_length in zip(values, self._is_length, strict=False):
@@ -338,7 +335,7 @@ class Kernel:
         return self._run(function, leading, passed)
 
     def _check_and_call(self, values: tuple[Any, ...], signature: tuple | None = None) -> Any:
-        """Check one argument after the other, and remember the signature if all are as declared."""
+        """Check all arguments, store their types and shapes as ``signature`` if they are valid, and call the kernel."""
         if len(values) != len(self._arguments):
             raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, got {len(values)}")
         sizes: Sizes = {None: 0}
@@ -364,11 +361,11 @@ class Kernel:
             place = self._result()
             failed, result = function(*leading, *passed, ctypes.byref(place)), place.value
         if failed:
-            raise MemoryError(f"no memory for the scratch arrays of {self.name}")
+            raise MemoryError(f"not enough memory for the temporary arrays of {self.name}")
         return result
 
     def _function(self, types: tuple[np.dtype, ...]) -> Callable:
-        """Look up the C function for these types of the variables."""
+        """Return the C function for the given types of the type variables."""
         for variable, dtype in zip(self._variables, types, strict=True):
             allowed = _VARIABLES[variable.rstrip("0123456789")]
             if dtype.name not in allowed or not dtype.isnative:
@@ -393,4 +390,4 @@ class Kernel:
         return f"<kernel {self.declaration}>"
 
 
-kernel = Kernel  # declares a kernel; the docstring of this module says how
+kernel = Kernel  # declares a kernel as described in the docstring of this module

@@ -1,4 +1,4 @@
-"""Compile the kernels: every C file of the package goes into one shared library beside this file.
+"""Compile all C files of the package into one shared library in the folder of this file.
 
     python src/dempster/_native/build.py                       compile changed files
     python src/dempster/_native/build.py --sanitize FOLDER     compile with address and undefined-behavior sanitizers
@@ -6,10 +6,10 @@
 The build hook of the package calls this module during installation. It imports only the standard library, because it
 runs before any dependency is installed.
 
-The compiler is the one named by ``CC``, else the system's, else the C compiler of the Python package ``ziglang``. A
-wheel for x86-64 contains the library twice, for SSE4.2 and for AVX2; the faster one that the processor supports is
-loaded. In a checkout only that one is compiled. Both give the same results to the last bit: products and sums are never
-fused or reordered (``-ffp-contract=off``, no fast-math).
+The compiler is the value of the environment variable ``CC``, the C compiler of the system, or that of the Python
+package ``ziglang``, in this order. A wheel for x86-64 contains two libraries, one for SSE4.2 and one for AVX2, and the
+fastest one that the processor supports is loaded. In a checkout, only this one is compiled. Both give the same results
+to the last bit, because products and sums are never fused or reordered (``-ffp-contract=off``, no fast-math).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
-CACHE = PACKAGE.parents[1] / "build" / "kernels"  # compiled files of a developer's checkout
+CACHE = PACKAGE.parents[1] / "build" / "kernels"  # object files of a checkout
 
-# No code reads errno or uses floating-point traps; without them results are the same.
+# errno and floating-point traps can be disabled without changing the results, because no code uses them.
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 WARNINGS = ["-Wall", "-Wextra", "-Wvla"]
 SANITIZE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
-# Flags for the levels v2 and v3 of x86-64 that all versions of gcc and clang accept.
+# Flags for the x86-64 levels v2 and v3. Older compilers do not accept the flags -march=x86-64-v2 and -v3.
 BASELINE = ["-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16"]
 AVX2 = [*BASELINE, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mfma", "-mf16c", "-mlzcnt", "-mmovbe"]
 
@@ -48,13 +48,13 @@ _TRIAL = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\ndouble f(
 
 @dataclass(frozen=True)
 class Compiler:
-    """Command that compiles C, and whether it is zig, which has other names for processors."""
+    """Command of a C compiler, and whether the compiler is zig, which has different flags for processors."""
 
     command: tuple[str, ...]
     zig: bool = False
 
     def works(self) -> bool:
-        """Return whether the compiler can build a small library; headers or the linker may be missing."""
+        """Return whether the compiler can build a small library, which fails if headers or the linker are missing."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "trial.c")
             source.write_text(_TRIAL)
@@ -67,7 +67,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Target:
-    """Platform to compile for: this machine, or the one named by a target triple of zig."""
+    """Platform for which the library is compiled; ``triple`` is its name in zig (None for this machine)."""
 
     system: str  # "linux", "darwin", "win32"
     machine: str  # "x86_64", "arm64", "aarch64", ...
@@ -83,9 +83,9 @@ class Target:
         return {"darwin": ".dylib", "win32": ".dll"}.get(self.system, ".so")
 
 
-MACOS = "11.0"  # oldest supported version
+MACOS = "11.0"  # oldest supported version of macOS
 
-# Platforms of the wheels, by their tags.
+# Platforms of the wheels, by platform tag.
 TARGETS = {
     "manylinux_2_17_x86_64": Target("linux", "x86_64", "x86_64-linux-gnu.2.17"),
     "manylinux_2_17_aarch64": Target("linux", "aarch64", "aarch64-linux-gnu.2.17"),
@@ -96,13 +96,13 @@ TARGETS = {
 
 
 def library_names(target: Target) -> list[str]:
-    """Return the file names of the libraries of a target, the one for all processors first."""
+    """Return the file names of the libraries for a target; the first one supports all processors."""
     kinds = ["kernels", "kernels-avx2"] if target.machine == "x86_64" else ["kernels"]
     return [kind + target.suffix for kind in kinds]
 
 
 def names_here(compiler: Compiler) -> list[str]:
-    """Return the file name of the fastest library that this processor can run."""
+    """Return a list with the file name of the fastest library that this processor supports."""
     target = Target.this_machine()
     names = library_names(target)
     if len(names) == 1:
@@ -114,7 +114,7 @@ def names_here(compiler: Compiler) -> list[str]:
 
 
 def machine_compiler() -> Compiler | None:
-    """Return the compiler named by ``CC``, else the first of cc, gcc and clang that works."""
+    """Return the compiler in the environment variable ``CC``, or the first of cc, gcc and clang that works."""
     if os.environ.get("CC"):
         return Compiler(tuple(shlex.split(os.environ["CC"])))
     found = (Compiler((name,)) for name in ("cc", "gcc", "clang") if shutil.which(name))
@@ -122,13 +122,13 @@ def machine_compiler() -> Compiler | None:
 
 
 def find_compiler(cross: bool = False) -> Compiler:
-    """Return the system's compiler, or zig, which can also compile for other platforms."""
+    """Return the C compiler of the system, or zig, which can also compile for other platforms (``cross``)."""
     compiler = None if cross else machine_compiler()
     if compiler:
         return compiler
     if importlib.util.find_spec("ziglang"):
         return Compiler((sys.executable, "-m", "ziglang", "cc"), zig=True)
-    raise RuntimeError("no C compiler: install one (gcc or clang), name it in CC, or `pip install ziglang`")
+    raise RuntimeError("no C compiler found: install gcc or clang, set CC, or run `pip install ziglang`")
 
 
 def sources() -> list[Path]:
@@ -140,20 +140,20 @@ def headers() -> list[Path]:
 
 
 def fingerprint() -> str | None:
-    """Return a hash of all C sources; None if there are none, as in an installed wheel."""
+    """Return a hash of all C sources, or None if there are none (in an installed wheel)."""
     files = [*sources(), *headers()]
     return _hash(*(file.read_bytes() for file in files)) if files else None
 
 
 def is_current() -> bool:
-    """Return whether the libraries in this folder were compiled from the present C sources."""
+    """Return whether the libraries in this folder were compiled from the current C sources."""
     libraries = [HERE / name for name in library_names(Target.this_machine())]
     there = [library.read_bytes() for library in libraries if library.exists()]
     return bool(there) and all(str(fingerprint()).encode() in library for library in there)
 
 
 def build_here(cache: Path | None = None) -> None:
-    """Compile the library for this machine into this folder, and delete other libraries there."""
+    """Compile the library for this machine into this folder, and delete the libraries for other processors."""
     compiler = find_compiler()
     kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
     for name in library_names(Target.this_machine()):
@@ -174,15 +174,15 @@ def build(
     Parameters
     ----------
     folder : Path
-        Destination. Libraries are replaced atomically, even while they are in use.
+        Folder for the libraries. They are replaced atomically, even while they are in use.
     compiler, target : optional
-        By default those of this machine.
+        Compiler and platform. By default the compiler that `find_compiler` returns, and this machine.
     extra : sequence of str
-        Additional flags.
+        Additional flags for the compiler.
     cache : Path, optional
-        Folder that keeps object files between builds.
+        Folder in which object files are kept for the next build.
     names : sequence of str, optional
-        Subset of `library_names` to compile; all by default.
+        File names of the libraries to compile. By default all names that `library_names` returns.
     """
     target = target or Target.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
@@ -201,7 +201,6 @@ def build(
 
 
 def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
-    """Return the compiler command with the flags of one library."""
     command = [*compiler.command, *FLAGS, *WARNINGS, f"-I{PACKAGE}"]
     if target.system != "win32":
         command.append("-fPIC")
@@ -210,7 +209,7 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
     elif target.system == "darwin":
         command.append(f"-mmacosx-version-min={MACOS}")
     faster = library.stem.endswith("avx2")
-    if compiler.zig:  # Zig would otherwise compile for the processor it runs on.
+    if compiler.zig:  # Without -mcpu, zig compiles for the processor on which it runs.
         kind = ("x86_64_v3" if faster else "x86_64_v2") if target.machine == "x86_64" else "baseline"
         command += [f"-mcpu={kind}", "-fno-sanitize=all"]
     elif target.machine == "x86_64":
@@ -219,7 +218,7 @@ def _command(compiler: Compiler, target: Target, library: Path) -> list[str]:
 
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
-    """Compile one source file, or reuse the object file with the same hash of sources and flags."""
+    """Return the object file of a source file, compiled unless the sources and flags have not changed."""
     flags = [*command, f'-DFINGERPRINT="{fingerprint()}"'] if source.parent == HERE else command
     key = _hash("\0".join(flags).encode(), source.read_bytes(), *(h.read_bytes() for h in headers()))
     compiled = folder / f"{source.stem}-{key}.o"
@@ -238,7 +237,7 @@ def _hash(*parts: bytes) -> str:
 
 
 def _replace(new: Path, old: Path) -> None:
-    """Replace a library by renaming, so that a process that has loaded the old one keeps it."""
+    """Replace a library by renaming a copy, so that processes that have loaded the old library can still use it."""
     beside = old.with_name(f".{old.name}.{os.getpid()}")
     shutil.copy2(new, beside)
     beside.replace(old)

@@ -1,16 +1,16 @@
-/* Exponentials of vectors of numbers of type `real`: kernels include this text once for each type, with `whole` the
- * unsigned integer of the same size. */
+/* Exponentials of vectors of the type `real`. Kernels include this file once for each type, and define `whole` as the
+ * unsigned integer type of the same size. */
 typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias, aligned(sizeof(real))));
 typedef whole TYPED(Bits) __attribute__((vector_size(VECTOR), may_alias));
 
 enum {
-    TYPED(TERMS) = sizeof(real) == sizeof(float) ? 7 : 13, /* of the series */
+    TYPED(TERMS) = sizeof(real) == sizeof(float) ? 7 : 13, /* number of terms of the power series */
     TYPED(BIAS) = sizeof(real) == sizeof(float) ? 127 : 1023,
     TYPED(MANTISSA) = sizeof(real) == sizeof(float) ? 23 : 52,
 };
 
-/* exp(r) 2^k for |r| <= ln(2) / 2 by its series, whose terms soon vanish, and 2^k by its bits: the last ones of `shifted`
- * are k plus the bias of exponents. */
+/* Return exp(r) 2^k for |r| <= ln(2) / 2. exp(r) is computed by its power series, and 2^k from the last bits of
+ * `shifted`, which contain k plus the bias of the exponents. */
 ALWAYS_INLINE TYPED(Lanes) TYPED(scaled_series)(TYPED(Lanes) r, TYPED(Lanes) shifted) {
     static const double inverse_factorials[] = {
         1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
@@ -21,12 +21,12 @@ ALWAYS_INLINE TYPED(Lanes) TYPED(scaled_series)(TYPED(Lanes) r, TYPED(Lanes) shi
     return sum * (TYPED(Lanes))((TYPED(Bits))shifted << TYPED(MANTISSA));
 }
 
-/* Adding this to a number rounds it to a whole one and leaves that, plus the bias, in the last bits of the sum. */
+/* Adding this constant rounds a number to an integer. The last bits of the sum contain the integer plus the bias. */
 #define SHIFT ((real)(sizeof(real) == sizeof(float) ? 12582912.0 : 6755399441055744.0) + TYPED(BIAS))
 
-/* exp(x) for x <= 0, to two units in the last place; numbers below -87 (-708), whose exponentials would lose digits, and
- * those that are none, count as that. x = k ln 2 + r with a whole k; ln 2 comes in two parts, and products of the first
- * with k are exact. */
+/* Return exp(x) for x <= 0, with an error of at most two units in the last place. Numbers below -87 in single and -708
+ * in double precision, whose exponentials would lose digits, and NaN are replaced by this bound. x = k ln 2 + r with an
+ * integer k; ln 2 is the sum of `high` and `low`, and the product of k and `high` is exact. */
 ALWAYS_INLINE TYPED(Lanes) TYPED(exponential)(TYPED(Lanes) x) {
     const bool single = sizeof(real) == sizeof(float);
     const real least = (real)(single ? -87.0 : -708.0);
@@ -38,7 +38,8 @@ ALWAYS_INLINE TYPED(Lanes) TYPED(exponential)(TYPED(Lanes) x) {
     return TYPED(scaled_series)(x - k * high - k * low, shifted);
 }
 
-/* 2^-x for 0 <= x < 125 (1021), to two units in the last place; of no use for other numbers. */
+/* Return 2^-x with an error of at most two units in the last place, for 0 <= x < 125 in single and 0 <= x < 1021 in
+ * double precision. The result is undefined for other numbers. */
 ALWAYS_INLINE TYPED(Lanes) TYPED(power_of_half)(TYPED(Lanes) x) {
     const TYPED(Lanes) shifted = SHIFT - x, k = shifted - SHIFT;
     return TYPED(scaled_series)((k + x) * (real)-0.6931471805599453, shifted);

@@ -1,4 +1,4 @@
-/* What the library knows about itself, the memory of its kernels, and checks of index arrays for the door. */
+/* Information about the library, memory for the kernels, and checks of index arrays for binding.py. */
 #include "native.h"
 
 #if defined(__x86_64__)
@@ -11,20 +11,20 @@
 
 /* ---- the library ---------------------------------------------------------------------------------------------- */
 
-/* Of the C text this library was compiled from (`build.fingerprint`): 16 letters and a zero. */
+/* Write the hash of the C sources (`build.fingerprint`), 16 characters and a zero, to `result`. */
 KERNEL library_fingerprint(char *result) {
     strncpy(result, FINGERPRINT, 17);
     return DONE;
 }
 
-/* 1 on a processor and a system with AVX2 and what came with it (the level x86-64-v3). */
+/* Return 1 if the processor and the operating system support AVX2 and the other extensions of x86-64-v3. */
 KERNEL library_has_avx2(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
     const unsigned wanted = bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C;
     if ((c & wanted) != wanted) return 0;
-    unsigned low, high; /* whether the system saves the wide registers */
+    unsigned low, high; /* whether the operating system saves the AVX registers */
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     if ((low & 6) != 6) return 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
@@ -37,8 +37,8 @@ KERNEL library_has_avx2(void) {
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
-/* Arrays begin with a line of the cache, so that no vector lies across two. Where the memory is watched they begin as
- * malloc has it: an array then ends where its memory ends, and no step beyond goes unseen. */
+/* Arrays are aligned to cache lines, so that no vector crosses a line. With the address sanitizer, they have the
+ * alignment of malloc. An array then ends at the end of its allocation, and every access beyond it is detected. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { ALIGNMENT = _Alignof(max_align_t) };
 #else
@@ -81,10 +81,10 @@ int release(Scratch *scratch) {
     return scratch->failed ? NO_MEMORY : DONE;
 }
 
-/* ---- checks of index arrays: 1 if all is well ------------------------------------------------------------------- */
+/* ---- checks of index arrays ------------------------------------------------------------------------------------- */
 
-/* Whether first <= values < end, where first is 0 or -1. Without a branch, so that the loop takes many at a time: a
- * negative number, seen without its sign, is larger than any other. */
+/* Return 1 if first <= values < end, where first is 0 or -1, and 0 otherwise. The loop has no branches, so that it can
+ * be vectorized. Converted to unsigned integers, negative numbers are larger than all others. */
 #define WITHIN(name, integer, unsigned_integer)                                           \
     KERNEL name(const integer *values, index_t n, index_t first, index_t end) {           \
         const unsigned_integer shift = (unsigned_integer)(-first);                        \
@@ -99,7 +99,7 @@ WITHIN(all_within_i16, int16_t, uint16_t)
 WITHIN(all_within_i32, int32_t, uint32_t)
 WITHIN(all_within_i64, int64_t, uint64_t)
 
-/* Whether first <= offsets[0] <= offsets[1] <= ... <= end: the rows of a compressed matrix. */
+/* Return 1 if first <= offsets[0] <= offsets[1] <= ... <= end (row offsets of a CSR matrix), and 0 otherwise. */
 #define OFFSETS(name, integer)                                               \
     KERNEL name(const integer *offsets, index_t n, index_t first, index_t end) { \
         bool good = n == 0 || (offsets[0] >= first && offsets[n - 1] <= end);    \

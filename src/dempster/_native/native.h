@@ -1,16 +1,16 @@
-/* What every kernel shares.
+/* Definitions for all kernels.
  *
- * A kernel is a C function that a Python module declares (`dempster._native.binding`) and calls:
+ * A kernel is a C function that is declared in a Python module (`dempster._native.binding`) and called from it:
  *
  *     KERNEL scaled_sum(index_t n, const double *x, double factor, double *result) {
  *         ...
  *         return DONE;
  *     }
  *
- * First come the sizes, in the order in which the declaration first names them, then the arguments as declared, then,
- * where there is one, the place for the result. The door has checked types, shapes, memory layout and index ranges.
- * Kernels keep no state between calls and start no threads, so any number of them may run at once. Matrices are stored
- * row after row. */
+ * The first arguments are the lengths of the arrays, in the order of their first occurrence in the declaration. The
+ * declared arguments follow, and then a pointer to the result if there is one. Types, shapes, memory layout and index
+ * ranges are checked before the call. Kernels keep no state between calls and start no threads, so several calls can
+ * run at the same time. Matrices are stored row by row. */
 #ifndef DEMPSTER_NATIVE_H
 #define DEMPSTER_NATIVE_H
 
@@ -27,11 +27,11 @@
 #define KERNEL __attribute__((visibility("default"))) int
 #endif
 
-enum { DONE = 0, NO_MEMORY = 1 }; /* what a kernel returns */
+enum { DONE = 0, NO_MEMORY = 1 }; /* return values of a kernel */
 
 typedef int64_t index_t;
 
-/* Join two names after replacing macros in them: `TYPED(sums)` is sums_f32 or sums_f64 where `SUFFIX` is f32 or f64. */
+/* Join two names after macro expansion. If `SUFFIX` is f32, `TYPED(sums)` is sums_f32. */
 #define JOIN_NAMES(a, b) a##_##b
 #define JOIN(a, b) JOIN_NAMES(a, b)
 #define TYPED(name) JOIN(name, SUFFIX)
@@ -39,7 +39,7 @@ typedef int64_t index_t;
 static inline double larger(double a, double b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Memory that lives as long as one call. Take as many arrays as needed, ask once whether `failed`, release all at once:
+/* Memory for the duration of one call. Allocate all arrays, check `failed` once, and release all arrays at the end:
  *
  *     Scratch scratch = {0};
  *     double *x = take(&scratch, n, sizeof *x), *y = take(&scratch, n, sizeof *y);
@@ -51,13 +51,13 @@ typedef struct Scratch {
     bool failed;
 } Scratch;
 
-/* `count` elements of `size` bytes, not set to anything; NULL, and `failed` set, if there is no memory for them. */
+/* Return an uninitialized array of `count` elements of `size` bytes, or set `failed` and return NULL. */
 void *take(Scratch *scratch, index_t count, size_t size);
 
-/* The same, all bits zero. */
+/* Do the same as `take`, and set all bytes to zero. */
 void *take_zeros(Scratch *scratch, index_t count, size_t size);
 
-/* Give all of it back. Returns DONE, or NO_MEMORY if some of it was not to be had. */
+/* Release all arrays. Return DONE, or NO_MEMORY if an array could not be allocated. */
 int release(Scratch *scratch);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sums of products in an order that is written here: the same on every machine, and fast on all of them. */
+/* Sums of products in a fixed order, so that the results are the same on all machines. */
 #ifndef DEMPSTER_SUMS_H
 #define DEMPSTER_SUMS_H
 
@@ -6,11 +6,11 @@
 
 enum { LANES = 8 };
 
-/* The next multiple of LANES. */
+/* Return the smallest multiple of LANES that is at least n. */
 static inline index_t padded_to_lanes(index_t n) { return (n + LANES - 1) / LANES * LANES; }
 
-/* Sum of products of the first n elements, n a multiple of LANES. As many sums are kept apart, which the processor adds
- * at once; a compiler may not do that by itself, because it changes the last digit. */
+/* Return the sum of x[i] y[i] for i < n, where n is a multiple of LANES. LANES separate sums can be computed by vector
+ * operations. A compiler may not introduce them, because they change the rounding. */
 static inline double lanes_dot(index_t n, const double *x, const double *y) {
     double s[LANES] = {0.0};
     for (index_t i = 0; i < n; i += LANES)

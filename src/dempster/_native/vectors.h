@@ -1,4 +1,4 @@
-/* Vectors of numbers, for loops that compilers do not turn into vectors by themselves. */
+/* Vector types for loops that compilers do not vectorize automatically. */
 #ifndef DEMPSTER_VECTORS_H
 #define DEMPSTER_VECTORS_H
 
@@ -8,14 +8,14 @@
 
 #if defined(__AVX__)
 #include <immintrin.h>
-enum { VECTOR = 32 }; /* bytes that the processor handles at once */
+enum { VECTOR = 32 }; /* number of bytes in a vector register */
 #else
 enum { VECTOR = 16 };
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Whether any bit of a vector is set. */
+/* Return whether any bit of a vector is set. */
 ALWAYS_INLINE bool any_bit(const void *vector) {
 #if defined(__AVX__)
     const __m256i bits = _mm256_loadu_si256(vector);

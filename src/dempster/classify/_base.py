@@ -30,49 +30,50 @@ CAUTIOUS = "partial_assignment"
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels of the training objects: a class or a mass function for each object."""
+    """Labels of n training objects for M classes, either hard (one class each) or soft (one mass function each)."""
 
-    names: np.ndarray  # (M,) classes
-    codes: np.ndarray | None  # (n,) positions in names; None for soft labels
-    soft: MassFunctions | None  # normalized; None for hard labels
+    names: np.ndarray  # names of the classes, shape (M,)
+    codes: np.ndarray | None  # position of the class of each object in names, shape (n,); None for soft labels
+    soft: MassFunctions | None  # normalized mass functions; None for hard labels
 
     def __len__(self) -> int:
         return len(self.codes if self.codes is not None else self.soft)  # type: ignore[arg-type]
 
     @cached_property
     def indicators(self) -> np.ndarray:
-        """Targets of a least-squares loss, (n, M): indicators of the classes, or pignistic probabilities."""
+        """Indicators (0 or 1) of the classes for hard labels, pignistic probabilities for soft labels, shape (n, M)."""
         return np.eye(len(self.names))[self.codes] if self.soft is None else self.soft.pignistic()
 
     @cached_property
     def contour(self) -> np.ndarray:
-        """Plausibilities of the classes, (n, M)."""
+        """Plausibility of each class under each label, shape (n, M)."""
         return self.indicators if self.soft is None else self.soft.contour
 
 
 class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the classifiers: subclasses implement ``_fit`` and ``_compute_masses``.
+    """Base class of the evidential classifiers.
 
-    ``_fit`` calls `_validate_training`, which sets ``classes_``. It then sets ``focal_sets_``, the focal sets of the
-    masses that ``_compute_masses`` returns (for most methods the single classes and the whole frame).
+    Subclasses implement ``_fit`` and ``_compute_masses``. ``_fit`` must call `_validate_training`, which sets
+    ``classes_``, and must set ``focal_sets_``, the focal sets of the masses that ``_compute_masses`` returns. Most
+    classifiers use the single classes and the whole frame.
     """
 
     _rules: Mapping[str, validation.Rule] = {}
     _any_scale = False  # whether values of any magnitude are allowed
-    _probability = "pignistic"  # transformation for predict_proba: "pignistic" or "plausibility"
+    _probability = "pignistic"  # how predict_proba converts masses to probabilities: "pignistic" or "plausibility"
     classes_: np.ndarray
     focal_sets_: FocalSets
-    max_iter: int  # parameters of iterative methods
+    max_iter: int  # max_iter and tol are parameters of the classifiers that are fitted iteratively
     tol: float
 
     # ---- implemented by subclasses --------------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Validate the training objects and set the fitted attributes."""
+        """Validate the training data and set the fitted attributes."""
         raise NotImplementedError
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
-        """Compute the (n, f) masses of validated objects."""
+        """Return the masses of n validated objects on the f sets in ``focal_sets_``, shape (n, f)."""
         raise NotImplementedError
 
     # ---- training -------------------------------------------------------------------------------------------------
@@ -83,8 +84,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the metric is precomputed
+            Training objects, or the distances between them.
         y : array-like of shape (n_samples,), or MassFunctions
-            Classes, or a mass function on the classes for each object.
+            Class of each object, or a mass function on the set of classes for each object.
 
         Returns
         -------
@@ -95,7 +97,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         return self
 
     def _set_run(self, run: Run[np.ndarray]) -> None:
-        """Set the attributes of an optimization run, and warn if it did not converge."""
+        """Set the attributes that describe the optimization, and warn if it did not converge."""
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history)
@@ -111,7 +113,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     # ---- validation -----------------------------------------------------------------------------------------------
 
     def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
-        """Validate parameters, objects and labels, and set ``classes_``; ``options`` are for `validate_data`."""
+        """Validate the parameters, X and y, set ``classes_``, and return the validated X and the labels."""
         validation.check_parameters(self, self._rules)
         if y is None:
             raise InvalidParameterError(
@@ -145,28 +147,30 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     # ---- prediction -----------------------------------------------------------------------------------------------
 
     def predict_mass(self, X: Any) -> MassFunctions:
-        """Predict mass functions on the classes.
+        """Predict a mass function on the set of classes for each object.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Objects to classify.
 
         Returns
         -------
         MassFunctions
-            The frame contains the classes. The index of a pandas table becomes the index.
+            One mass function for each row of X, whose frame is ``classes_``. If X is a pandas DataFrame, its index is
+            kept.
         """
         check_is_fitted(self, "classes_")
         masses = validation.check_masses(self._compute_masses(self._validate_objects(X, reset=False)))
         return MassFunctions.unchecked(masses, self.focal_sets_, validation.row_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict (n, n_classes) probabilities, with columns in the order of ``classes_``."""
+        """Predict class probabilities, shape (n_samples, n_classes), with columns in the order of ``classes_``."""
         masses = self.predict_mass(X)
         return masses.pignistic() if self._probability == "pignistic" else masses.plausibility_transform()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each object, the first of ``classes_`` on ties."""
+        """Predict the most probable class of each object (in case of a tie, the first one in ``classes_``)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -182,38 +186,42 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         acts: Sequence[Hashable] | None = None,
         reject_label: Hashable = -1,
     ) -> np.ndarray:
-        """Select for each object a class, an act, no decision, or a set of classes.
+        """Decide on an act for each object, where by default the acts are the classes.
+
+        Depending on the parameters, the decision can also be a rejection (no act is selected) or a set of acts.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Objects to classify.
         rule : str, default="pignistic"
-            Criterion to maximize: the expected utility with pignistic probabilities ("pignistic"), the upper
-            ("maximax") or lower ("maximin") expected utility, or their mean weighted by ``optimism`` ("hurwicz").
-            Cautious rules may return several classes: "interval_dominance" and "maximality" return the acts that no
-            other act dominates; "partial_assignment" selects the set of classes with the largest expected utility,
-            where ``tolerance`` is the utility of an imprecise but correct set.
+            Decision rule. "pignistic" maximizes the expected utility under the pignistic probabilities, "maximax" the
+            upper expected utility, "maximin" the lower expected utility, and "hurwicz" the mean of the upper and lower
+            expected utilities, weighted by ``optimism``. Three rules may return several classes. "interval_dominance"
+            and "maximality" return the acts that no other act dominates. "partial_assignment" returns the set of
+            classes with the largest expected utility, where ``tolerance`` is the utility of a pair of classes.
         reject : float >= 0, optional
-            Loss of a rejection, where a wrong class has loss 1 and the right one 0. With ``utilities``, a rejection
-            has the utility 1 - reject.
+            Loss of a rejection; a wrong class has the loss 1 and the true class 0. If ``utilities`` is given, a
+            rejection has the utility 1 - reject. By default no object is rejected.
         utilities : array-like of shape (n_classes, n_acts) or (n_classes + 1, n_acts), optional
-            Utility of each act (column) for each true class (row, in the order of ``classes_``); by default 1 for the
-            true class and 0 otherwise. An additional row is for a class not seen in training. Rows of a pandas table
-            are matched with the classes by name.
+            Utility of each act (column) for each true class (row, in the order of ``classes_``). By default the acts
+            are the classes, and the utility is 1 for the true class and 0 otherwise. An additional last row contains
+            the utilities for objects of a class that did not occur in training. Rows of a pandas DataFrame are matched
+            with the classes by name.
         optimism : float in [0, 1], default=0.5
-            Weight of the upper expected utility, for "hurwicz".
+            Weight of the upper expected utility if ``rule="hurwicz"``.
         tolerance : float in [0.5, 1], default=0.8
-            Utility of a pair of classes that contains the true one, for "partial_assignment".
+            Utility of a pair of classes that contains the true class if ``rule="partial_assignment"``.
         acts : sequence of n_acts names, optional
-            Names of the acts; by default the classes if their number is n_acts, otherwise 0, 1, ...
+            Names of the acts. By default the names of the classes if there are n_acts classes, otherwise 0, 1, ...
         reject_label : object, default=-1
-            Label of a rejection.
+            Label of the objects that are rejected.
 
         Returns
         -------
         decisions : ndarray
-            Names of acts or ``reject_label``, of shape (n_samples,); for cautious rules a Boolean array of shape
-            (n_samples, n_acts) that marks the selected acts or classes.
+            Name of the selected act or ``reject_label`` for each object, shape (n_samples,). For the three rules that
+            may return several classes, a Boolean array of shape (n_samples, n_acts) that marks the selected acts.
 
         References
         ----------
@@ -228,7 +236,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         losses = None if utilities is None else 1.0 - _validate_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
-            raise InvalidParameterError("reject_label", "no name of an act or class", reject_label)
+            raise InvalidParameterError("reject_label", "different from the names of the acts", reject_label)
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
@@ -240,7 +248,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         return selected if rule in SET_RULES else _to_names(selected, names, reject is not None, reject_label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; raise if ``y`` contains a class that was not seen in training."""
+        """Return the accuracy of `predict`, and raise if ``y`` contains a class that did not occur in training."""
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise InvalidParameterError("y", message="y must contain classes, got MassFunctions")
@@ -259,18 +267,18 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
 
 def is_soft(y: Any) -> bool:
-    """Return whether labels are mass functions, or a sequence of mass functions, which scikit-learn may create."""
+    """Return whether y is a MassFunctions object or a sequence of MassFunctions, which scikit-learn may create."""
     return isinstance(y, MassFunctions) or (
         isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, MassFunctions) for one in y)
     )
 
 
 def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
-    """Return targets whose classes are the frame; they are hard if all labels are certain and all classes occur."""
+    """Return targets for soft labels; they become hard targets if each label is certain and each class occurs."""
     labels = y if isinstance(y, MassFunctions) else _join(y)
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise InvalidParameterError("y", message=f"y must not assign all mass to the empty set, as in row {row}")
+        raise InvalidParameterError("y", message=f"y must not assign all mass to the empty set, but row {row} does")
     soft = labels.normalize("dempster")
     codes = soft.singleton_belief.argmax(axis=1)
     is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == soft.n_clusters
@@ -279,7 +287,7 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
 
 
 def _align(y: Any, index: Any) -> Any:
-    """Sort soft labels in the order of the objects if both have names."""
+    """Return soft labels in the row order of X if the labels and X both have an index."""
     order = validation.match_names(y.index, index) if isinstance(y, MassFunctions) else None
     return y if order is None else y[order]
 
@@ -295,7 +303,7 @@ def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
 
 
 def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
-    """Return classes as an array that preserves their types."""
+    """Return the classes as an array; classes of different types are not converted to a common type."""
     names = np.empty(len(frame), dtype=object)
     for k, name in enumerate(frame):
         names[k] = name
@@ -305,7 +313,7 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 
 
 def hard_targets(y: Any) -> Targets:
-    """Validate labels and return them as targets."""
+    """Validate class labels and return them as `Targets`."""
     with validation.validating_labels(y, "y"):
         labels = column_or_1d(validation.to_fixed_width_text(y), warn=True)
     if labels.dtype.kind == "V":
@@ -321,7 +329,7 @@ def hard_targets(y: Any) -> Targets:
 
 
 def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
-    """Validate utilities, and sort their rows (and their columns if ``acts`` is None) in the order of the classes."""
+    """Validate the utilities and return them in the order of the classes if their rows or columns have names."""
     n_classes, ordered = len(classes), validation.reorder_by_names(utilities, classes)
     columns = validation.column_names(ordered) if acts is None and hasattr(ordered, "iloc") else None
     if columns is not None and set(columns) == set(classes.tolist()):
@@ -345,9 +353,10 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
 
 
 def _to_names(selected: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable) -> np.ndarray:
-    """Return the names of the selected acts; -1 is a rejection."""
+    """Return the name of the act at each position in ``selected``, and ``reject_label`` for position -1."""
     if not may_reject:
         return _to_array(names)[selected]
-    has_one_type = all(type(name) is type(reject_label) for name in names)  # NumPy would convert other names.
+    # NumPy would convert names of different types to a common type.
+    has_one_type = all(type(name) is type(reject_label) for name in names)
     table = _to_array([*names, reject_label])
     return (table if has_one_type else table.astype(object))[selected]

@@ -1,4 +1,4 @@
-"""Base class of the prototype networks: scaling, starts, L-BFGS, and regularization by cross-validation."""
+"""Base class of the prototype networks, with optimization by L-BFGS and cross-validated regularization."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_jobs": rule.n_jobs,
 }
 
-_PROTOTYPES_PER_CLASS = 5  # number for n_prototypes="auto"
-_MIN_UNIT = 1e-290  # The inverse of this number is finite.
-_N_DRAWS = 8  # number of random starts, of which the best one is optimized
+_PROTOTYPES_PER_CLASS = 5  # for n_prototypes="auto"
+_MIN_UNIT = 1e-290  # smallest scale of the data, chosen so that its inverse is finite
+_N_DRAWS = 8  # number of random parameter vectors; the one with the smallest cost is optimized
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Scaled training objects and their labels."""
+    """Scaled training objects (n rows, p attributes) and their labels (M classes)."""
 
-    data: np.ndarray  # (n, p) centered, mean variance 1
-    indicators: np.ndarray  # (n, M) probabilities of the classes
-    belief: np.ndarray  # (n, M) beliefs; equal to the indicators for hard labels
-    contour: np.ndarray  # (n, M) plausibilities; equal to the indicators for hard labels
+    data: np.ndarray  # centered attributes with a mean variance of 1, shape (n, p)
+    indicators: np.ndarray  # pignistic probabilities of the classes, shape (n, M); 0 or 1 for hard labels
+    belief: np.ndarray  # beliefs of the classes, shape (n, M); equal to indicators for hard labels
+    contour: np.ndarray  # plausibilities of the classes, shape (n, M); equal to indicators for hard labels
 
     def subset(self, rows: np.ndarray) -> Problem:
         return Problem(self.data[rows], self.indicators[rows], self.belief[rows], self.contour[rows])
@@ -54,28 +54,28 @@ class Problem:
 
 
 class PrototypeNetworkClassifier(EvidentialClassifier):
-    """Base of the prototype networks, with the parameters of `NETWORK_RULES`.
+    """Base class of the prototype networks, whose constructor parameters include those of `NETWORK_RULES`.
 
-    A vector of parameters starts with the coordinates of the prototypes.
+    All values to optimize are in one vector, which starts with the coordinates of the prototypes.
     """
 
-    _centre: np.ndarray  # Attributes are scaled by (x - _centre) / _unit.
+    _centre: np.ndarray  # The scaled attributes are (x - _centre) / _unit.
     _unit: float
-    _strengths: tuple[float, ...]  # candidates of regularization="cv"
-    _n_scalars: int  # parameters of a prototype besides its coordinates and a value for each class
+    _strengths: tuple[float, ...]  # regularization strengths that regularization="cv" compares
+    _n_scalars: int  # number of values per prototype in addition to its coordinates and one value for each class
 
     # ---- implemented by subclasses --------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """Draw a vector of initial parameters."""
+        """Return a random initial vector of parameters."""
         raise NotImplementedError
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
-        """Return the function that computes cost and gradient."""
+        """Return a function that computes the cost of a vector of parameters and its gradient."""
         raise NotImplementedError
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
-        """Set the fitted attributes from parameters of the scaled problem."""
+        """Set the fitted attributes from the parameters, which refer to the scaled data."""
         raise NotImplementedError
 
     # ---- learning -------------------------------------------------------------------------------------------------
@@ -91,11 +91,11 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self._set_run(run)
 
     def _scale(self, data: np.ndarray, targets: Targets) -> Problem:
-        """Center the objects and divide them by one number; models of Euclidean distances do not change."""
+        """Return the labels and the training objects, which are centered and divided by their overall scale."""
         values = data.astype(float)
         self._centre = row_mean(values)
         values -= self._centre
-        largest = float(np.abs(values).max()) or 1.0  # The square of this value may overflow.
+        largest = float(np.abs(values).max()) or 1.0  # Divide by it first, because its square may overflow.
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _MIN_UNIT:
             raise InvalidParameterError(
@@ -120,7 +120,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return int(self.n_prototypes)
 
     def _select_run(self, problem: Problem, count: int, strength: float, rng: Any) -> Run[np.ndarray]:
-        """Return the run with the smallest cost among ``n_init`` runs, the first run on ties."""
+        """Minimize the cost from ``n_init`` random starting points and return the result with the smallest cost."""
         seeds = rng.randint(2**31 - 1, size=self.n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
@@ -130,7 +130,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             return min(apply(run, [(seed,) for seed in seeds]), key=lambda one: one.objective)
 
     def _draw_start(self, problem: Problem, count: int, rng: np.random.RandomState) -> np.ndarray:
-        """Draw several vectors of initial parameters and return the one with the smallest cost."""
+        """Draw several random vectors of initial parameters and return the one with the smallest cost."""
         cost = self._cost(problem, 0.0)
         starts = [self._start(problem, count, rng) for _ in range(_N_DRAWS)]
         return min(starts, key=lambda start: cost(start)[0])
@@ -140,7 +140,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return minimize_free(cost, start, self._is_fixed(start), max_iter=self.max_iter, tol=self.tol)
 
     def _is_fixed(self, start: np.ndarray) -> np.ndarray:
-        """Return which parameters are not optimized: the coordinates of the prototypes, or none."""
+        """Return a mask of the parameters to keep fixed, the prototypes if ``optimize_prototypes`` is False."""
         n_prototypes = len(start) // (self.n_features_in_ + len(self.classes_) + self._n_scalars)
         is_coordinate = np.arange(len(start)) < n_prototypes * self.n_features_in_
         return is_coordinate & (not self.optimize_prototypes)
@@ -148,7 +148,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     # ---- strength of the regularization ---------------------------------------------------------------------------
 
     def _select_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
-        """Return the given strength, or the candidate with the smallest cross-validated cost (ties: largest)."""
+        """Return the given strength, or the candidate with the smallest cross-validated cost (the largest if tied)."""
         strength = self.regularization
         if isinstance(strength, str) or np.ndim(strength) > 0:
             candidates = self._strengths if isinstance(strength, str) else as_reals(strength, "regularization")
@@ -162,7 +162,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return self.regularization_
 
     def _cross_validate(self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any) -> np.ndarray:
-        """Compute the mean cost, without regularization, of the validation sets for each strength."""
+        """Return the mean cost on the validation sets, without the regularization term, for each strength in grid."""
         tasks = []
         for train, test in _folds(targets, self.cv, rng):
             training, validation = problem.subset(train), problem.subset(test)
@@ -179,7 +179,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split the training set, stratified by hard labels."""
+    """Return the rows for training and validation of each fold, stratified by class if the labels are hard."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     n = len(targets)
@@ -189,7 +189,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
         return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
     if codes is not None and np.bincount(codes).max() >= cv:
-        # StratifiedKFold would warn that a class has fewer objects than folds. Assign objects to folds class by class.
+        # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer objects than folds.
         fold = np.empty(n, dtype=int)
         order = np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)])
         fold[order] = np.arange(n) % cv
@@ -198,9 +198,9 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
 
 def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Minimize by L-BFGS over the parameters that are not fixed.
+    """Minimize the cost by L-BFGS over the parameters that are not fixed.
 
-    The history contains the cost after each iteration, or the initial cost if there was no iteration.
+    The history of the result contains the cost after each iteration, or the initial cost if there was no iteration.
     """
 
     def free_cost(values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -216,7 +216,7 @@ def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_it
 
 
 def cluster_objects(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return centers and clusters of a weighted k-means, with at most as many clusters as unique objects."""
+    """Return the cluster centers and the cluster of each object, computed by weighted k-means."""
     unique: set[bytes] = set()
     for row in X:  # Usually the first few rows suffice.
         unique.add((row + 0.0).tobytes())  # -0.0 and 0.0 are equal.
@@ -226,7 +226,10 @@ def cluster_objects(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: An
 
 
 def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.ndarray:
-    """Distribute ``total`` prototypes evenly over the classes, up to the limits; larger classes come first."""
+    """Distribute ``total`` prototypes evenly over the classes and return the number of prototypes of each class.
+
+    Class k gets at most limits[k] prototypes. The remainder goes to the classes with the largest ``sizes``.
+    """
     limit = np.asarray(limits)
     count = np.zeros(len(limit), dtype=int)
     order = np.argsort(-np.asarray(sizes), kind="stable")

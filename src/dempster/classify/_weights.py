@@ -1,8 +1,9 @@
-"""Weights of evidence: the mass functions behind a softmax of linear scores.
+"""Mass functions from the weights of evidence of a linear classifier.
 
-Each feature of a linear classifier is a piece of evidence. A positive weight of class k supports {k}, a negative weight
-supports its complement, and Dempster's rule combines all pieces (Denoeux, 2019, "Logistic regression, neural networks
-and Dempster-Shafer theory: a new perspective", Knowledge-Based Systems 176).
+Each feature of a classifier with softmax probabilities is a piece of evidence. A positive weight for class k supports
+{k}, and a negative weight supports the complement of {k}. Dempster's rule combines all pieces of evidence (Denoeux,
+2019, "Logistic regression, neural networks and Dempster-Shafer theory: a new perspective", Knowledge-Based Systems
+176).
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from scipy.special import logsumexp
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-MAX_CLASSES = 12  # maximum number of classes for masses on all sets of classes
-_LOG_ZERO = -1e300  # finite, so that its product with zero is zero
+MAX_CLASSES = 12  # maximum number of classes for which masses on all sets of classes are computed
+_LOG_ZERO = -1e300  # replaces log(0); it is finite, so that its product with zero is zero
 
 
 def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert the coefficients of the log-odds of the second of two classes to those of the scores: (J, 2) and (2,)."""
+    """Convert the coefficients and intercept of the log-odds of two classes to those of one score per class."""
     half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
     return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
 
@@ -29,11 +30,12 @@ def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.nda
 def least_informative(
     coefficients: np.ndarray, intercepts: np.ndarray, means: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (J, M) slopes and offsets of the weights w_jk = slope_jk feature_j + offset_jk.
+    """Return the slopes and the offsets of the least informative weights of evidence, both of shape (J, M).
 
-    The weights are not unique: a constant can be added to all scores, and the intercept can be distributed over the
-    features. The least informative weights have the smallest sum of squares over the training objects, whose features
-    have the (J,) ``means``.
+    The weight of evidence of feature j for class k is w_jk = slope_jk feature_j + offset_jk. Many weights give the same
+    probabilities, because a constant can be added to all scores and the intercepts can be distributed over the
+    features. The least informative weights have the smallest sum of squares over the training objects. ``means``
+    contains the means of the J features over the training objects.
     """
     slopes = coefficients - coefficients.mean(axis=1, keepdims=True)
     level = intercepts - intercepts.mean() + means @ slopes
@@ -41,10 +43,10 @@ def least_informative(
 
 
 def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
-    """Return all nonempty sets of classes ("full"), or the single classes and the frame ("simple")."""
+    """Return all nonempty sets of classes for "full", and the single classes and the frame for "simple"."""
     if focal_sets == "full" and n_classes > MAX_CLASSES:
         raise InvalidParameterError(
-            "focal_sets", message=f"focal_sets='full' is for at most {MAX_CLASSES} classes, got {n_classes}"
+            "focal_sets", message=f"focal_sets='full' supports at most {MAX_CLASSES} classes, got {n_classes}"
         )
     if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
         return FocalSets.full(n_classes, empty=False)
@@ -52,21 +54,21 @@ def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
 
 
 def _log_complement(logs: np.ndarray) -> np.ndarray:
-    """Compute log(1 - exp(x)) for x <= 0."""
+    """Return log(1 - exp(x)) for each value x <= 0 of ``logs``."""
     with np.errstate(divide="ignore"):
         return np.where(logs > -np.log(2), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs)))
 
 
 @dataclass(frozen=True)
 class WeightsOfEvidence:
-    """Total weights for and against each class, (n, M) and nonnegative, and their combination by Dempster's rule."""
+    """Total weights of evidence for and against each of M classes, for n objects, to be combined by Dempster's rule."""
 
-    support: np.ndarray
-    opposition: np.ndarray
+    support: np.ndarray  # weights for the classes, shape (n, M), nonnegative
+    opposition: np.ndarray  # weights against the classes, shape (n, M), nonnegative
 
     @classmethod
     def from_features(cls, features: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> WeightsOfEvidence:
-        """Sum the weights of (n, J) features with (J, M) slopes and offsets, without an array of size n J M."""
+        """Return the total weights for features of shape (n, J) and slopes and offsets of shape (J, M)."""
         support = np.zeros((len(features), slopes.shape[1]))
         opposition = np.zeros_like(support)
         for j in range(features.shape[1]):
@@ -77,14 +79,15 @@ class WeightsOfEvidence:
 
     @cached_property
     def _log_single(self) -> np.ndarray:
-        """Logarithm, (n, M), of the unnormalized mass that only the support of {k} assigns."""
+        """Logarithm of the unnormalized mass of {k} that is due to the evidence for class k, shape (n, M)."""
         others = self.support.sum(axis=1, keepdims=True) - self.support
         return _log_complement(-self.support) - others - self.opposition
 
     @cached_property
     def _log_agreement(self) -> np.ndarray:
-        """Logarithm, (n,), of 1 - conflict, in closed form."""
-        # 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l), which avoids cancellation.
+        """Logarithm of 1 - conflict, shape (n,)."""
+        # Use 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l) with a_k = exp(-opposition_k). The right-hand side
+        # avoids cancellation.
         before = np.zeros_like(self.opposition)
         before[:, 1:] = _log_complement(-self.opposition[:, :-1]).cumsum(axis=1)
         common = before - self.opposition - self.support.sum(axis=1, keepdims=True)
@@ -92,25 +95,26 @@ class WeightsOfEvidence:
 
     @property
     def conflict(self) -> np.ndarray:
-        """Degree of conflict between the features, (n,)."""
+        """Degree of conflict between the features for each object, shape (n,)."""
         return np.clip(-np.expm1(self._log_agreement), 0, 1)
 
     @property
     def contour(self) -> np.ndarray:
-        """Plausibilities of the classes, (n, M)."""
+        """Plausibilities of the classes, shape (n, M)."""
         others = self.support.sum(axis=1, keepdims=True) - self.support
         return np.exp(-self.opposition - others - self._log_agreement[:, None])
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Softmax of the scores, (n, M), which is also the normalized contour function."""
+        """Softmax of the scores, which equals the normalized plausibilities of the classes, shape (n, M)."""
         logs = self.support - self.opposition
         return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
     def masses(self, family: FocalSets) -> np.ndarray:
-        """Compute the (n, f) masses on all nonempty sets, or on the single classes and the frame.
+        """Return the masses on the f focal sets of ``family``, shape (n, f).
 
-        In the second case the frame receives the mass of all other sets (outer approximation).
+        The family contains either all nonempty sets, or the single classes and the frame. In the second case the
+        masses of all sets outside the family are added to the frame (outer approximation).
         """
         with np.errstate(under="ignore"):
             out = np.exp(self._log_masses(family))
@@ -122,10 +126,11 @@ class WeightsOfEvidence:
         return out / out.sum(axis=1, keepdims=True)
 
     def _log_masses(self, family: FocalSets) -> np.ndarray:
-        """Compute the (n, f) logarithms of the normalized masses.
+        """Return the logarithms of the normalized masses on the f focal sets, shape (n, f).
 
-        m(A) is proportional to prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k), where b_k and a_k are the
-        exponentials of minus the support and the opposition; a singleton also has the mass of its support.
+        The mass of a set A is proportional to prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k), where
+        b_k = exp(-support_k) and a_k = exp(-opposition_k). The mass of a single class {k} also contains the term
+        ``_log_single``, which is due to the evidence for class k.
         """
         inside = family.membership.astype(float)
         against = np.maximum(_log_complement(-self.opposition), _LOG_ZERO)

@@ -20,33 +20,37 @@ from dempster.belief import MassFunctions
 class ContextualDiscounting(  # type: ignore[call-arg]
     TransformerMixin, DocumentedEstimator, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """Contextual discounting: weaken the mass functions of a source by its reliability for each class.
+    """Contextual discounting of mass functions, with discount rates learned from labeled objects.
 
-    `fit` computes the rates that minimize the squared error of the discounted plausibilities,
+    A source of mass functions (a sensor, an expert or a classifier) may be more reliable for some classes than for
+    others. Each context, which is a set of classes, has a discount rate in [0, 1]. `fit` computes the rates that
+    minimize
 
-        minimize over rates in [0, 1]   sum_i w_i sum_k (pl'_i(k) - [y_i = k])^2,
-        pl'_i(k) = 1 - (1 - pl_i(k)) (1 - rate(A)),   A the context that contains class k.
+        sum_i w_i sum_k (pl'_i(k) - [y_i = k])^2,    pl'_i(k) = 1 - (1 - pl_i(k)) (1 - rate(A)),
 
-    The solution is 1 - rate(A) = min(1, sum_{k in A, y_i != k} w_i q_ik / sum_{k in A} w_i q_ik^2) with
-    q_ik = 1 - pl_i(k). `transform` discounts mass functions with these rates (`MassFunctions.discount`).
+    where y_i is the class of object i, w_i its weight, pl_i(k) the plausibility of class k before discounting, and A
+    the context that contains class k. The solution is
+    1 - rate(A) = min(1, sum_{k in A, y_i != k} w_i q_ik / sum_{k in A} w_i q_ik^2) with q_ik = 1 - pl_i(k).
+    `transform` discounts mass functions by the learned rates with `MassFunctions.discount`.
 
     Parameters
     ----------
     contexts : "classes", "frame" or list of sets of classes, default="classes"
-        One rate for each class, one rate for all classes (classical discounting), or one rate for each of several
-        disjoint sets of classes. Classes in no set are not discounted.
+        "classes" learns one rate for each class, "frame" one rate for all classes (classical discounting), and a list
+        of disjoint sets one rate for each set. Classes that are in none of the sets are not discounted.
 
     Attributes
     ----------
-    classes_ : (c,) array
-        The frame of the mass functions.
+    classes_ : array of shape (n_classes,)
+        Classes, which form the frame of the mass functions.
     contexts_ : list of tuples of classes
-    rates_ : (l,) array
-        Rate of each context.
+        Classes of each context.
+    rates_ : array of shape (n_contexts,)
+        Discount rate of each context.
     objective_ : float
-        Mean squared error after discounting.
+        Weighted mean of the squared error after discounting.
     n_features_in_ : int
-        Number of focal sets in `fit`.
+        Number of focal sets of the mass functions in `fit`.
 
     References
     ----------
@@ -74,15 +78,16 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         self.contexts = contexts
 
     def fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Compute the rates.
+        """Compute the discount rates.
 
         Parameters
         ----------
         masses : MassFunctions
-            Mass functions of the source for n objects; the frame contains the classes.
+            Mass functions for n objects; the frame must contain all classes.
         y : array-like of shape (n,)
-            True classes. A pandas Series is aligned with the index of the mass functions.
+            True class of each object. A pandas Series is aligned with the index of the mass functions.
         sample_weight : array-like of shape (n,), optional
+            Weights of the objects in the squared error.
 
         Returns
         -------
@@ -114,7 +119,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         self._frame = masses.frame
 
     def transform(self, masses: MassFunctions) -> MassFunctions:
-        """Discount mass functions of the same source."""
+        """Discount mass functions by the learned rates."""
         check_is_fitted(self, "rates_")
         masses = _validate(masses)
         if masses.frame != self._frame:
@@ -122,7 +127,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
-        """Return the (l, c) membership of the contexts."""
+        """Return a Boolean array of shape (n_contexts, n_classes) that marks the classes of each context."""
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):
@@ -153,7 +158,7 @@ def _validate(masses: Any) -> MassFunctions:
 
 
 def _encode_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
-    """Return the (n,) positions of the classes in the frame."""
+    """Return the position of the class of each object in the frame, shape (n,)."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
         raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)

@@ -25,93 +25,98 @@ from dempster.optimize.lbfgs import minimize_lbfgs
 
 MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
-_OCTAVES = np.arange(-2, 7)  # With smaller scales, labels would have an effect at any distance.
-_GAIN_DECAY = 0.9  # decay factor of the moving average of the gains
-_ROUNDING = 4 * np.finfo(float).eps  # Smaller relative increases are rounding errors.
+_OCTAVES = np.arange(-2, 7)  # exponents of the powers of two by which the initial gamma is multiplied
+_GAIN_DECAY = 0.9  # decay factor of the moving average of the decreases of the cost
+_ROUNDING = 4 * np.finfo(float).eps  # smaller relative increases of the cost are considered rounding errors
 _GRID = range(1, 16)
-_MIN_GAMMA = 0.25  # lower bound of gamma, in units of one over the mean distance within the class
-MAX_PAIRED = 2_000  # maximum number of objects for the mean distance within a class
-MAX_PAIRED_PYTHON = 300  # the same limit for a metric that is a Python function
+_MIN_GAMMA = 0.25  # lower bound of gamma multiplied by the mean distance within the class
+MAX_PAIRED = 2_000  # maximum number of objects of a class that are used to compute the mean distance
+MAX_PAIRED_PYTHON = 300  # the same maximum if the metric is a Python function
 
 
 @dataclass(frozen=True)
 class _Neighbors:
-    """Nearest training objects, (n, K): positions, squared distances and classes; soft labels have no classes."""
+    """The K nearest training objects of n objects."""
 
-    positions: np.ndarray
-    squared: np.ndarray
-    classes: np.ndarray
+    positions: np.ndarray  # rows of the neighbors in the training set, shape (n, K)
+    squared: np.ndarray  # squared distances, shape (n, K)
+    classes: np.ndarray  # positions of the classes of the neighbors, shape (n, K); (n, 0) for soft labels
 
     def first(self, k: int) -> _Neighbors:
         return _Neighbors(*(np.ascontiguousarray(a[:, :k]) for a in (self.positions, self.squared, self.classes)))
 
 
 class EKNNClassifier(EvidentialClassifier):
-    """Evidential K nearest neighbor rule: each neighbor is a piece of evidence that decreases with distance.
+    """Evidential K nearest neighbor classifier.
 
-    A neighbor of class k at distance d assigns the mass ``reliability`` exp(-gamma_k^2 d^2) to {k} and the rest to the
-    whole set of classes. Dempster's rule combines the neighbors; far from all training objects the masses are vacuous.
-    The scales gamma_k minimize the squared error of the training objects, each classified by its neighbors among the
-    others.
+    Each of the K nearest neighbors of an object is a piece of evidence about its class. A neighbor of class k at
+    distance d assigns the mass ``reliability`` exp(-gamma_k^2 d^2) to {k} and the remaining mass to the frame, the set
+    of all classes. Dempster's rule combines the masses of the neighbors. Far from all training objects the result is
+    vacuous. The scales gamma_k minimize the leave-one-out squared error on the training set.
 
     Parameters
     ----------
     n_neighbors : int, "auto" or sequence of int, default=5
-        Number of neighbors K. "auto" or a sequence: the number (of 1 to 15, or of the sequence) with the smallest
-        leave-one-out error, the smallest on ties.
+        Number of neighbors K. For a sequence, the number with the smallest leave-one-out error is selected (the
+        smallest number in case of a tie). "auto" selects from 1 to 15.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's `NearestNeighbors`, or "precomputed": X then contains the distances to the
-        training objects (square in ``fit``).
+        Any metric of scikit-learn's `NearestNeighbors`. If "precomputed", X contains the distances to the training
+        objects and must be square in ``fit``.
     metric_params : dict, optional
-        Parameters of the metric.
+        Keyword arguments of the metric.
     reliability : float in (0, 1), default=0.95
         Mass that a neighbor at distance 0 assigns to its class.
     gamma : float, array of shape (n_classes,) or None, default=None
-        Fixed scales; learned by default.
+        Fixed values of the scales gamma_k. By default they are learned.
     mixing : float in [0, 1] or None, default=None
-        Share of the mass of the frame in the outputs m_k + mixing m(frame) that are compared with the labels: 1 for
-        plausibilities, 0 for beliefs, None (1 / n_classes) for pignistic probabilities.
+        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are plausibilities for
+        mixing = 1, beliefs for 0, and pignistic probabilities for None, which means 1 / n_classes.
     optimize : bool, default=True
-        Whether to learn gamma or to use its initial value.
+        Whether to learn gamma. If False, the initial value is used.
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
-        "adaptive-steps" is the slower method of the paper, whose steps depend on the units of X. "lbfgs" also keeps
-        gamma at or above 0.25 over the mean distance in the class, because with gamma = 0 a class is supported at any
-        distance. Both find the same minimum unless it is at this bound.
+        "adaptive-steps" is the method of Zouhal and Denoeux (1998). It is slower, and its steps depend on the units of
+        X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean distance within the class, because neighbors
+        would support a class with gamma = 0 at any distance. Both find the same minimum unless it is at the bound.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Search algorithm.
+        Algorithm of the neighbor search.
     init : {"mean-distance", "evclass"}, default="mean-distance"
-        Initial gamma of a class: one over the mean distance within it, or over its square root, as in the R package
-        evclass (which depends on the units of the attributes).
+        Initial gamma of a class. "mean-distance" uses the inverse of the mean distance within the class. "evclass"
+        uses the inverse of its square root, like the R package evclass, and depends on the units of the attributes.
     max_iter : int, default=300
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Stop when the decrease of the cost is smaller.
+        Stop when an iteration decreases the cost by less than this value.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Names of the classes.
     n_neighbors_ : int
-        The selected K.
+        Given or selected number of neighbors K.
     gamma_ : array of shape (n_classes,)
-        Scales; all equal for soft labels.
+        Scale of each class. All scales are equal if the labels are soft.
     focal_sets_ : FocalSets
-        The single classes and the frame; for soft labels their focal sets and all intersections.
+        Focal sets of the predicted masses. For hard labels they are the single classes and the frame, for soft labels
+        the frame, the focal sets of the labels, and all nonempty intersections.
     leave_one_out_masses_ : MassFunctions
-        Masses of the training objects, each from its neighbors among the others.
+        Masses of the training objects, where no object is a neighbor of itself.
     leave_one_out_error_ : float
+        Leave-one-out error for ``n_neighbors_``.
     leave_one_out_errors_ : dict of int to float
-        Error for each candidate of K.
+        Leave-one-out error for each candidate number of neighbors.
     objective_, history_, n_iter_, converged_
-        Final cost, costs at the start and after each step, number of costs, and whether ``tol`` was reached.
+        Final cost, array of the initial cost and the cost after each iteration, length of this array, and whether the
+        optimization converged within ``max_iter`` iterations.
 
     Notes
     -----
-    Soft labels: y may be `MassFunctions`, one mass function on the classes for each object. A neighbor then supports
-    the sets of its label; a vacuous label has no effect, and certain labels give the rule above. One gamma is learned
-    for all classes, by comparison with the pignistic probabilities of the labels.
+    y may contain soft labels (`MassFunctions`). The masses of a neighbor are then its label, discounted according to
+    its distance. A vacuous label has no effect. If all labels are certain, the result is the same as for hard labels.
+    One gamma is learned for all classes, and the squared error compares pignistic probabilities.
 
-    The mean distances use at most 2,000 objects of each class, evenly spread over the rows.
+    The mean distance within a class is computed from at most 2,000 objects, evenly spread over the rows.
 
     References
     ----------
@@ -194,7 +199,7 @@ class EKNNClassifier(EvidentialClassifier):
     # ---- learning -------------------------------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any) -> None:
-        # The index refers to the data, which the user may change later.
+        # Copy the data for the neighbor search, because the user may change X after fit.
         data, targets = self._validate_training(X, y, ensure_min_samples=2, copy=True)
         if self.metric == "precomputed":
             data = check_square(data, symmetrize=False, remedy="")
@@ -225,7 +230,7 @@ class EKNNClassifier(EvidentialClassifier):
         self._set_run(run)
 
     def _candidates(self, n: int) -> list[int]:
-        """Return the candidates of K."""
+        """Return the candidate numbers of neighbors."""
         if isinstance(self.n_neighbors, str):
             return [k for k in _GRID if k < n]
         numbers = np.ravel(self.n_neighbors)
@@ -239,7 +244,7 @@ class EKNNClassifier(EvidentialClassifier):
         return grid
 
     def _initial_gamma(self) -> np.ndarray:
-        """Return the (M,) given or initial scales."""
+        """Return the given scales of the M classes, or initial values computed from mean distances, shape (M,)."""
         n_classes = len(self.classes_)
         if self.gamma is not None:
             gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma").astype(float, copy=False)
@@ -251,9 +256,9 @@ class EKNNClassifier(EvidentialClassifier):
         return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
 
     def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
-        """Return the (M,) mean distances within the classes.
+        """Return the mean distance between the objects of each of the M classes, shape (M,).
 
-        For soft labels and classes with a single object, the mean distance between all objects is used.
+        For soft labels and for classes with a single object, it is the mean distance between all objects.
         """
         overall = self._mean_distance(data, np.arange(len(data))) or 1.0
         if targets.codes is None:
@@ -262,7 +267,7 @@ class EKNNClassifier(EvidentialClassifier):
         return np.array([self._mean_distance(data, rows) or overall for rows in members])
 
     def _mean_distance(self, data: np.ndarray, rows: np.ndarray) -> float:
-        """Return the mean distance between the objects of a class; 0 if the class has only one object."""
+        """Return the mean distance between the objects in ``rows``, or 0 for a single object."""
         from scipy.spatial.distance import pdist
         from sklearn.metrics import pairwise_distances
 
@@ -271,7 +276,7 @@ class EKNNClassifier(EvidentialClassifier):
         max_rows = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
         if len(rows) > max_rows:
             rows = rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
-        if self.metric == "euclidean":  # For this size, matrix products in threads are slower.
+        if self.metric == "euclidean":  # For at most 2,000 objects, pdist is faster than pairwise_distances.
             return float(pdist(data[rows]).mean())
         if self.metric == "precomputed":
             distances = data[np.ix_(rows, rows)]
@@ -280,7 +285,7 @@ class EKNNClassifier(EvidentialClassifier):
         return float((distances.sum(dtype=float) - np.trace(distances)) / (len(rows) * (len(rows) - 1)))
 
     def _learn_gamma(self, others: _Neighbors, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
-        """Minimize the cost of the training objects, or return the initial scales."""
+        """Return the scales with the smallest cost, or the initial scales if gamma is not to be learned."""
         if self._soft is not None:
             return self._learn_from_soft(others, targets, start)
         mixing = 1 / len(start) if self.mixing is None else self.mixing
@@ -300,7 +305,7 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _learn_from_soft(self, others: _Neighbors, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
         assert self._soft is not None
-        # Shares of the classes in the mass of each set, for pignistic probabilities.
+        # For pignistic probabilities, each class gets an equal share of the mass of every set that contains it.
         share = self._soft.family.membership / self._soft.family.cardinality[:, None]
 
         def cost(gamma: float) -> float:
@@ -313,14 +318,14 @@ class EKNNClassifier(EvidentialClassifier):
         return Run(np.full(len(start), run.model), run.history, run.converged)
 
     def _error(self, masses: np.ndarray, targets: Targets) -> float:
-        """Return one minus the mean probability of the predicted class under the labels."""
+        """Return the error rate; for soft labels, the probability that the label assigns to classes not predicted."""
         predicted = MassFunctions.unchecked(masses, self.focal_sets_).pignistic().argmax(axis=1)
         return float(1 - targets.indicators[np.arange(len(predicted)), predicted].mean())
 
     # ---- neighbors and their evidence -----------------------------------------------------------------------------
 
     def _make_index(self, data: np.ndarray) -> Any:
-        """Return an index of the training objects: dempster's for Minkowski metrics, otherwise scikit-learn's."""
+        """Return a nearest neighbor index of the training objects: dempster's own index or that of scikit-learn."""
         from sklearn.neighbors import NearestNeighbors
 
         if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
@@ -334,7 +339,7 @@ class EKNNClassifier(EvidentialClassifier):
             ).fit(data)
 
     def _find_neighbors(self, X: np.ndarray | None, k: int) -> _Neighbors:
-        """Return the neighbors of new objects or, if X is None, of each training object among the other ones."""
+        """Return the k nearest training objects of each row of X; if X is None, those of each training object."""
         distances, positions = self._search.kneighbors(X, k)
         check_neighbors(positions, distances, self._n_training)
         squared = distances.astype(float, copy=False)
@@ -360,10 +365,11 @@ class EKNNClassifier(EvidentialClassifier):
 
 
 def _minimize_above(cost: Any, start: np.ndarray, lower: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Minimize by L-BFGS with lower bounds, over t with gamma = lower + width t^2 / 4, starting from t = 2.
+    """Minimize a cost over gamma >= lower by L-BFGS.
 
-    ``width`` is the distance of the start from its bound, so that the result does not depend on the units of the
-    attributes. A start near the bound is moved away, because the derivative with respect to t is zero at the bound.
+    The optimized variable is t, with gamma = lower + width t^2 / 4 and the initial value t = 2. ``width`` is the
+    distance of the initial gamma from its bound, so that the result does not depend on the units of the attributes. An
+    initial gamma near the bound is moved away, because the derivative with respect to t is zero at the bound.
     """
     width = np.maximum(start - lower, 0.1 * lower)
 
@@ -391,10 +397,10 @@ def minimize_adaptive(
 ) -> Run[np.ndarray]:
     """Minimize a function by the method of Silva and Almeida (1990).
 
-    A step grows by 20 % while the sign of its derivative does not change and shrinks by 20 % when it changes. If the
-    value increases, all steps are halved and repeated from the last accepted point. The method stops when the moving
-    average of the gains (initially 1) is smaller than ``tol``. The history contains the accepted value after each of
-    the 1 + ``max_iter`` evaluations.
+    Each coordinate has a step size, which grows by 20 % while the sign of the partial derivative does not change and
+    shrinks by 20 % when it changes. If the function value increases, the point is rejected and all step sizes are
+    halved. The method stops when the moving average of the decreases (initially 1) is smaller than ``tol``. The history
+    of the result contains the last accepted value after each of at most 1 + ``max_iter`` evaluations.
     """
     point = np.array(start, dtype=float)
     value, gradient = evaluate(point)
@@ -420,9 +426,10 @@ def minimize_adaptive(
 
 
 def minimize_scale(cost: Callable[[float], float], start: float, *, max_iter: int, tol: float) -> Run[float]:
-    """Minimize a cost over a positive number: the best power of two times the start, then Brent's method around it.
+    """Minimize a cost over a positive number.
 
-    The history contains the smallest cost so far.
+    First try ``start`` multiplied by powers of two, then apply Brent's method around the best value. The history of the
+    result contains the smallest cost found up to each evaluation.
     """
     run = Run(start)
     logs = np.log(start) + np.log(2.0) * _OCTAVES
@@ -449,18 +456,22 @@ def minimize_scale(cost: Callable[[float], float], start: float, *, max_iter: in
 def combine_neighbors(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
 ) -> np.ndarray:
-    """Compute (n, M + 1) masses from (n, K) squared distances and classes of neighbors; the frame is last."""
+    """Return the masses of n objects on M classes and the frame (last column), shape (n, M + 1).
+
+    ``squared`` and ``classes``, shape (n, K), contain the squared distances and the classes of the K neighbors.
+    """
     return _combine_weights(_class_weights(_supports(squared, classes, gamma, alpha), classes, n_classes))
 
 
 def cost_and_gradient(
     gamma: np.ndarray, squared: np.ndarray, classes: np.ndarray, targets: np.ndarray, alpha: float, mixing: float
 ) -> tuple[float, np.ndarray]:
-    """Compute half the mean squared error of the outputs o_k = m_k + mixing m(frame), and its gradient.
+    """Return half the mean squared error of the outputs o_k = m({k}) + mixing m(frame), and its gradient by gamma.
 
-    See Zouhal and Denoeux (1998), equation 9. With o_k = (r_k + mixing) / Z, r_k = exp(w_k) - 1 and Z = 1 + sum_k r_k,
-    the derivative with respect to the support s of a neighbor of class k is (q_k - sum_l q_l o_l) pl_k / (1 - s), where
-    q = (o - t) / n.
+    See Zouhal and Denoeux (1998), equation 9. Let w_k be the weight of evidence for class k, r_k = exp(w_k) - 1 and
+    Z = 1 + sum_k r_k. Then o_k = (r_k + mixing) / Z, and the derivative with respect to the mass s that a neighbor
+    assigns to its class k is (q_k - sum_l q_l o_l) pl_k / (1 - s), where q = (o - t) / n, t are the ``targets`` and
+    pl_k is the plausibility of class k.
     """
     n, n_classes = targets.shape
     supports = _supports(squared, classes, gamma, alpha)
@@ -474,7 +485,7 @@ def cost_and_gradient(
 
 
 def _supports(squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float) -> np.ndarray:
-    """Compute the (n, K) masses that neighbors assign to their classes: s = alpha exp(-gamma_k^2 d^2)."""
+    """Return the mass s = alpha exp(-gamma_k^2 d^2) that each neighbor assigns to its class k, shape (n, K)."""
     s = gamma[classes]
     s *= s
     s *= squared
@@ -485,7 +496,7 @@ def _supports(squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha
 
 
 def _class_weights(supports: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Compute (n, M) weights of evidence: minus the sum of log(1 - s) over the neighbors of each class."""
+    """Return the weights of evidence for the classes, minus the sum of log(1 - s) over the supports s of neighbors."""
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
     weights = np.bincount(cells.ravel(), weights=-np.log1p(-supports).ravel(), minlength=n * n_classes)
@@ -493,10 +504,10 @@ def _class_weights(supports: np.ndarray, classes: np.ndarray, n_classes: int) ->
 
 
 def _combine_weights(weights: np.ndarray) -> np.ndarray:
-    """Combine simple mass functions with (n, M) weights by Dempster's rule: (n, M + 1) masses, the frame last.
+    """Return the masses that Dempster's rule assigns to M classes and the frame (last column), shape (n, M + 1).
 
-    m_k is proportional to exp(w_k) - 1 and m(frame) to 1 (Denoeux, 1995). All are divided by the exponential of the
-    largest weight to prevent overflow.
+    ``weights`` contains the weights of evidence w_k, shape (n, M). m({k}) is proportional to exp(w_k) - 1, and m(frame)
+    to 1 (Denoeux, 1995). All terms are divided by the exponential of the largest weight to prevent overflow.
     """
     top = weights.max(axis=1, keepdims=True)
     out = np.empty((len(weights), weights.shape[1] + 1))
@@ -510,35 +521,38 @@ def _combine_weights(weights: np.ndarray) -> np.ndarray:
 
 
 class SoftLabels:
-    """Soft labels of the training objects, to be discounted by distance and combined by Dempster's rule.
+    """Soft labels of the training objects, which are discounted by distance and combined by Dempster's rule.
 
-    The label of a neighbor at distance d is discounted by phi(d), so that its commonalities are 1 - phi (1 - q*).
-    Dempster's rule multiplies them, on the smallest family that contains the focal sets of the labels, the frame, and
-    all their intersections (Denoeux, 1995, section III).
+    The label of a neighbor is discounted to the share phi, so that a commonality q of the label becomes
+    1 - phi (1 - q). Dempster's rule multiplies the commonalities of the neighbors. The result has masses on the focal
+    sets of the labels, the frame, and all nonempty intersections (Denoeux, 1995, section III).
     """
 
     def __init__(self, labels: MassFunctions):
         self.family = _close_under_intersection(labels.focal_sets)
         on_family = labels.to_family(self.family).masses
-        # Entry (a, b) is one if set a is a subset of set b.
+        # Entry (a, b) is 1 if set a is a subset of set b, and 0 otherwise.
         self._supersets = is_subset(self.family.membership, self.family.membership).astype(float)
-        self.missing = 1.0 - on_family @ self._supersets.T  # (n, f), 1 - q*
+        self.missing = 1.0 - on_family @ self._supersets.T  # one minus the commonalities, shape (n, f)
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:
-        """Compute (n, f) masses from the (n, K) positions of neighbors and their shares phi."""
+        """Return the combined masses of n objects on the f focal sets, shape (n, f).
+
+        ``neighbors`` contains the rows of the K neighbors in the training set, ``supports`` their shares phi.
+        """
         out = np.empty((len(neighbors), len(self.family)))
         size = max(1, _BLOCK_CELLS // (neighbors.shape[1] * len(self.family)))
         for begin in range(0, len(out), size):
             rows = slice(begin, begin + size)
             logs = np.log1p(-supports[rows, :, None] * self.missing[neighbors[rows]]).sum(axis=1)
-            commonality = np.exp(logs - logs.max(axis=1, keepdims=True))  # The scale does not matter.
+            commonality = np.exp(logs - logs.max(axis=1, keepdims=True))  # The masses are normalized below.
             masses = solve_triangular(self._supersets, commonality.T, lower=False, unit_diagonal=True).T
             out[rows] = np.maximum(masses, 0)
         return out / out.sum(axis=1, keepdims=True)
 
 
 def _close_under_intersection(family: FocalSets) -> FocalSets:
-    """Return the sets, the frame, and all nonempty intersections, sorted by cardinality."""
+    """Return the sets of a family, the frame, and all nonempty intersections of the sets, sorted by cardinality."""
     sets = {frozenset(members) for members in family} | {frozenset(range(family.n_clusters))}
     sets.discard(frozenset())
     original = new = sets

@@ -1,4 +1,4 @@
-"""Mass functions behind the probabilities of a logistic regression or a neural network."""
+"""Mass functions from the probabilities of a logistic regression or a neural network."""
 
 from __future__ import annotations
 
@@ -19,52 +19,59 @@ from dempster.classify._weights import WeightsOfEvidence, evidence_family, least
 
 # Activation functions of scikit-learn's MLPClassifier.
 _ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "logistic": expit, "identity": lambda x: x}
-_TOLERANCE = 1e-4  # tolerance for probabilities, because networks compute in single precision
+_TOLERANCE = 1e-4  # tolerance for comparing probabilities, which networks compute in single precision
 
 
 def _is_estimator(value: Any) -> bool:
-    if isinstance(value, type):  # A class also has these methods, but is no estimator.
+    if isinstance(value, type):  # Reject an estimator class, which has fit and get_params but is not an instance.
         return False
     return value is None or is_network(value) or (hasattr(value, "fit") and hasattr(value, "get_params"))
 
 
 class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
-    """Mass functions behind the probabilities of a classifier with a linear last layer.
+    """Compute mass functions from the weights of evidence of a classifier with a linear last layer.
 
-    Logistic regression and feed-forward networks convert linear scores of features to probabilities. Interpreted as
-    weights of evidence, each feature supports some classes and opposes others. Dempster's rule combines them into a
-    mass function whose normalized plausibilities are exactly the probabilities of the classifier. The masses also show
-    conflict between features and lack of evidence.
+    Logistic regression and feed-forward networks compute a linear score of each class from J features, and convert the
+    scores to probabilities. The contribution of a feature to the score of a class is interpreted as a weight of
+    evidence for or against this class. Dempster's rule combines the evidence of all features into a mass function whose
+    normalized plausibilities are exactly the probabilities of the classifier. In contrast to probabilities, the masses
+    distinguish conflict between features from lack of evidence.
 
     Parameters
     ----------
     estimator : classifier or torch network, optional
-        `LogisticRegression` (the default) or another scikit-learn classifier whose probabilities are the softmax of
-        ``coef_`` and ``intercept_``, `MLPClassifier`, a pipeline that ends with one of them, or a torch network that
-        ends with a linear layer.
+        `LogisticRegression` (the default), another scikit-learn classifier whose probabilities are the softmax of
+        linear scores given by ``coef_`` and ``intercept_``, `MLPClassifier`, a pipeline that ends with such a
+        classifier, or a torch network that ends with a linear layer.
     prefit : bool, default=False
-        Whether ``estimator`` is already fitted; ``fit`` then only computes the means of its features. Required for a
-        torch network.
+        Whether ``estimator`` is already fitted. If True, ``fit`` only computes the means of its features. A torch
+        network requires ``prefit=True``.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        "full": all sets of classes. "simple": the single classes and the frame, which receives the mass of the other
-        sets. "auto": "full" for at most twelve classes.
+        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the single classes and the
+        frame, and adds the mass of all sets between them to the frame. "auto" is "full" for at most twelve classes and
+        "simple" for more.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    estimator_ : the fitted classifier
+        Names of the classes.
+    estimator_ : classifier or torch network
+        The fitted classifier.
     feature_means_ : array of shape (J,)
+        Mean of each feature over the objects passed to ``fit``.
     slopes_, offsets_ : arrays of shape (J, n_classes)
         The weight of evidence of feature j for class k is slopes_[j, k] * feature_j + offsets_[j, k].
     focal_sets_ : FocalSets
+        Focal sets of the predicted masses.
 
     Notes
     -----
     Many weights give the same probabilities. The least informative weights are used, which have the smallest sum of
-    squares over the objects of ``fit``. Far from the data, linear features give strong, not weak, evidence.
+    squares over the objects passed to ``fit``. Because scores are linear in the features, objects far from the training
+    data have strong evidence, not weak evidence.
 
-    Soft labels: y may be `MassFunctions` if the estimator supports ``sample_weight``. Each object is used for every
-    class, weighted by the pignistic probability of the class.
+    y may contain soft labels (`MassFunctions`) if the estimator supports ``sample_weight``. The estimator is then
+    fitted to one copy of each object for every class, weighted by the pignistic probability of the class.
 
     References
     ----------
@@ -100,7 +107,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
         if hasattr(self.estimator, "steps") and hasattr(X, "columns"):  # A pipeline may select columns by name.
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_network(self.estimator):  # Rows may have several axes, such as images.
+        if is_network(self.estimator):  # An object may be an array with several axes, such as an image.
             options = {"allow_nd": True} | options
         return super()._validate_objects(X, reset=reset, **options)
 
@@ -110,8 +117,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training objects.
         y : array-like of shape (n_samples,), or MassFunctions
-            Classes. With ``prefit=True`` they are optional and only name the classes of a torch network.
+            Classes or soft labels. If ``prefit=True``, y is optional and only gives the class names of a torch network.
 
         Returns
         -------
@@ -125,7 +133,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             data = self._use_fitted(X, y)
         else:
             if is_network(self.estimator):
-                raise InvalidParameterError("prefit", "True for a torch network, which must be trained before")
+                raise InvalidParameterError("prefit", "True for a torch network, which must be trained before fit")
             data, targets = self._validate_training(X, y)
             self.estimator_ = _fit_estimator(self.estimator, data, targets)
         self._layer = find_last_layer(self.estimator_)
@@ -142,7 +150,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self._check_probabilities(data, features)
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
-        """Validate objects and classes for an estimator that is already fitted."""
+        """Validate X and y for an estimator that is already fitted, set ``classes_``, and return the validated X."""
         if self.estimator is None:
             raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
         data = self._validate_objects(X, reset=True)
@@ -161,7 +169,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return data
 
     def _check_attributes(self) -> None:
-        """Raise if X does not have the columns of the fitted estimator; pipelines check this themselves."""
+        """Raise if the columns of X differ from those of the fitted estimator (except pipelines, which check this)."""
         if hasattr(self.estimator, "steps"):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
@@ -177,7 +185,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
-        """Raise if the probabilities are not the softmax of the scores, as with one-versus-rest classifiers."""
+        """Raise if the probabilities are not the softmax of the scores, e.g. for a one-versus-rest classifier."""
         rows = np.arange(min(200, len(features)))
         expected = self._layer.probabilities(_safe_indexing(data, rows))
         actual = self._evidence(features[rows]).probabilities
@@ -200,19 +208,22 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return self._evidence(self._layer.features(X)).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict (n, n_classes) normalized plausibilities, which are the probabilities of the classifier."""
+        """Predict class probabilities, which equal those of ``estimator_``, shape (n_samples, n_classes)."""
         return self._predict_evidence(X).probabilities
 
     def contour(self, X: Any) -> np.ndarray:
-        """Compute the (n, n_classes) plausibilities of the classes, for any number of classes."""
+        """Return the plausibilities of the classes, shape (n_samples, n_classes), without computing masses."""
         return self._predict_evidence(X).contour
 
     def conflict(self, X: Any) -> np.ndarray:
-        """Compute the (n,) degrees of conflict between the features."""
+        """Return the degree of conflict between the features for each object, shape (n_samples,)."""
         return self._predict_evidence(X).conflict
 
     def weights_of_evidence(self, X: Any) -> np.ndarray:
-        """Compute the (n, J, n_classes) weights of features for (positive) or against (negative) classes."""
+        """Return the weights of evidence of the features for each class, shape (n_samples, J, n_classes).
+
+        A positive weight is evidence for the class, a negative weight evidence against it.
+        """
         check_is_fitted(self, "classes_")
         features = self._layer.features(self._validate_objects(X, reset=False))
         return features[:, :, None] * self.slopes_ + self.offsets_
@@ -227,7 +238,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
 
 def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
-    """Fit a copy of a scikit-learn classifier; with soft labels its classes are numbered."""
+    """Return a fitted copy of a scikit-learn classifier. If the labels are soft, its classes are 0, 1, ..."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression() if estimator is None else clone(estimator)
@@ -249,12 +260,12 @@ def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
 
 @dataclass(frozen=True)
 class LinearLayer:
-    """Linear scores of M classes from J features, whose softmax is the vector of probabilities."""
+    """Last layer of a classifier: the softmax of linear scores of M classes, computed from J features."""
 
-    coefficients: np.ndarray  # (J, M)
-    intercepts: np.ndarray  # (M,)
-    features: Callable[[Any], np.ndarray]  # maps objects to (n, J) features
-    probabilities: Callable[[Any], np.ndarray]  # maps objects to the (n, M) probabilities of the classifier
+    coefficients: np.ndarray  # shape (J, M)
+    intercepts: np.ndarray  # shape (M,)
+    features: Callable[[Any], np.ndarray]  # computes the features of n objects, shape (n, J)
+    probabilities: Callable[[Any], np.ndarray]  # computes the probabilities of n objects, shape (n, M)
 
     @property
     def n_classes(self) -> int:
@@ -262,7 +273,7 @@ class LinearLayer:
 
 
 def find_last_layer(estimator: Any) -> LinearLayer:
-    """Return the last layer of a fitted scikit-learn classifier, a pipeline that ends with one, or a torch network."""
+    """Return the last layer of a scikit-learn classifier, a pipeline that ends with it, or a torch network."""
     if is_network(estimator):
         return _layer_of_network(estimator)
     if hasattr(estimator, "steps"):
@@ -281,7 +292,7 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     raise InvalidParameterError(
         "estimator",
         "a classifier with a linear last layer and a softmax or logistic output (LogisticRegression, MLPClassifier, a "
-        "pipeline that ends with one, a torch network)",
+        "pipeline that ends with one of them, or a torch network)",
         type(estimator),
     )
 
@@ -292,7 +303,7 @@ def is_network(estimator: Any) -> bool:
 
 
 def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of all classes; a single score is the log-odds of the second of two classes."""
+    """Return the coefficients and intercepts of the scores of all classes, also for a classifier with log-odds."""
     if coefficients.shape[1] == 1:
         return two_class_scores(coefficients, float(np.broadcast_to(intercepts, (1,))[0]))
     return coefficients, np.broadcast_to(np.asarray(intercepts, dtype=float), (coefficients.shape[1],))
@@ -361,7 +372,7 @@ def _layer_of_network(network: Any) -> LinearLayer:
 def _network_probabilities(
     features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
 ) -> np.ndarray:
-    """Return the probabilities of a network whose outputs are scores, their softmax, log-softmax or sigmoid."""
+    """Return the probabilities of a network, and raise if its outputs are not determined by its last linear layer."""
     scores = features @ coefficients + bias
     is_binary = scores.shape[1] == 1
     positive = expit(scores)

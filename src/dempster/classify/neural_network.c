@@ -1,25 +1,27 @@
-/* The evidential neural network: masses of objects, loss and gradient.
+/* Masses, loss and gradient of the evidential neural network.
  *
- * Notation of Denoeux (2000): r prototypes p_i with scales gamma_i, reliabilities alpha_i and memberships u_ik to the M
- * classes. With s_i = alpha_i e_i and e_i = exp(-gamma_i^2 |x - p_i|^2 / 2), prototype i assigns s_i u_ik to {k} and
- * 1 - s_i to the frame. Dempster's rule gives, with A_k = prod_i (1 - s_i + s_i u_ik) and B = prod_i (1 - s_i),
+ * The notation is that of Denoeux (2000). The network has r prototypes p_i with scales gamma_i, reliabilities alpha_i
+ * and memberships u_ik to M classes. Let e_i = exp(-gamma_i^2 |x - p_i|^2 / 2) and s_i = alpha_i e_i. For an object x,
+ * prototype i assigns the mass s_i u_ik to {k} and 1 - s_i to the frame. With A_k = prod_i (1 - s_i + s_i u_ik) and
+ * B = prod_i (1 - s_i), Dempster's rule gives
  *
  *     m({k}) = (A_k - B) / Z,    m(frame) = B / Z,    Z = sum_k A_k - (M - 1) B.
  *
- * Only ratios matter, so small products are scaled up together.
+ * The masses are ratios. To avoid underflow, the A_k and B of an object are multiplied by a common factor.
  *
- * Objects are processed in blocks. Inner loops run over the objects of a block: a line contains one number per object. */
+ * Objects are processed in blocks, with inner loops over the objects of a block. An array of BLOCK numbers, one for
+ * each object of the block, is called a line. */
 #include <float.h>
 
 #include "_native/native.h"
 #include "_native/sums.h"
 #include "optimize/lbfgs.h"
 
-enum { BLOCK = 64 };           /* objects of a block, a multiple of the SIMD width */
-enum { PROTOTYPES_PER_CHECK = 16 }; /* prototypes between two checks for underflow */
+enum { BLOCK = 64 };           /* number of objects in a block, a multiple of the SIMD width */
+enum { PROTOTYPES_PER_CHECK = 16 }; /* number of prototypes between two checks for underflow */
 
 static const double SMALL = 1e-100;
-static const double MAX_RELIABILITY = 0.99; /* bound of alpha, so that no product is zero */
+static const double MAX_RELIABILITY = 0.99; /* upper bound of alpha, which prevents products equal to zero */
 
 typedef struct {
     index_t r, p, n_classes;
@@ -29,10 +31,10 @@ typedef struct {
     const double *u;          /* (r, n_classes) */
 } Network;
 
-/* Lines of a block. */
+/* Attributes and intermediate results for the objects of a block. */
 typedef struct {
     double *x;       /* (p, BLOCK) attributes */
-    double *squared; /* (r, BLOCK) distances to the prototypes */
+    double *squared; /* (r, BLOCK) squared distances to the prototypes */
     double *e, *s;   /* (r, BLOCK) */
     double *A;       /* (n_classes, BLOCK) */
     double *B, *Z;   /* (BLOCK,) */
@@ -47,7 +49,7 @@ static Block new_block(Scratch *scratch, const Network *net) {
 
 /* ---- masses of the prototypes and their combination ----------------------------------------------------------- */
 
-/* Copy the attributes of b objects to lines, padded with zeros. */
+/* Copy the attributes of b objects to p lines, and fill the remaining elements up to `width` with zeros. */
 static void read_objects(const double *X, index_t p, index_t b, index_t width, double *x) {
     for (index_t d = 0; d < p; d++)
         for (index_t l = 0; l < width; l++) x[d * BLOCK + l] = l < b ? X[l * p + d] : 0.0;
@@ -69,7 +71,7 @@ static void lend(const Network *net, index_t width, Block *block) {
     }
 }
 
-/* A *= 1 - s (1 - u). */
+/* Multiply A by 1 - s (1 - u). */
 static void multiply(index_t width, const double *restrict s, double u, double *restrict A) {
     for (index_t l = 0; l < width; l++) A[l] *= 1.0 - s[l] * (1.0 - u);
 }
@@ -100,7 +102,7 @@ static void combine(const Network *net, index_t width, Block *block) {
         for (index_t l = 0; l < width; l++) block->Z[l] += block->A[k * BLOCK + l];
 }
 
-/* Compute the masses of objects `start` to `stop` - 1: the classes, then the frame. */
+/* Compute the masses of the objects `start` to `stop` - 1 on the classes and the frame (last column). */
 KERNEL network_masses(index_t n, index_t p, index_t r, index_t n_classes, const double *X, index_t start,
                       index_t stop, const double *prototypes, const double *gamma, const double *alpha,
                       const double *u, double *out) {
@@ -125,16 +127,16 @@ KERNEL network_masses(index_t n, index_t p, index_t r, index_t n_classes, const 
 
 /* ---- loss and gradient ---------------------------------------------------------------------------------------- */
 
-/* Derivatives of the loss of a block, as lines. */
+/* Derivatives of the loss of a block, and work space. */
 typedef struct {
-    double *by_A; /* (n_classes, BLOCK) by the logarithms of the A_k */
-    double *by_B; /* (BLOCK,) by the logarithm of B */
-    double *by_s; /* (BLOCK,) by s of one prototype */
-    double *total, *weighted, *line; /* (BLOCK,) */
+    double *by_A; /* (n_classes, BLOCK) derivatives with respect to the logarithms of the A_k */
+    double *by_B; /* (BLOCK,) derivatives with respect to the logarithm of B */
+    double *by_s; /* (BLOCK,) derivatives with respect to s_i of one prototype */
+    double *total, *weighted, *line; /* (BLOCK,) work space */
 } Slopes;
 
-/* Compute half the squared distance of the outputs o_k = m({k}) + mixing m(frame) from their intervals, summed over b
- * objects, and its derivatives with respect to the logarithms of the A_k and of B. */
+/* Return half the squared distance of the outputs o_k = m({k}) + mixing m(frame) from the intervals [lower, upper],
+ * summed over b objects. Set the derivatives with respect to the logarithms of the A_k and of B. */
 static double loss_of_block(const Network *net, const Block *block, const double *lower, const double *upper, index_t b,
                             index_t width, double mixing, const Slopes *slopes) {
     index_t n_classes = net->n_classes;
@@ -189,7 +191,7 @@ static void add_gradient(const Network *net, const Block *block, index_t width, 
             gradient->u[i * net->n_classes + k] += lanes_dot(width, line, s);
         }
         gradient->alpha[i] += lanes_dot(width, by_s, block->e + i * BLOCK);
-        for (index_t l = 0; l < width; l++) by_s[l] *= s[l]; /* from here on with respect to log s */
+        for (index_t l = 0; l < width; l++) by_s[l] *= s[l]; /* now the derivative with respect to log s */
         gradient->gamma[i] -= gamma * lanes_dot(width, by_s, squared);
         for (index_t d = 0; d < net->p; d++) {
             const double *restrict x = block->x + d * BLOCK;
@@ -202,20 +204,21 @@ static void add_gradient(const Network *net, const Block *block, index_t width, 
 
 /* ---- the cost as a function of the parameters ----------------------------------------------------------------- */
 
-/* Objects, bounds of the outputs, constants of the cost, and work space. */
+/* Training objects, bounds of the outputs given by the labels, constants of the cost, and work space. */
 typedef struct {
     index_t n, p, n_classes, q;
     const double *X;             /* (n, p) */
     const double *lower, *upper; /* (n, n_classes) */
     double mixing, mu;
     index_t r;
-    double *squares, *alpha; /* (r,) sums of the squares of beta, reliabilities */
+    double *squares, *alpha; /* (r,) sums of the squared beta of each prototype, and reliabilities */
     double *u;               /* (r, n_classes) */
     Block block;
     Slopes slopes;
 } Problem;
 
-/* The parameters are prototypes, gamma, beta and xi, one after the other; their number gives that of the prototypes. */
+/* Allocate the work space. The q parameters are the prototypes, gamma, beta and xi, in this order, so that q determines
+ * the number of prototypes. */
 static void take_room(Scratch *scratch, Problem *problem) {
     index_t r = problem->q / (problem->p + problem->n_classes + 2);
     Network net = {.r = r, .p = problem->p, .n_classes = problem->n_classes};
@@ -241,7 +244,7 @@ static void read_constrained(const Problem *problem, const double *beta, const d
     }
 }
 
-/* Convert derivatives with respect to u and alpha to those with respect to beta and xi, in place. */
+/* Convert the derivatives with respect to u and alpha to derivatives with respect to beta and xi, in place. */
 static void through_constraints(const Problem *problem, const double *beta, const Gradient *gradient) {
     index_t n_classes = problem->n_classes;
     for (index_t i = 0; i < problem->r; i++) {
@@ -254,7 +257,7 @@ static void through_constraints(const Problem *problem, const double *beta, cons
     }
 }
 
-/* Compute the mean loss plus mu times the sum of the reliabilities, and the gradient. */
+/* Return the cost, which is the mean loss plus mu times the sum of the reliabilities, and set its gradient. */
 static double cost_and_gradient(Problem *problem, const double *parameters, double *gradient) {
     index_t n = problem->n, p = problem->p, n_classes = problem->n_classes, r = problem->r;
     const double *gamma = parameters + r * p, *beta = gamma + r, *xi = beta + r * n_classes;
@@ -290,8 +293,8 @@ KERNEL network_cost(index_t n, index_t p, index_t n_classes, index_t q, const do
     return release(&scratch);
 }
 
-/* Minimize the cost by L-BFGS over the parameters that are not held. The parameters are overwritten. The outcome is the
- * number of iterations and whether the method converged. */
+/* Minimize the cost by L-BFGS over the parameters for which `held` is false, and overwrite `parameters` with the
+ * result. `outcome` receives the number of iterations and whether the method converged. */
 KERNEL network_minimum(index_t n, index_t p, index_t n_classes, index_t q, const double *X, const double *lower,
                        const double *upper, double mixing, double mu, double *parameters, const bool *held,
                        index_t memory, index_t max_iter, double tol, double gradient_tol, double *history,

@@ -23,7 +23,7 @@ from dempster.classify._prototype_network import (
 from dempster.optimize.blocks import block_map, row_blocks
 from dempster.optimize.descent import Run
 
-# The kernels are in neural_network.c, which documents the model.
+# The compiled functions and a description of the model are in neural_network.c.
 _masses = kernel("""network_masses(
     X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p], gamma: float64[r],
     alpha: float64[r], u: float64[r, n_classes], out: float64[n, n_classes + 1] out)""")
@@ -36,73 +36,83 @@ _descent = kernel("""network_minimum(
     history: float64[max_iter + 1] out, outcome: int64[2] out)""")
 
 _MEMORY = 20  # number of updates that L-BFGS stores
-_MAX_RELIABILITY = 0.99  # bound of alpha, so that no product is zero
-_INITIAL_SCALE = 0.5  # initial gamma times the root mean square distance in the cluster
-_INITIAL_BETA = 0.1  # initial beta of the other classes
+_MAX_RELIABILITY = 0.99  # upper bound of alpha, which prevents products equal to zero
+_INITIAL_SCALE = 0.5  # initial gamma multiplied by the root mean square distance from the cluster center
+_INITIAL_BETA = 0.1  # initial beta of the classes other than that of the prototype
 
 
 class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
-    """Evidential neural network: each prototype is a piece of evidence that decreases with distance.
+    """Evidential neural network classifier.
 
-    Prototype i with reliability alpha_i, scale gamma_i and memberships u_ik assigns to class k of an object at distance
-    d the mass alpha_i exp(-gamma_i^2 d^2 / 2) u_ik, and the rest to the whole set of classes. Dempster's rule combines
-    the prototypes; far from all of them the masses are vacuous. Prototypes, reliabilities, scales and memberships
-    minimize
+    Each prototype is a piece of evidence about the class of an object. Prototype i has a reliability alpha_i, a scale
+    gamma_i and memberships u_ik to the classes. For an object at distance d, it assigns the mass
+    alpha_i exp(-gamma_i^2 d^2 / 2) u_ik to each class k, and the remaining mass to the frame, the set of all classes.
+    Dempster's rule combines the masses of all prototypes. Far from all prototypes the result is vacuous. Prototypes,
+    reliabilities, scales and memberships minimize
 
         sum_n |o_n - t_n|^2 / (2 N)  +  regularization sum_i alpha_i,    o_nk = m_n({k}) + mixing m_n(frame),
 
-    where t_nk is 1 for the class of object n and 0 otherwise. The second term reduces the number of active prototypes.
-    Distances are Euclidean, so attributes should have comparable scales.
+    where t_nk is 1 for the class of object n and 0 otherwise, and N is the number of objects. The second term reduces
+    the number of active prototypes. Distances are Euclidean, so attributes should have comparable scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Total number of prototypes. "auto": five for each class, at most the number of unique objects.
+        Number of prototypes of all classes together. "auto" uses five prototypes per class, but at most the number of
+        unique objects.
     regularization : float >= 0, sequence of float or "cv", default=0
-        Strength of the regularization. A sequence or "cv" (0 and 1e-5 to 1e-2): the value with the smallest
-        cross-validated squared error.
+        Strength of the regularization. If a sequence is given, the value with the smallest cross-validated squared
+        error is selected; "cv" selects 0 or one of four values from 1e-5 to 1e-2.
     mixing : float in [0, 1] or None, default=1
-        Share of the mass of the frame in the outputs that are compared with the labels: 1 for plausibilities, 0 for
-        beliefs, None (1 / n_classes, as in the R package evclass) for pignistic probabilities.
+        The squared error compares the labels with the outputs m({k}) + mixing m(frame). These are plausibilities for
+        mixing = 1, beliefs for 0, and pignistic probabilities for None, which means 1 / n_classes (the value in the R
+        package evclass).
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes or to keep the centers of k-means.
+        Whether to optimize the prototypes. If False, they remain at the centers of the k-means clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     init : {"auto", "classes", "all"}, default="auto"
-        Initial prototypes: "classes", k-means within each class; "all", k-means of all objects, with the class
-        proportions of each cluster as memberships; "auto", "classes" if there are at least two prototypes per class.
+        Initial prototypes. "classes" applies k-means within each class. "all" applies k-means to all objects, and the
+        initial memberships are the class proportions in each cluster. "auto" is "classes" if there are at least two
+        prototypes per class, and otherwise "all".
     n_init : int, default=10
-        Number of runs, of which the one with the smallest cost is selected.
+        Number of optimizations with different random initial values; the one with the smallest cost is selected.
     max_iter : int, default=1000
         Maximum number of iterations of L-BFGS.
     tol : float, default=1e-6
-        Stop when the decrease of the cost is smaller.
+        Stop when an iteration decreases the cost by less than this value.
     random_state : int, RandomState, Generator or None
-        The same seed gives identical results for any ``n_jobs``.
+        Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Names of the classes.
     prototypes_ : array of shape (n_prototypes, n_features)
+        Coordinates of the prototypes.
     memberships_ : array of shape (n_prototypes, n_classes)
+        Memberships u_ik of the prototypes to the classes.
     reliabilities_ : array of shape (n_prototypes,)
-        alpha, smaller than 0.99.
+        Reliability alpha_i of each prototype, smaller than 0.99.
     gamma_ : array of shape (n_prototypes,)
+        Scale gamma_i of each prototype.
     regularization_ : float
+        Given or selected strength of the regularization.
     cv_losses_ : dict of float to float
-        Cross-validated error for each strength.
+        Cross-validated squared error for each strength.
     focal_sets_ : FocalSets
-        The single classes and the whole frame.
+        The single classes and the frame.
     objective_, history_, n_iter_, converged_
-        Final cost, cost after each iteration, number of iterations, and whether ``tol`` was reached.
+        Final cost, cost after each iteration, number of iterations, and whether the optimization converged within
+        ``max_iter`` iterations.
 
     Notes
     -----
-    Soft labels: y may be `MassFunctions`. The loss of an output is its squared distance from the interval between the
-    belief and the plausibility of the class under the label. Certain labels give the loss above, and vacuous labels
-    have no effect.
+    y may contain soft labels (`MassFunctions`). The error of an output is then its distance from the interval between
+    the belief and the plausibility of the class under the label. If all labels are certain, the result is the same as
+    for hard labels. A vacuous label has no effect.
 
     References
     ----------
@@ -168,7 +178,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
             )
         cluster = _cluster_classes if by_class else _cluster_all
         prototypes, beta, spread = cluster(problem, n_prototypes, rng)
-        # At the typical distance in the cluster, the support is still nearly 0.9 of its maximum.
+        # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly 0.9.
         overall = float(spread.mean()) or 1.0
         gamma = _INITIAL_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
         return np.concatenate([prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))])
@@ -176,7 +186,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     # ---- the model ------------------------------------------------------------------------------------------------
 
     def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return the arguments of the cost except parameters and regularization."""
+        """Return the arguments of `network_cost` between ``parameters`` and ``regularization``."""
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
@@ -185,7 +195,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         return lambda parameters: network_cost(parameters, *constants, strength)
 
     def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
-        """Minimize in a compiled loop, which releases the interpreter lock."""
+        """Minimize the cost by L-BFGS in compiled code, which releases the global interpreter lock."""
         history, outcome, tol = np.empty(self.max_iter + 1), np.empty(2, np.int64), float(self.tol)
         parameters, constants = start.copy(), (*self._constants(problem), strength)
         limits = (_MEMORY, self.max_iter, tol, tol / 10)
@@ -210,30 +220,30 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
 
 def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
-    """Split a vector of parameters into views: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
+    """Return views of a vector of parameters: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
     prototypes, gamma, beta, xi = np.split(parameters, np.cumsum([r * n_features, r, r * n_classes]))
     return prototypes.reshape(r, n_features), gamma, beta.reshape(r, n_classes), xi
 
 
 def memberships(beta: np.ndarray) -> np.ndarray:
-    """Compute u_ik = beta_ik^2 / sum_l beta_il^2."""
+    """Return the memberships u_ik = beta_ik^2 / sum_l beta_il^2 of prototype i to class k."""
     return beta**2 / np.maximum((beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 def reliabilities(xi: np.ndarray) -> np.ndarray:
-    """Compute alpha_i = 0.99 / (1 + exp(-xi_i))."""
+    """Return the reliabilities alpha_i = 0.99 / (1 + exp(-xi_i)) of the prototypes."""
     return _MAX_RELIABILITY * 0.5 * (1 + np.tanh(xi / 2))
 
 
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, lower: np.ndarray, upper: np.ndarray, mixing: float, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Compute the cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
+    """Return the cost and its exact gradient with respect to ``parameters`` (prototypes, gamma, beta and xi).
 
     The cost is half the mean squared distance of the outputs o_k = m({k}) + mixing m(frame) from the intervals between
-    ``lower`` and ``upper``, (n, M), plus ``regularization`` times the sum of the reliabilities. For hard labels both
-    bounds are the indicators of the classes.
+    ``lower`` and ``upper``, both of shape (n, M), plus ``regularization`` times the sum of the reliabilities. For hard
+    labels both bounds are 1 for the class of the object and 0 otherwise.
     """
     gradient = np.empty_like(parameters)
     return _cost(X, lower, upper, mixing, regularization, parameters, gradient), gradient
@@ -242,7 +252,7 @@ def network_cost(
 def network_masses(
     X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """Compute the (n, M + 1) masses of the classes and the frame."""
+    """Return the masses of n objects on the M classes and the frame (last column), shape (n, M + 1)."""
     out = np.empty((len(X), u.shape[1] + 1))
     with block_map(n_jobs) as apply:
         apply(_masses, [(X, a, b, prototypes, gamma, alpha, u, out) for a, b in row_blocks(len(X))])
@@ -253,7 +263,7 @@ def network_masses(
 
 
 def _cluster_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute prototypes by k-means within each class, weighted by the probability of the class."""
+    """Return initial prototypes, beta and mean squared distances from k-means within each class."""
     weights = problem.indicators
     members = [np.flatnonzero(weights[:, k] > 0) for k in range(weights.shape[1])]
     n_unique = [len(np.unique(problem.data[rows], axis=0)) for rows in members]
@@ -271,16 +281,16 @@ def _cluster_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray
 
 
 def _cluster_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute prototypes by k-means of all objects, with the class proportions as memberships."""
+    """Return initial prototypes, beta and mean squared distances from k-means of all objects."""
     centers, cluster = cluster_objects(problem.data, np.ones(len(problem)), total, rng)
     proportion = np.zeros((len(centers), problem.indicators.shape[1]))
     np.add.at(proportion, cluster, problem.indicators)
     proportion /= np.maximum(proportion.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    # A membership of exactly zero would not change, because its derivative is zero.
+    # A beta of exactly zero would never change, because the derivative with respect to it is zero.
     return centers, np.sqrt(proportion) + _INITIAL_BETA, _spreads(problem.data, centers, cluster)
 
 
 def _spreads(X: np.ndarray, centers: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Compute the mean squared distance to the center in each cluster."""
+    """Return the mean squared distance of the objects of each cluster from its center."""
     squared = ((X - centers[cluster]) ** 2).sum(axis=1)
     return np.bincount(cluster, squared, len(centers)) / np.maximum(np.bincount(cluster, minlength=len(centers)), 1)

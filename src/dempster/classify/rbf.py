@@ -20,65 +20,77 @@ from dempster.classify._prototype_network import (
 )
 from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
-_RIDGE = 1e-2  # ridge penalty for the initial weights
+_RIDGE = 1e-2  # penalty of the ridge regression that gives the initial weights
 
 
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     """Radial basis function network with a softmax output, interpreted as weights of evidence.
 
-    The activation of prototype i by an object at distance d is s_i = exp(-gamma_i^2 d^2 / 2). The scores of the classes
-    are a_k = sum_i w_ik s_i, and their softmax is the vector of probabilities pi_k. Prototypes, scales and weights
-    maximize
+    The activation of prototype i by an object at distance d is s_i = exp(-gamma_i^2 d^2 / 2). The score of class k is
+    a_k = sum_i w_ik s_i, and the softmax of the scores gives the probabilities pi_k. The prototypes, the scales gamma_i
+    and the weights w_ik maximize
 
-        sum_n log pi_n,y(n) / N  -  regularization sum_ik w_ik^2.
+        sum_n log pi_n,y(n) / N  -  regularization sum_ik w_ik^2,
+
+    where pi_n,y(n) is the probability of the true class y(n) of object n, and N is the number of objects.
 
     The value of w_ik s_i minus its mean over the classes is a weight of evidence for (positive) or against (negative)
-    class k. Dempster's rule combines the weights into a mass function whose normalized plausibilities are the pi_k. Far
-    from all prototypes it is vacuous. Distances are Euclidean, so attributes should have comparable scales.
+    class k. Dempster's rule combines the weights into a mass function whose normalized plausibilities are the pi_k. The
+    mass function is vacuous far from all prototypes. Distances are Euclidean, so attributes should have comparable
+    scales.
 
     Parameters
     ----------
     n_prototypes : int or "auto", default="auto"
-        Number of initial prototypes, computed by k-means of all objects; clusters with a single object are removed.
-        "auto": five for each class, at most the number of unique objects.
+        Number of initial prototypes, which are the centers of k-means clusters of all objects; clusters with a single
+        object are removed. "auto" uses five prototypes per class, but at most the number of unique objects.
     focal_sets : {"auto", "full", "simple"}, default="auto"
-        "full": all sets of classes. "simple": the single classes and the frame, which receives the mass of the other
-        sets. "auto": "full" for at most twelve classes.
+        Sets of classes that can receive mass. "full" uses all nonempty sets. "simple" uses the single classes and the
+        frame, and adds the mass of all sets between them to the frame. "auto" is "full" for at most twelve classes and
+        "simple" for more.
     regularization : float >= 0, sequence of float or "cv", default=1e-3
-        Strength of the regularization; with 0 the weights of separable classes diverge. A sequence or "cv" (1e-5 to
-        1e-1): the value with the largest cross-validated likelihood.
+        Strength of the regularization; with 0 the weights diverge if the classes are separable. If a sequence is given,
+        the value with the largest cross-validated likelihood is selected; "cv" selects one of five values from 1e-5 to
+        1e-1.
     optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes or to keep the centers of k-means.
+        Whether to optimize the prototypes. If False, they remain at the centers of the k-means clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     n_init : int, default=5
-        Number of runs, of which the one with the largest objective is selected.
+        Number of optimizations with different random initial values; the one with the largest objective is selected.
     max_iter : int, default=1000
         Maximum number of iterations of L-BFGS.
     tol : float, default=1e-5
-        Stop when the gain is smaller.
+        Stop when an iteration improves the objective by less than this value.
     random_state : int, RandomState, Generator or None
-        The same seed gives identical results for any ``n_jobs``.
+        Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Names of the classes.
     prototypes_ : array of shape (n_prototypes, n_features)
+        Coordinates of the prototypes.
     gamma_ : array of shape (n_prototypes,)
+        Scale gamma_i of each prototype.
     prototype_weights_ : array of shape (n_prototypes, n_classes)
+        Weights w_ik.
     regularization_ : float
+        Given or selected strength of the regularization.
     cv_losses_ : dict of float to float
         Cross-validated negative log-likelihood for each strength.
     focal_sets_ : FocalSets
+        Focal sets of the predicted masses.
     objective_, history_, n_iter_, converged_
-        Final negative objective, its value after each iteration, number of iterations, and whether ``tol`` was reached.
+        Final value of the negative objective, its value after each iteration, number of iterations, and whether the
+        optimization converged within ``max_iter`` iterations.
 
     Notes
     -----
-    Soft labels: y may be `MassFunctions`. The likelihood of an object is sum_k pl_k pi_k, where pl_k is the
-    plausibility of class k under its label; a vacuous label has no effect.
+    y may contain soft labels (`MassFunctions`). The likelihood of an object is then sum_k pl_k pi_k, where pl_k is the
+    plausibility of class k under the label of the object. A vacuous label has no effect.
 
     References
     ----------
@@ -131,7 +143,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     # ---- the network ----------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """Compute centers by k-means, scales by the mean squared distance, and weights by least squares."""
+        """Return initial prototypes (k-means), scales (mean squared distances) and weights (ridge regression)."""
         prototypes, cluster = cluster_objects(problem.data, np.ones(len(problem)), n_prototypes, rng)
         is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not is_single.all():
@@ -140,7 +152,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         spread = squared.mean(axis=0)
         gamma = 1 / np.sqrt(np.where(spread > 0, spread, 1.0))
         features = np.exp(-0.5 * gamma**2 * squared)
-        # The activations of wide prototypes are nearly collinear, which requires a ridge penalty.
+        # Prototypes with a small gamma have nearly collinear activations, so the linear system needs a ridge penalty.
         gram = features.T @ features / len(problem) + _RIDGE * np.eye(len(gamma))
         weights = np.linalg.solve(gram, features.T @ problem.indicators / len(problem))
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
@@ -164,7 +176,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         return self._evidence(X).masses(self.focal_sets_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict (n, n_classes) probabilities: the softmax of the scores."""
+        """Predict class probabilities, the softmax of the scores, shape (n_samples, n_classes)."""
         check_is_fitted(self, "classes_")
         return self._evidence(self._validate_objects(X, reset=False)).probabilities
 
@@ -173,7 +185,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
 
 def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Split a vector of parameters into prototypes (r, p), gamma (r,) and weights (r, M)."""
+    """Split a vector of parameters into the prototypes (r, p), gamma (r,) and the weights (r, M)."""
     r = len(parameters) // (n_features + n_classes + 1)
     prototypes, gamma, weights = np.split(parameters, np.cumsum([r * n_features, r]))
     return prototypes.reshape(r, n_features), gamma, weights.reshape(r, n_classes)
@@ -184,14 +196,15 @@ def network_cost(
 ) -> tuple[float, np.ndarray]:
     """Compute the regularized negative mean log-likelihood and its gradient.
 
-    ``contour`` contains the (n, M) plausibilities of the classes; for hard labels these are the indicators.
+    ``contour`` contains the plausibilities of the M classes for n objects, shape (n, M); for hard labels they are 0 or
+    1.
     """
     prototypes, gamma, weights = unpack(parameters, X.shape[1], contour.shape[1])
     squared = _squared_distances(X, prototypes)
     s = np.exp(-0.5 * gamma**2 * squared)
     scores = s @ weights
     total, log_total = _softmax(scores)
-    # The scores of impossible classes may be much larger and must not determine the offset of the softmax.
+    # Exclude the scores of impossible classes from the offset of the softmax, because they may be much larger.
     possible, log_likelihood = _softmax(np.where(contour > 0, scores, -np.inf), contour)
     delta = possible - total
     n = len(X)
@@ -204,7 +217,7 @@ def network_cost(
 
 
 def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return normalized weighted exponentials and the logarithm of their sum."""
+    """Return the weighted exponentials of the scores, normalized to sum 1 in each row, and the logarithm of the sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)
     sums = terms.sum(axis=1, keepdims=True)
@@ -214,7 +227,7 @@ def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.
 def compute_evidence(
     X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, weights: np.ndarray
 ) -> WeightsOfEvidence:
-    """Compute the weights of evidence of the prototypes, which are zero far from all of them."""
+    """Compute the weights of evidence, which are zero for objects far from all prototypes."""
     features = np.exp(-0.5 * gamma**2 * _squared_distances(X, prototypes))
     slopes = weights - weights.mean(axis=1, keepdims=True)
     return WeightsOfEvidence.from_features(features, slopes, np.zeros_like(slopes))

@@ -1,1 +1,1 @@
-"""Rows of a fit: in memory, on a device, or in blocks from files, iterators and Dask."""
+"""Access to training rows in memory, on a device, or in blocks from files, iterators and Dask."""

@@ -1,4 +1,4 @@
-"""Interface of blockwise data, and statistics of all blocks.
+"""Interface of data that are read in blocks of rows, and statistics over all blocks.
 
 =====================================  ============================================================================
 X                                      blocks
@@ -6,8 +6,8 @@ X                                      blocks
 path of a Parquet file or folder       batches of rows (requires pyarrow)
 PyArrow dataset or table               batches of rows
 list or tuple of arrays or tables      the arrays or tables
-iterable that is no array or table     its items, from the first one at every pass
-function without arguments             the items of the iterable that it returns at every pass
+any other iterable                     its items; every pass iterates over it again
+function without arguments             the items of the iterable that it returns; every pass calls it again
 Dask array or DataFrame                its partitions, processed by Dask tasks
 =====================================  ============================================================================
 """
@@ -32,23 +32,23 @@ from dempster.optimize.blocks import Apply
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of rows, which can be added over blocks (Chan, Golub and LeVeque, 1983).
+    """Mean, scatter and range of rows with p columns; the moments of several blocks can be added.
 
-    ``scatter`` is the (p, p) weighted sum of (x - mean)(x - mean)', or its diagonal. A matrix requires rows without
-    missing values.
+    The formulas are those of Chan, Golub and LeVeque (1983). ``scatter`` is the weighted sum of (x - mean)(x - mean)',
+    shape (p, p), or only its diagonal, shape (p,). The full matrix requires rows without missing values.
     """
 
     n: int  # number of rows
-    weight: float  # sum of their weights
-    present: np.ndarray  # (p,) sum of the weights of the rows without a missing value in the column
-    mean: np.ndarray  # (p,)
+    weight: float  # sum of the weights of the rows
+    present: np.ndarray  # for each column, the sum of the weights of the rows in which it is not missing, shape (p,)
+    mean: np.ndarray  # shape (p,)
     scatter: np.ndarray
-    low: np.ndarray  # (p,) smallest values; NaN if all are missing
-    high: np.ndarray
+    low: np.ndarray  # smallest value of each column, shape (p,); NaN if all values are missing
+    high: np.ndarray  # largest value of each column, shape (p,); NaN if all values are missing
 
     @classmethod
     def from_rows(cls, X: np.ndarray, weights: np.ndarray, *, products: bool) -> Moments:
-        """Compute the moments of rows (empty ``weights``: all are equal; ``products``: the scatter is a matrix)."""
+        """Compute the moments of rows, with the full scatter matrix if ``products`` is True."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
@@ -88,22 +88,22 @@ class Moments:
 
     @property
     def mean_squared_deviation(self) -> float:
-        """Mean squared distance of the rows to their mean, which is the sum of the variances of the columns."""
+        """Mean squared distance of the rows from their mean, which is the sum of the variances of the columns."""
         squares = np.diagonal(self.scatter) if self.scatter.ndim == 2 else self.scatter
         return float((squares / np.where(self.present > 0, self.present, 1.0)).sum())
 
 
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
-"""A pure function of a block, of data that all blocks share (a model), and of `Apply`, which runs threads."""
+"""Pure function of a block, of data shared by all blocks (such as a model), and of `Apply`, which runs threads."""
 
 
 class Blocks(ABC):
-    """Blocks of rows of X, or blocks of results computed from these rows."""
+    """Blocks of rows of X, or blocks of results that are computed from the rows of X."""
 
     width: int | None  # number of columns; None if each row is one number
     names: tuple[str, ...] | None
     dtype: np.dtype
-    n_rows: int | None  # None until all blocks have been read, if the number of rows is not known before
+    n_rows: int | None  # number of rows; None if it is not known before all blocks have been read
 
     @abstractmethod
     def blocks(self) -> Iterator[np.ndarray]:
@@ -111,36 +111,34 @@ class Blocks(ABC):
 
     @abstractmethod
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
-        """Return the sum of a function over the blocks, added by ``+`` in a fixed order."""
+        """Return the sum of ``function(block, shared, apply)`` over the blocks, added in a fixed order."""
 
     @abstractmethod
     def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
-        """Return blocks that are computed lazily by a function, which returns one row for each row."""
+        """Return blocks that are computed lazily by a function, which must return one row for each row of a block."""
 
     @abstractmethod
     def with_column(self, column: Any) -> Self:
-        """Append a column of weights, in double precision.
-
-        The weights are one array, or come in blocks of any lengths.
-        """
+        """Return the blocks with an additional column of weights, given as one array or in blocks of any length."""
 
     @abstractmethod
     def positions(self) -> Self:
-        """Return the numbers of the true rows of a boolean column, counted from the first row of all blocks."""
+        """Return the row numbers of the True values in blocks of a Boolean column; they continue across blocks."""
 
     @abstractmethod
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows by their increasing numbers."""
+        """Return the rows with the given row numbers, which must be increasing."""
 
     @abstractmethod
     def count_rows(self) -> int:
-        """Return the number of rows; read all blocks if it is not known."""
+        """Return the number of rows, and read all blocks if it is not known yet."""
 
     @abstractmethod
     def map_numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        """Call a function with each block, the number of its first row, the number of the block, and the shared data.
+        """Return the results of calling a function for each block.
 
-        The function may write files. It may be called again for the same block and must then write the same content.
+        The arguments of the function are the block, the number of its first row, the number of the block, and
+        ``shared``. The function may write files. If it is called again for a block, it must write the same content.
         """
 
     @abstractmethod
@@ -148,7 +146,7 @@ class Blocks(ABC):
         """Return a Dask array if X is a Dask collection, otherwise these blocks."""
 
     def compute(self) -> np.ndarray:
-        """Return all rows in memory."""
+        """Return all rows as one array in memory."""
         blocks = list(self.blocks())
         empty = np.empty((0,) if self.width is None else (0, self.width), self.dtype)
         return np.concatenate(blocks) if blocks else empty
@@ -169,7 +167,7 @@ def is_dask(X: Any) -> bool:
 
 
 def comes_in_blocks(X: Any) -> bool:
-    """Return whether X is read in blocks, not as one table in memory."""
+    """Return whether X is read in blocks instead of as one table in memory."""
     if isinstance(X, str | os.PathLike) or is_dask(X):
         return True
     if isinstance(X, list | tuple):
@@ -184,10 +182,10 @@ def comes_in_blocks(X: Any) -> bool:
 
 
 def compute_moments(blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False) -> Moments:
-    """Compute the moments in one pass over the blocks; with ``weighted`` their last column is the weight."""
+    """Compute the moments in one pass over the blocks; if ``weighted`` is True, their last column is the weight."""
     moments = blocks.reduce(_block_moments, (products, weighted), apply)
     if moments is None:
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
     return moments
 
 
@@ -199,19 +197,16 @@ def _block_moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -
 
 
 def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
-    """Draw ``size`` of n row numbers without replacement, in increasing order; return all numbers if n <= ``size``.
-
-    The sample depends on the seed and on the number of rows, not on the blocks.
-    """
+    """Return ``size`` random row numbers below n without replacement, in increasing order, or all if n <= ``size``."""
     if n <= size:
         return np.arange(n)
     return np.sort(as_generator(random_state).choice(n, size, replace=False))
 
 
 def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
-    """Draw row numbers in proportion to the last column, one from each of ``size`` equal parts of its sum.
+    """Draw ``size`` rows with probabilities proportional to the last column (systematic sampling).
 
-    Return the distinct numbers, sorted, and how often each was drawn. This takes two passes.
+    Return the sorted distinct row numbers, and how often each row was drawn. The blocks are read twice.
     """
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
@@ -227,7 +222,7 @@ def _sum_weights(block: np.ndarray, start: int, number: int, shared: None) -> fl
 
 
 def _find_rows(block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return the numbers of the rows of this block at the points ``at`` of the cumulative sum of weights."""
+    """Return the row numbers at which the cumulative weights of the block reach the values ``at`` in ``shared``."""
     at, which = shared
     reach = np.cumsum(block[:, -1])
     places = np.searchsorted(reach, at[which == number], side="right")

@@ -1,7 +1,8 @@
-"""Blocks of a Dask array or DataFrame: every pass is a graph of pure tasks, one per block, with a tree of sums.
+"""Blocks of a Dask array or DataFrame.
 
-A task that is lost with its worker is computed again and gives the same result. Data that all blocks share are one node
-of the graph, so that they are sent to every worker once.
+Every pass over the data is a Dask graph with one pure task per block, whose results are added in a tree. A task that is
+lost because its worker failed is computed again and gives the same result. Data shared by all blocks are a single node
+of the graph, so that they are sent to each worker only once.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from dempster.data.blocks import BlockFunction, Blocks, is_dask
 from dempster.data.in_process import Columns, validate_weights
 from dempster.optimize.blocks import Apply
 
-_SUM_ARITY = 8  # number of parts that one task adds
+_SUM_ARITY = 8  # number of results that one task adds
 
 
 class DaskBlocks(Blocks):
-    """Partitions of a Dask collection, as delayed arrays with their lengths if these are known."""
+    """Partitions of a Dask collection as delayed arrays, and their lengths (None if unknown)."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class DaskBlocks(Blocks):
         return type(self)(parts, self.lengths, None if self.width is None else self.width + 1, np.float64)
 
     def _delayed_weights(self, column: Any) -> list[Any]:
-        """Return the weights of the rows of each part."""
+        """Return a delayed array of the weights for each partition."""
         import dask
 
         if not is_dask(column):
@@ -83,7 +84,7 @@ class DaskBlocks(Blocks):
         parts = list(np.ravel(column.to_delayed()))
         if len(parts) != len(self.parts):
             raise InvalidParameterError(
-                "sample_weight", must=f"have {len(self.parts)} blocks as X, got {len(parts)} blocks"
+                "sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)} blocks"
             )
         return parts
 
@@ -98,7 +99,7 @@ class DaskBlocks(Blocks):
         return _compute(self._numbered_tasks(function, shared))
 
     def _numbered_tasks(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        """Return tasks that receive the number of the first row of their block, computed if it is not known."""
+        """Return one task per block, which calls the function with the arguments described in `map_numbered`."""
         import dask
 
         task, length = dask.delayed(function, pure=False), dask.delayed(_end, pure=False)
@@ -143,7 +144,7 @@ class DaskBlocks(Blocks):
 
 
 def _compute(tasks: Sequence[Any]) -> list[Any]:
-    """Return the results of tasks; raise a MemoryError with advice if workers were killed."""
+    """Return the results of tasks, and raise a MemoryError with advice if Dask workers were killed."""
     import dask
 
     try:
@@ -175,14 +176,14 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
     else:
         raise InvalidParameterError("X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}")
     if not parts or (lengths is not None and sum(lengths) == 0):
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
     once, validate = dask.delayed(columns, traverse=False), dask.delayed(_validate, pure=False)
     blocks = [validate(part, once, number) for number, part in enumerate(parts)]
     return DaskBlocks(blocks, lengths, columns.n, columns.dtype, columns.names)
 
 
 def _empty_table(X: Any) -> Any:
-    """Return a table without rows that has the columns of a Dask DataFrame."""
+    """Return an empty table with the columns of a Dask DataFrame."""
     import pandas as pd
 
     if not X.columns.is_unique:
@@ -202,13 +203,13 @@ def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
 
 
 def _apply_in_turn(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
-    """Implement `Apply` without threads, because Dask uses its own."""
+    """Implement `Apply` without threads, because Dask manages its own threads."""
     return [function(*each) for each in arguments]
 
 
 def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
     function, shared = once
-    # A block from another worker may not be aligned in memory.
+    # A block that comes from another worker may not be aligned in memory.
     return function(np.require(block, requirements=["C", "A"]), shared, _apply_in_turn)
 
 

@@ -1,4 +1,4 @@
-"""Tensors: transfer between host and device, and an order of rows that does not depend on their positions."""
+"""Transfer of tensors between main memory and a device, and sorting of the rows of a tensor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from dempster.data.sampling import order_along_line
 
 
 def order_on_device(rows: Array) -> tuple[Array, Array]:
-    """Return the order of the rows of a tensor along a line, and a mask of the rows that equal the previous one.
+    """Return the order of the rows of a tensor by their projection on a line, and a mask of repeated rows.
 
-    Rows with missing values, and different rows with the same projection, are rare; they are sorted on the host.
+    The mask marks the sorted rows that equal the previous row. In the rare cases of missing values and of different
+    rows with the same projection, the rows are sorted on the CPU.
     """
     import torch
 
@@ -38,7 +39,7 @@ PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
 
 
 def to_tensor(values: Array, device: Any) -> Any:
-    """Return an array or a tensor as a tensor on a device; it may share memory with the input."""
+    """Return an array or a tensor as a tensor on a device; the result may share memory with the input."""
     import torch
 
     if is_tensor(values):
@@ -59,9 +60,10 @@ def copy_into(block: Any, out: Array) -> None:
 
 
 def _copy_from_gpu(block: Any, target: Any) -> None:
-    """Copy through two page-locked buffers: the GPU fills one while all cores empty the other.
+    """Copy a tensor from the GPU through two page-locked buffers.
 
-    A direct copy would use one core, which would also touch every page of new memory for the first time.
+    The GPU fills one buffer while all CPU cores copy the other one to ``target``. A direct copy would use a single core
+    and would be slow, because each page of newly allocated memory must be mapped at its first use.
     """
     import torch
 
@@ -85,14 +87,14 @@ def _copy_from_gpu(block: Any, target: Any) -> None:
 
 
 def allocate_rows(rows: Array, width: int) -> Array:
-    """Allocate one row of results per row: an array for an array, a tensor on the same device for a tensor."""
+    """Return an uninitialized array or tensor with ``width`` columns, of the same length, type and device as rows."""
     if is_tensor(rows):
         return rows.new_empty((len(rows), width))
     return np.empty((len(rows), width), dtype=rows.dtype)
 
 
 def import_torch(device: Any, what: str | None = None) -> Any:
-    """Import torch and check the device; ``what`` names what requires torch in the error message."""
+    """Import torch and check the device; ``what`` names the feature that requires torch in the error message."""
     try:
         import torch
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Blocks that this process reads, cut into tiles whose sizes do not depend on the blocks."""
+"""Blocks that this process reads (without Dask), divided into tiles whose sizes do not depend on the blocks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from dempster.optimize.blocks import Apply, block_map
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of all blocks: number, names (None for arrays), float32 or float64, and whether NaN is allowed."""
+    """Columns that all blocks have in common."""
 
-    n: int
-    names: tuple[str, ...] | None
-    dtype: np.dtype
-    missing: bool = False
+    n: int  # number of columns
+    names: tuple[str, ...] | None  # None for arrays
+    dtype: np.dtype  # float32 or float64
+    missing: bool = False  # whether NaN is allowed
 
     @classmethod
     def from_block(cls, block: Any, number: int = 0, *, missing: bool = False) -> Columns:
@@ -37,7 +37,7 @@ class Columns:
         return cls(values.shape[1], names, values.dtype, missing)
 
     def validate(self, block: Any, number: int) -> np.ndarray:
-        """Return the (n, p) values of a block, C-contiguous; ``number`` is its number in error messages."""
+        """Return the validated values of a block as a C-contiguous array; error messages contain its ``number``."""
         if count_block_rows(block) == 0:
             return np.empty((0, self.n), self.dtype)
         values, names = _to_floats(block, number)
@@ -47,16 +47,16 @@ class Columns:
                 f"{_join_names(self.names)}, got {_join_names(names)}"
             )
         if values.shape[1] != self.n:
-            raise _invalid(f"block {number} of X must have {self.n} columns as other blocks, got {values.shape[1]}")
+            raise _invalid(f"block {number} of X must have {self.n} columns like the first, got {values.shape[1]}")
         if self.dtype == np.float32 and values.dtype != np.float32:
-            raise _invalid(f"block {number} of X must be float32 as the first one, got {values.dtype}")
+            raise _invalid(f"block {number} of X must be float32 like the first, got {values.dtype}")
         self._check_finite(values, number)
         check_size(values, f"block {number} of X")
-        # A block from another process may not be aligned in memory.
+        # A block that comes from another process may not be aligned in memory.
         return np.require(values, self.dtype, ["C", "A"])
 
     def _check_finite(self, values: np.ndarray, number: int) -> None:
-        """Raise an error for infinite values, for missing values if they are not allowed, and for rows of NaN only."""
+        """Raise an error for infinite values, for rows of NaN only, and for any NaN if ``missing`` is False."""
         finite = np.isfinite(values)
         if finite.all():
             return
@@ -74,8 +74,8 @@ class Columns:
 
 
 def count_block_rows(block: Any) -> int:
-    """Return the number of rows of a block of any type; 1 for an object without rows, which is rejected later."""
-    rows = getattr(block, "num_rows", None)  # attribute of PyArrow tables
+    """Return the number of rows of a block, or 1 for an object without a length, which is rejected later."""
+    rows = getattr(block, "num_rows", None)  # PyArrow tables have this attribute.
     if rows is not None:
         return int(rows)
     try:
@@ -94,7 +94,7 @@ def _join_names(names: tuple[str, ...], max_names: int = 8) -> str:
 
 
 def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Return a block as float32 or float64, and the names of its columns if it is a table."""
+    """Return a block as an array of float32 or float64, and its column names (None if it is not a table)."""
     library = module_of(block)
     if library == "pyarrow" and hasattr(block, "schema"):
         return _arrow_to_floats(block, number), tuple(block.schema.names)
@@ -163,7 +163,7 @@ def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
 
 
 def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
-    """Return a function that starts reading blocks of weights at every call."""
+    """Return a function that returns a new iterable of blocks of weights at every call."""
     if is_dask(column):
         message = "sample_weight must not be a Dask collection if X is not one; compute it, or use Dask for X as well"
         raise _invalid(message, "sample_weight")
@@ -181,7 +181,7 @@ def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
 
 
 def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
-    """Return n weights as floats; ``where`` names their rows in error messages."""
+    """Validate n weights and return them as floats; ``where`` describes their rows in error messages."""
     values = np.asarray(weights)
     if values.shape != (n,):
         raise InvalidParameterError("sample_weight", must=f"have {n} values for {where}, got shape {values.shape}")
@@ -196,13 +196,13 @@ def validate_weights(weights: Any, n: int, where: str) -> np.ndarray:
 
 
 class WeightReader:
-    """Reader of weights that come in blocks, in pieces of any length."""
+    """Reader that returns any number of consecutive weights from blocks of any length."""
 
     def __init__(self, blocks: Iterable[Any]):
         self._blocks, self._left = iter(blocks), np.empty(0)
 
     def read(self, n: int, seen: int) -> np.ndarray:
-        """Return the next n weights; ``seen`` is the number of weights read before."""
+        """Return the next n weights; ``seen`` is the number of weights that were returned before."""
         pieces = [self._left]
         while sum(map(len, pieces)) < n:
             block = next(self._blocks, None)
@@ -215,7 +215,7 @@ class WeightReader:
         return joined[:n]
 
     def check_end(self, n: int) -> None:
-        """Raise an error if weights are left after the last of n rows."""
+        """Raise an error if weights remain after the last of n rows."""
         if len(self._left) or any(len(np.ravel(block)) for block in self._blocks):
             raise InvalidParameterError("sample_weight", must=f"have {n:,} values, one per row of X, got more")
 
@@ -225,9 +225,9 @@ MAX_TILE_CELLS = 1 << 23
 
 
 class Tiles(Blocks):
-    """Tiles of rows, which are read again at every pass; ``n_jobs`` threads compute results from them.
+    """Tiles of rows, which are read again at every pass and processed by ``n_jobs`` threads.
 
-    Tiles do not depend on the blocks of X, so that sums over them are identical for any blocks.
+    The tiles do not depend on how X is divided into blocks, and neither do sums over the tiles.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class Tiles(Blocks):
     ):
         self._read, self.width, self.dtype, self.names, self.n_rows = read, width, np.dtype(dtype), names, n_rows
         self.n_jobs = n_jobs
-        self._checksums: list[int] | None = [] if checked else None  # checksums of some rows of each tile
+        self._checksums: list[int] | None = [] if checked else None  # checksums of three rows of each tile
 
     def blocks(self) -> Iterator[np.ndarray]:
         seen = 0
@@ -260,7 +260,7 @@ class Tiles(Blocks):
 
     @staticmethod
     def _check_unchanged(number: int, tile: np.ndarray, checksums: list[int]) -> None:
-        """Raise an error if three rows of a tile differ from those of a previous pass."""
+        """Raise an error if the first, middle or last row of a tile differs from that of a previous pass."""
         checksum = crc32(tile[[0, len(tile) // 2, -1]].tobytes())
         if number == len(checksums):
             checksums.append(checksum)
@@ -332,23 +332,19 @@ class Tiles(Blocks):
 
 
 class PairwiseSum:
-    """Sum of parts as the leaves of a binary tree.
-
-    The rounding error grows with the logarithm of the number of parts, and the order of the additions is fixed.
-    """
+    """Sum of terms that are added in pairs, in a fixed order and with a small rounding error."""
 
     def __init__(self) -> None:
-        self._partial: list[tuple[int, Any]] = []  # sums of 2^level parts, with decreasing levels
+        self._partial: list[tuple[int, Any]] = []  # (level, sum of 2^level terms), with decreasing levels
 
     def add(self, part: Any) -> None:
-        """Add one part."""
         level = 0
         while self._partial and self._partial[-1][0] == level:
             part, level = self._partial.pop()[1] + part, level + 1
         self._partial.append((level, part))
 
     def result(self) -> Any:
-        """Return the sum; None if there are no parts."""
+        """Return the sum, or None if there are no terms."""
         total = None
         for _, part in reversed(self._partial):
             total = part if total is None else part + total
@@ -356,9 +352,9 @@ class PairwiseSum:
 
 
 def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blocks:
-    """Open anything that `comes_in_blocks`, or an array or table in memory as one block.
+    """Return the blocks of X, or one block if X is an array or a table in memory.
 
-    ``n_jobs`` threads work on blocks that this process reads. ``missing``: whether NaN is allowed.
+    Unless X is a Dask collection, ``n_jobs`` threads process each block. ``missing`` is whether NaN is allowed.
     """
     if is_dask(X):
         from dempster.data.dask_blocks import open_dask_blocks
@@ -367,14 +363,14 @@ def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blo
     read = _block_reader(X if comes_in_blocks(X) else [X])
     first = next(((k, block) for k, block in enumerate(_iterate(read())) if count_block_rows(block)), None)
     if first is None:
-        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty ones")
+        raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
     columns = Columns.from_block(first[1], first[0], missing=missing)
     tiles = partial(_read_tiles, read, columns)
     return Tiles(tiles, columns.n, columns.dtype, columns.names, n_jobs=n_jobs, checked=True)
 
 
 def _block_reader(X: Any) -> Callable[[], Iterable[Any]]:
-    """Return a function that starts reading the blocks of X at every call."""
+    """Return a function that returns a new iterable of the blocks of X at every call."""
     if isinstance(X, str | os.PathLike):
         return _batch_reader(parquet_dataset(Path(X)))
     if module_of(X) == "pyarrow":
@@ -396,7 +392,7 @@ def _block_reader(X: Any) -> Callable[[], Iterable[Any]]:
 
 
 def parquet_dataset(path: Path) -> Any:
-    """Return a PyArrow dataset of a Parquet file or of a folder of Parquet files."""
+    """Return the PyArrow dataset of a Parquet file or a folder of Parquet files."""
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
@@ -404,7 +400,7 @@ def parquet_dataset(path: Path) -> Any:
     if not path.exists():
         raise FileNotFoundError(f"X is the path {path}, but there is no such file or folder")
     expected = "X must be a Parquet file or a folder of Parquet files"
-    if not path.is_dir() and not path.is_file():  # Pipes and devices can be read only once.
+    if not path.is_dir() and not path.is_file():  # Reject pipes and devices, which can be read only once.
         raise _invalid(f"{expected}, got the path {path}")
     try:
         dataset = ds.dataset(path, format="parquet")
@@ -427,7 +423,7 @@ def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
 
 
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
-    # Few batches are read ahead, so that memory use is constant.
+    # Read few batches ahead, so that memory use does not grow.
     return partial(dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1)
 
 
@@ -443,7 +439,7 @@ def _read_tiles(read: Callable[[], Iterable[Any]], columns: Columns) -> Iterator
 
 
 def cut_tiles(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """Yield the same rows in blocks of ``size``; the last one may be smaller."""
+    """Yield the rows of the blocks in tiles of ``size`` rows; the last tile may be smaller."""
     waiting: list[np.ndarray] = []
     count = 0
     for block in blocks:

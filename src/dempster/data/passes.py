@@ -1,9 +1,10 @@
-"""Passes over blocks of rows: log their start, and store their results so that a killed fit can resume.
+"""Passes over blocks of rows, with progress messages and a checkpoint file from which an interrupted fit can resume.
 
-Between two passes, the state of a fit depends only on its parameters and on the results of the passes so far. A
-checkpoint stores these results. A new fit with the same parameters reads them in order, continues with the first pass
-that is missing, and gives an identical result. The file is a line that identifies the format and the parameters, and a
-record for each pass with its length and digest. An incomplete record is ignored. The file contains no code.
+Between two passes, the state of a fit depends only on its parameters and on the results of the completed passes. The
+checkpoint file stores these results. A new fit with the same parameters reads them in order, continues with the first
+pass that is not in the file, and gives an identical result. The file starts with a header that identifies the format
+and the parameters. One record per pass follows, with its length and a hash. An incomplete record is ignored. The file
+contains no code.
 """
 
 from __future__ import annotations
@@ -30,29 +31,30 @@ _LENGTH_BYTES = 8
 
 
 def peak_memory() -> int | None:
-    """Return the peak memory of this process in bytes, or None where the system does not report it."""
+    """Return the peak memory use of this process in bytes, or None if the operating system does not report it."""
     try:
         import resource
     except ImportError:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak  # kilobytes on other systems
+    return peak if sys.platform == "darwin" else 1024 * peak  # The unit is bytes on macOS and kilobytes elsewhere.
 
 
 class PassRunner:
-    """Runs passes, reports the throughput of the previous pass to the listeners, and stores results in a journal."""
+    """Run passes over the data, send progress messages to the listeners, and store the results in a journal."""
 
     def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
         self.apply, self._journal, self._listeners = apply, journal, listeners
         self._seconds: float | None = None  # duration of the previous pass
-        self.n_rows: int | None = None  # rows of a pass; None before they have been counted
+        self.n_rows: int | None = None  # number of rows; None before they have been counted
 
     def run(
         self, purpose: str, compute: Callable[[], Any], kind: type | None = None, *, is_fingerprint: bool = False
     ) -> Any:
-        """Make one pass, or return its result of type ``kind`` from the journal.
+        """Return the result of one pass, from the journal if it is there, and otherwise by calling ``compute``.
 
-        Results without a type are not stored. A fingerprint is always computed, and compared with the journal.
+        ``kind`` is the type of the result; if it is None, the result is not stored. A fingerprint of the data is always
+        computed and compared with the journal.
         """
         if self._journal is None or kind is None:
             return self._measure(purpose, compute)
@@ -76,9 +78,10 @@ class PassRunner:
 
 
 class Journal:
-    """File with the results of passes (a checkpoint).
+    """Checkpoint file with the results of passes.
 
-    ``settings`` is everything that the results depend on besides the rows. A file with other settings raises an error.
+    ``settings`` contains everything except the rows that affects the results. An existing file must have the same
+    settings; otherwise an error is raised.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
@@ -92,7 +95,7 @@ class Journal:
         self._next = 0
 
     def recall(self, kind: type, compute: Callable[[], Any]) -> Any:
-        """Return the result of the next pass from the file, or compute and append it."""
+        """Return the result of the next pass from the file, or compute it and append it to the file."""
         if self._next < len(self._records):
             self._next += 1
             return _unpack(self._records[self._next - 1], kind)
@@ -101,13 +104,13 @@ class Journal:
         return result
 
     def compare(self, compute: Callable[[], Any]) -> Any:
-        """Compute the next pass, and raise an error if the file contains another result for it."""
+        """Compute the result of the next pass, and raise an error if the file contains a different result."""
         result = compute()
         body = _pack(result)
         if self._next == len(self._records):
             self._append(body)
         elif not _are_equal(_load_arrays(self._records[self._next]), _load_arrays(body)):
-            raise self._invalid("belongs to other rows, or to the same rows in other blocks")
+            raise self._invalid("belongs to different rows, or to the same rows in different blocks")
         else:
             self._next += 1
         return result
@@ -117,7 +120,7 @@ class Journal:
         return InvalidParameterError("checkpoint", message=message)
 
     def _read(self) -> tuple[list[bytes], int]:
-        """Return the complete records, and the position of their end."""
+        """Return the complete records of the file, and the position at which they end."""
         head = len(_MAGIC) + _DIGEST_BYTES
         data = self.path.read_bytes() if self.path.exists() else b""
         if not data or (len(data) < head and (_MAGIC + self._mark).startswith(data)):
@@ -125,7 +128,7 @@ class Journal:
         if not data.startswith(_MAGIC) or len(data) < head:
             raise self._invalid("is not a checkpoint of dempster")
         if data[len(_MAGIC) : head] != self._mark:
-            raise self._invalid("belongs to another model or to other parameters")
+            raise self._invalid("belongs to another model or to different parameters")
         records, at = [], head
         while at + _LENGTH_BYTES + _DIGEST_BYTES <= len(data):
             size = int.from_bytes(data[at : at + _LENGTH_BYTES], "little")
@@ -138,7 +141,7 @@ class Journal:
         return records, at
 
     def _append(self, body: bytes) -> None:
-        """Append a record, and flush it to the disk before the next pass starts."""
+        """Append a record and write it to the disk before the next pass starts."""
         head = b"" if self._end else _MAGIC + self._mark
         record = head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
@@ -157,7 +160,7 @@ def _digest(body: bytes) -> bytes:
 
 
 def _pack(result: Any) -> bytes:
-    """Pack a number, an array, or a tuple or dataclass of numbers and arrays into an archive of arrays."""
+    """Return a number, an array, or a tuple or dataclass of numbers and arrays as the bytes of a NumPy archive."""
     if is_dataclass(result) and not isinstance(result, type):
         parts = asdict(result)
     elif isinstance(result, tuple):

@@ -1,6 +1,6 @@
-"""The rows of a fit: in memory, on a device, or in blocks that are read at every pass.
+"""Training rows in memory, on a device, or in blocks that are read again at every pass.
 
-A method uses moments, a sample, and sums over all rows, and does not depend on where the rows are.
+Clusterers use only the moments, a random sample, and sums over all rows, which all three classes provide.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from dempster.data.sampling import SAMPLE_SIZE
 from dempster.optimize.blocks import Apply
 
 RowFunction = Callable[[Array, Any, Any, Apply], Any]
-"""A pure function of rows, their weights (empty or None if all are equal), shared data (a model), and `Apply`.
+"""Pure function of rows, their weights (empty or None if all are 1), shared data (such as a model), and `Apply`.
 
-Its results can be added.
+The results for different rows can be added.
 """
 
-MAX_DEVICE_CELLS = 1 << 26  # number of cells converted to double precision on a device at once
+MAX_DEVICE_CELLS = 1 << 26  # maximum number of values that are converted to double precision on a device at once
 
 
 class Rows:
-    """Rows in memory: ``values`` (a sample if the rows come in blocks) and ``weights`` (empty if all are equal)."""
+    """Rows in memory (only a sample if X is read in blocks) and their weights (empty if all weights are 1)."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
         self.values, self.weights, self._apply = values, weights, apply
@@ -44,46 +44,46 @@ class Rows:
         return float(self.weights.sum() if len(self.weights) else len(self.values))
 
     def mean(self) -> np.ndarray:
-        """Return the (p,) mean of the rows, over the values that are present."""
+        """Return the mean of the observed values of each of the p columns, shape (p,)."""
         return sampling.mean_of_objects(self.values, self.weights)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (p,) smallest and the (p,) largest values of the columns."""
+        """Return the smallest and the largest value of each of the p columns, two arrays of shape (p,)."""
         return column_bounds(self.values)
 
     def mean_squared_deviation(self) -> float:
-        """Return the mean squared distance of the rows to their mean."""
+        """Return the mean squared distance of the rows from their mean."""
         return sampling.mean_squared_deviation(self.values, self.weights)
 
     def products(self) -> np.ndarray:
-        """Return the (p, p) weighted sum of x x'."""
+        """Return the weighted sum of x x' over all rows x, shape (p, p)."""
         return (self.values.T * self.weights) @ self.values
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
-        """Return the rows minus an origin, divided by a unit."""
+        """Return the rows minus ``origin``, divided by ``unit``."""
         shifted = copy.copy(self)
         shifted.values = _shift(self.values, origin, unit)
         return shifted
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows into memory, in an order that does not depend on their positions, and return their weights."""
+        """Return a sample of the rows and their weights, in an order that does not depend on the order of the rows."""
         return sampling.representative_sample(self.values, self.weights, rng)
 
     def are_all_in(self, sample: np.ndarray) -> bool:
-        """Return whether a sample contains all rows with positive weight."""
+        """Return whether the sample contains all rows with positive weight."""
         return sampling.holds_all(sample, self.values, self.weights)
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
-        """Return the sum of a function over the rows, of type ``kind``."""
+        """Return the sum of ``function`` over all rows; ``kind`` is the type of the result."""
         return function(self.values, self.weights, shared, self._apply)
 
     def masses(self, model: Any) -> Array:
-        """Return the masses of the rows under a model."""
+        """Return the masses of the rows, computed by a model."""
         return model.masses(self.values, self._apply)
 
 
 class _DeviceRows(Rows):
-    """Rows on a device; only short results are copied to the host."""
+    """Rows on a device, from which only small results are copied to main memory."""
 
     def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
         self._given, self._device = values, device
@@ -129,7 +129,7 @@ class _DeviceRows(Rows):
         return model.masses_on_device(self._given, self.values.device)
 
     def _pieces(self) -> Any:
-        """Yield rows in double precision, with their weights as a column."""
+        """Yield blocks of rows in double precision, and their weights as a column (None if all weights are 1)."""
         step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
         for start in range(0, len(self.values), step):
             weights = None if self._there is None else self._there[start : start + step, None]
@@ -137,7 +137,7 @@ class _DeviceRows(Rows):
 
 
 class BlockRows(Rows):
-    """Rows in blocks: a sample is in memory, and sums are passes over all blocks.
+    """Rows that are read in blocks. A sample is in memory, and each sum is a pass over all blocks.
 
     ``source`` contains the blocks of X, ``indices`` the row numbers of the sample, and ``moments`` the moments of all
     rows.
@@ -154,10 +154,10 @@ class BlockRows(Rows):
         products: bool,
         min_sample: int = 0,
     ):
-        """Make a pass for the moments and a pass for the rows of the sample; weights require a third pass.
+        """Compute the moments and draw the sample, in one pass each (with weights, one more pass for the sample).
 
-        ``blocks`` are the rows in the form that the method uses. With ``products`` the moments contain the scatter
-        matrix. ``min_sample`` is the minimum size of the sample.
+        ``blocks`` contains the rows in the format that the clusterer uses. If ``products`` is True, the moments contain
+        the scatter matrix. ``min_sample`` is the minimum size of the sample.
         """
         self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
         given = source.with_column(sample_weight) if self._is_weighted else source
@@ -196,7 +196,7 @@ class BlockRows(Rows):
 
     @property
     def are_in_memory(self) -> bool:
-        """Whether the sample holds all rows."""
+        """Whether the sample contains all rows."""
         return len(self.indices) == len(self)
 
     @property
@@ -213,11 +213,11 @@ class BlockRows(Rows):
         return self.moments.mean_squared_deviation
 
     def products(self) -> np.ndarray:
-        """Return the scatter about the mean, which is the origin of the rows."""
+        """Return the scatter matrix; the rows must have been shifted by their mean."""
         return self.moments.scatter / (self._unit or 1.0) ** 2
 
     def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
-        """Return the same rows with another form of their sample, and a device for their sums."""
+        """Return a copy with ``values`` as the sample, whose sums are computed on ``device`` and with ``apply``."""
         rows = copy.copy(self)
         rows.values, rows._device, rows._apply = values, device, apply
         return rows
@@ -231,17 +231,17 @@ class BlockRows(Rows):
         return super().are_all_in(sample) and self.are_in_memory
 
     def take(self, rows: np.ndarray, purpose: str) -> np.ndarray:
-        """Make a pass that reads rows of X by their increasing numbers."""
+        """Read the rows of X with the given row numbers, which must be increasing, in one pass."""
         return self._runner.run(purpose, lambda: self.source.take(rows))
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
-        """Make a pass over all rows."""
+        """Return the sum of ``function`` over all rows, computed in one pass."""
         context = function, shared, self._origin, self._unit, self._device, self.source.dtype, self._is_weighted
         return self._runner.run("sums", lambda: self._blocks.reduce(_sum_block, context, self._runner.apply), kind)
 
 
 def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
-    """Return the rows of an array or a tensor; copy an array to the device unless it is the CPU."""
+    """Return an array or a tensor as rows; an array is copied to the device unless it is the CPU."""
     if is_tensor(values):
         return _DeviceRows(values, weights, apply, values.device)
     if device == "cpu":
@@ -253,10 +253,7 @@ def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "c
 def _draw(
     given: Blocks, n: int, size: int, random_state: Seed, *, weighted: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the numbers of the drawn rows, the rows, and their weights (empty if all are equal).
-
-    If there are more than ``size`` rows, they are drawn in proportion to their weights.
-    """
+    """Return the row numbers, the values and the weights (empty if all are 1) of a sample of at most ``size`` rows."""
     if not weighted:
         rows = sample_rows(n, size, random_state)
         return rows, given.take(rows), np.empty(0)

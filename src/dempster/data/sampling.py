@@ -1,7 +1,7 @@
-"""Samples of rows, and means and scales that do not depend on the order of the rows.
+"""Samples of rows, means and scales that do not depend on the order of the rows.
 
-Rows are drawn along a fixed order, that of a projection. Permuting the rows, or repeating them instead of giving them
-weights, therefore gives the same sample.
+Before sampling, the rows are sorted by their projection on a fixed direction. The sample is therefore the same if the
+rows are permuted, or if rows are repeated instead of weighted.
 """
 
 from __future__ import annotations
@@ -11,33 +11,30 @@ import numpy as np
 from dempster._arrays import Array
 from dempster._validation import clip_to_range, has_missing, row_mean
 
-SAMPLE_SIZE = 20_000  # rows on which starts with prototypes are compared
+SAMPLE_SIZE = 20_000  # maximum number of rows on which different initial prototypes are compared
 _BLOCK_ROWS = 4096
 
 
 def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw one point in each of ``size`` equal parts of [0, total]."""
+    """Draw one number from each of ``size`` intervals of equal length that divide [0, total]."""
     return (np.arange(size) + rng.random_sample(size)) / size * total
 
 
 def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw ``size`` positions in proportion to the weights, one from each of ``size`` equal parts of their sum."""
+    """Draw ``size`` positions with probabilities proportional to the weights (systematic sampling)."""
     reach = np.cumsum(weights)
     at = draw_evenly(reach[-1], size, rng)
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
 def order_along_line(X: np.ndarray) -> np.ndarray:
-    """Return the order of the rows along a line, which does not depend on their positions.
-
-    Different rows with the same projection are sorted by their columns; equal rows keep their order.
-    """
+    """Return the order of the rows by their projection on a fixed direction; ties are sorted by the columns."""
     # The direction depends only on the number of columns.
     projection, direction = np.zeros(len(X)), np.random.RandomState(0).normal(size=X.shape[1:])
     for start in range(0, len(X), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
         for column, factor in zip(X[block].T, direction, strict=True):
-            projection[block] += factor * column  # a matrix product may round equal rows differently
+            projection[block] += factor * column  # A matrix product may give equal rows different projections.
     if np.isnan(projection).any():
         return order_along_line(_fill_missing(X))
     order = np.argsort(projection)
@@ -51,7 +48,7 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
 
 
 def _fill_missing(X: np.ndarray) -> np.ndarray:
-    """Replace missing values by a value above all others of the column."""
+    """Replace missing values by a number that is larger than all other values of the column."""
     missing = np.isnan(X)
     low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
@@ -64,9 +61,10 @@ def _fill_missing(X: np.ndarray) -> np.ndarray:
 def sample_in_order(
     order: np.ndarray, weights: np.ndarray, size: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return up to ``size`` rows with positive weight, in this order, and their weights.
+    """Return the numbers of at most ``size`` rows with positive weight, in the given order, and their weights.
 
-    If there are more rows, they are drawn in proportion to the weights, and the new weights count the draws.
+    If there are more rows, they are drawn with probabilities proportional to the weights, and the returned weights are
+    the numbers of draws.
     """
     order = order[weights[order] > 0]
     if len(order) <= size:
@@ -78,7 +76,7 @@ def sample_in_order(
 def representative_sample(
     X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows along a line with their weights; at most 20,000, drawn in proportion to the weights."""
+    """Return at most 20,000 rows, sorted along a line and drawn in proportion to the weights, and their new weights."""
     order = order_along_line(X)
     w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
     order = order[w[order] > 0]
@@ -88,12 +86,12 @@ def representative_sample(
 
 
 def holds_all(sample: np.ndarray, X: Array, weights: np.ndarray) -> bool:
-    """Return whether a sample contains all rows with positive weight."""
+    """Return whether the sample contains all rows with positive weight; ``weights`` is empty if all weights are 1."""
     return len(sample) == (np.count_nonzero(weights) if len(weights) else len(X))
 
 
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean of the rows without missing values; ``weights`` is empty if all are equal."""
+    """Return the mean of the observed values of each column; ``weights`` is empty if all weights are 1."""
     if has_missing(X):
         w = np.ones(len(X)) if len(weights) == 0 else weights
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
@@ -102,7 +100,7 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
-    """Return the mean squared distance to the mean, which is the sum of the variances of the columns."""
+    """Return the mean squared distance of the rows from their mean, which is the sum of the column variances."""
     w = None if len(weights) == 0 else weights
     mean = mean_of_objects(X, weights)
     if has_missing(X):

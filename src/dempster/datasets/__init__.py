@@ -1,7 +1,7 @@
 """Generated, bundled and public datasets.
 
-``make_*`` functions draw from a known distribution and return ``(X, y)``. ``load_*`` functions work without a network.
-``fetch_*`` functions use a local copy (environment variable ``DEMPSTER_SHARED``) if there is one, else OpenML.
+``make_*`` functions draw from a known distribution and return ``(X, y)``. ``load_*`` functions need no internet
+connection. ``fetch_*`` functions read a local copy (environment variable ``DEMPSTER_SHARED``) or download from OpenML.
 """
 
 from dempster.datasets.bundled import load_butterfly, load_digits, load_example, load_iris, load_wine

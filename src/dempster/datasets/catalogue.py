@@ -1,4 +1,4 @@
-"""Public datasets that the papers use: sources, sizes, and versions prepared as in the papers."""
+"""Public datasets of the papers on evidential clustering, with their sources, sizes and published versions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _UCI = "https://archive.ics.uci.edu"
 
 @dataclass(frozen=True)
 class DatasetVersion:
-    """Version of a dataset derived from the original one; the steps are applied in the order of the fields.
+    """Version of a dataset that is derived from the original in the following steps.
 
-    ``classes`` selects and merges classes (new name: original names), ``max_missing`` removes the rows with more
-    missing values and then every column that still has one, ``columns`` selects columns, ``per_class`` draws this
-    number of rows from each class.
+    ``classes`` selects and merges classes; it maps each new name to the original names. ``max_missing`` removes all
+    rows with more missing values than this number, and then all columns that still contain missing values. ``columns``
+    selects columns. ``per_class`` draws this number of rows from each class.
     """
 
     description: str
@@ -27,11 +27,11 @@ class DatasetVersion:
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """Entry of the catalogue.
+    """Description of a public dataset.
 
-    ``shape`` contains the numbers of objects, attributes (0: dissimilarities) and classes (0: no labels) of the
-    original version. ``openml_labels`` contains the labels on openml.org in the order of ``class_names``, if they
-    differ.
+    ``shape`` contains the numbers of objects, attributes (0 for dissimilarities) and classes (0 if there are no labels)
+    of the original version. If the labels on openml.org differ from ``class_names``, ``openml_labels`` contains them in
+    the same order.
     """
 
     name: str
@@ -53,7 +53,7 @@ class DatasetRecord:
 
     @property
     def file_name(self) -> str:
-        """Name of the local copy in the folder ``data``."""
+        """File name of the local copy in the folder ``data``."""
         return f"{self.file or self.name}.npz"
 
     @property
@@ -301,7 +301,7 @@ def dataset_names() -> list[str]:
 
 
 def describe_shape(shape: tuple[int, int, int]) -> str:
-    """Return the numbers of objects, attributes and classes as text."""
+    """Return the numbers of objects, attributes and classes as text, such as "150 objects, 4 attributes, 3 classes"."""
     n_samples, n_features, n_classes = shape
     attributes = f"{n_features} attributes" if n_features else "a matrix of dissimilarities"
     return f"{n_samples} objects, {attributes}, {f'{n_classes} classes' if n_classes else 'no labels'}"

@@ -1,9 +1,9 @@
 """Fetch the public datasets of the papers.
 
 A local copy is a file ``data/<name>.npz`` in the folder given by the environment variable ``DEMPSTER_SHARED``. It
-contains the array ``X`` (n, d) of attributes or ``D`` (n, n) of dissimilarities, and if they exist ``y`` (classes
-0, 1, ...), ``names`` (of the classes) and ``columns`` (names of the attributes). Without it, scikit-learn downloads the
-data from OpenML and stores them in its cache.
+contains the attributes ``X`` of shape (n, d) or the dissimilarities ``D`` of shape (n, n). It may also contain the
+classes ``y`` (0, 1, ...), the ``names`` of the classes and the names of the attributes (``columns``). If there is no
+local copy, scikit-learn downloads the data from OpenML and stores them in its cache.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ DataHome = str | os.PathLike[str] | None
 
 
 class DatasetNotAvailableError(OSError):
-    """The dataset is not available from any source."""
+    """Error for a dataset that has no local copy and cannot be downloaded from OpenML."""
 
 
 @dataclass(frozen=True)
 class RawData:
-    """Dataset in its original form: attributes or dissimilarities, codes of classes, names, further arrays."""
+    """Dataset as read from a local copy or from OpenML."""
 
-    matrix: np.ndarray
-    target: np.ndarray | None
+    matrix: np.ndarray  # attributes or dissimilarities
+    target: np.ndarray | None  # codes 0, 1, ... of the classes
     target_names: list[str] | None
     feature_names: list[str] | None
     source: str
-    extras: dict[str, np.ndarray] = field(default_factory=dict)
+    extras: dict[str, np.ndarray] = field(default_factory=dict)  # additional arrays
 
 
 def fetch_dataset(
@@ -57,34 +57,35 @@ def fetch_dataset(
     data_home: DataHome = None,
     random_state: Any = 0,
 ) -> Any:
-    """Fetch a public dataset by name: a local copy if there is one, else from OpenML.
+    """Fetch a public dataset by name from a local copy or, if there is none, from OpenML.
 
     Parameters
     ----------
     name : str
-        One of :func:`dataset_names`.
+        One of the names that :func:`dataset_names` returns.
     version : str, default="original"
-        ``"original"``, or a version prepared as in a paper.
+        ``"original"``, or the name of a version that was used in a paper.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch; ``y`` is None without labels, and ``X`` may be a matrix of
-        dissimilarities.
+        Return ``(X, y)`` instead of a Bunch. ``y`` is None if there are no labels. For dissimilarity data, ``X`` is the
+        matrix of dissimilarities.
     as_frame : bool, default=False
-        Return pandas objects.
+        Return a pandas DataFrame and Series instead of arrays.
     data_home : path, optional
-        Download folder of scikit-learn.
+        Folder to which scikit-learn downloads the data.
     random_state : int, RandomState, Generator or None, default=0
-        Seed for versions that are random samples.
+        Seed for versions that are random subsets of the original.
 
     Returns
     -------
     Bunch
-        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source``, ``dissimilarities`` for
-        dissimilarity data (``data`` is then None), and further arrays if available (``train``, ``speaker``, ``mouse``).
+        ``data``, ``target``, ``target_names``, ``feature_names``, ``DESCR``, ``source`` and, for some datasets, the
+        additional arrays ``train``, ``speaker`` or ``mouse``. For dissimilarity data, ``dissimilarities`` is a matrix
+        and ``data`` is None.
 
     Raises
     ------
     DatasetNotAvailableError
-        An OSError: there is no local copy, and OpenML is not available or does not have the dataset.
+        If there is no local copy, and OpenML cannot be reached or does not have the dataset. It is an OSError.
 
     Examples
     --------
@@ -139,12 +140,12 @@ _DOCUMENTATION = """{title}: {size}.
     version : {{{versions}}}, default="original"
         {preparations}
     return_X_y, as_frame, data_home, random_state
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     Returns
     -------
     Bunch or tuple
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     References
     ----------
@@ -158,7 +159,7 @@ _DOCUMENTATION = """{title}: {size}.
 
 
 def _create_fetcher(name: str) -> Callable[..., Any]:
-    """Create the function that fetches one dataset, with a docstring from its record."""
+    """Return a function that fetches the dataset, with a docstring that describes the dataset."""
 
     def fetch(**options: Any) -> Any:
         return fetch_dataset(name, **options)
@@ -202,19 +203,19 @@ fetch_dry_bean = _create_fetcher("dry_bean")
 
 
 def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Fetch S1, S2, S3 or S4: 5000 points in 15 Gaussian clusters, from well separated (S1) to overlapping (S4).
+    """Fetch one of the datasets S1 (well separated) to S4 (overlapping), 5000 points in 15 Gaussian clusters.
 
     Parameters
     ----------
     number : {1, 2, 3, 4}, default=1
-        Number of the set.
+        Number of the dataset.
     return_X_y, as_frame
-        As in :func:`fetch_dataset`. A local copy is required.
+        See :func:`fetch_dataset`. A local copy is required.
 
     Returns
     -------
     Bunch or tuple
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     References
     ----------
@@ -233,19 +234,19 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
 def fetch_leaves(
     attributes: str = "shape", *, return_X_y: bool = False, as_frame: bool = False, data_home: DataHome = None
 ) -> Any:
-    """Fetch one-hundred plant species leaves: 1600 leaves (1599 for texture), 64 attributes, 100 species.
+    """Fetch the leaves of one hundred plant species (1600 leaves, 1599 for texture; 64 attributes).
 
     Parameters
     ----------
     attributes : {"shape", "margin", "texture"}, default="shape"
-        One of three descriptions of the leaves. Their rows do not correspond to each other.
+        Attributes that describe the leaves. The rows of the three datasets do not correspond to each other.
     return_X_y, as_frame, data_home
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     Returns
     -------
     Bunch or tuple
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     References
     ----------
@@ -262,19 +263,19 @@ def fetch_leaves(
 
 
 def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Fetch the graft-versus-host disease data: flow cytometry of the cells of one patient, 4 attributes, no labels.
+    """Fetch the graft-versus-host disease data, flow cytometry of the cells of one patient (4 attributes, no labels).
 
     Parameters
     ----------
     sample : {"positive", "control"}, default="positive"
-        The patient with the disease (9083 cells) or without it (6809).
+        Patient with the disease (9083 cells) or without the disease (6809 cells).
     return_X_y, as_frame
-        As in :func:`fetch_dataset`. A local copy is required.
+        See :func:`fetch_dataset`. A local copy is required.
 
     Returns
     -------
     Bunch or tuple
-        As in :func:`fetch_dataset`.
+        See :func:`fetch_dataset`.
 
     References
     ----------
@@ -308,7 +309,7 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
 
 
 def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
-    """Raise an error if the numbers of objects, attributes or classes are not those of the catalogue."""
+    """Raise an error if the numbers of objects, attributes or classes differ from the ``expected`` numbers."""
     if raw.matrix.ndim != 2:
         raise InvalidInputError(
             f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} dimensions"
@@ -326,7 +327,7 @@ def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
 
 
 def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData:
-    """Derive a version from the original dataset."""
+    """Return a version of a dataset, derived from the original in the steps that `DatasetVersion` describes."""
     if version.classes is not None:
         raw = _regroup_classes(raw, version.classes)
     if version.max_missing is not None:
@@ -395,7 +396,7 @@ def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.P
     data_id = record.openml_id
     try:
         bunch = fetch_openml(data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto")
-    # OpenML raises a ValueError for withdrawn data, and damaged downloads do, too.
+    # fetch_openml raises a ValueError for withdrawn datasets and for damaged downloads.
     except (OSError, HTTPException, ValueError) as error:
         raise DatasetNotAvailableError(_not_available_message(record, path, error)) from error
     numeric = bunch.data.select_dtypes("number")  # The dataset vowel also has nominal columns.
@@ -410,7 +411,7 @@ def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.P
 
 
 def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list[str]]:
-    """Encode labels in the order of the catalogue, so that codes do not depend on the source."""
+    """Return the codes of the labels and the names of the classes, in the order of ``record.class_names``."""
     cleaned = [_clean_label(label) for label in labels]
     classes = record.openml_labels or record.class_names
     if classes is None:
@@ -425,7 +426,7 @@ def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list
 
 
 def _clean_label(label: Any) -> str:
-    """Return a label as text without quotes, which some ARFF files contain, and integers without decimals."""
+    """Return a label as text, without the quotes in some ARFF files and without decimals for integers."""
     text = str(label).strip().strip("'\"")
     try:
         number = float(text)

@@ -1,4 +1,4 @@
-"""Simulated data of the papers, drawn from known distributions."""
+"""Simulated datasets of the papers on evidential clustering, drawn from known distributions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANTICORRELATED = 1.5 * np.array([[1.0, -0.5], [-0.5, 1.0]])
 _FAR_MEANS = np.array([[0.0, 0.0], [0.0, 3.0], [3.0, 0.0]])
 _NEAR_MEANS = np.array([[0.0, 0.0], [0.0, 2.5], [2.5, 0.0]])
 
-# Means and covariances of mixtures 1, 2, 3 of Denoeux (2020), section 4.1. The proportions are equal.
+# Means and covariances of the mixtures 1, 2 and 3 in section 4.1 of Denoeux (2020). The proportions are equal.
 GAUSSIAN_MIXTURES = {
     1: (_FAR_MEANS, np.stack([np.eye(2)] * 3)),
     2: (_NEAR_MEANS, np.stack([_CORRELATED] * 3)),
@@ -30,10 +30,10 @@ GAUSSIAN_MIXTURES = {
 
 
 def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Draw four overlapping clusters with heavy tails: some objects are ambiguous, some are outliers.
+    """Draw four overlapping clusters with heavy tails.
 
     Each cluster is a bivariate t distribution with five degrees of freedom and unit scale, centered at (0, 0), (0, 4),
-    (4, 0) or (4, 4).
+    (4, 0) or (4, 4). Some objects are ambiguous and some are outliers.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     -------
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
-        Cluster 0, 1, 2 or 3, in this order.
+        Cluster 0, 1, 2 or 3 of each object, in increasing order.
 
     References
     ----------
@@ -64,7 +64,7 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     rng = as_random_state(random_state)
     y = np.repeat(np.arange(4), _equal_sizes(n_samples, 4))
     normal = rng.standard_normal((n_samples, 2))
-    # One denominator for both coordinates makes the t distribution bivariate rather than a product of two.
+    # Both coordinates of an object have the same denominator. With two, they would be independent t variables.
     scale = np.sqrt(rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1)) / FOURCLASS_DEGREES_OF_FREEDOM)
     return FOURCLASS_CENTERS[y] + normal / scale, y
 
@@ -74,17 +74,18 @@ def make_bananas(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw two interlocked arcs, which cannot be separated without constraints or labels.
 
-    Class 0 has angle ``(0.125 + 1.25 U) pi`` with U uniform, class 1 has ``(0.375 - 1.25 U) pi`` and is shifted by
-    ``(-0.75, -0.75) * radius``. Gaussian noise is added to the points ``radius * (sin, cos)`` of the angles.
+    A point at angle a is ``radius * (sin a, cos a)`` plus Gaussian noise. With U uniform in [0, 1], the angle is
+    ``(0.125 + 1.25 U) pi`` in class 0 and ``(0.375 - 1.25 U) pi`` in class 1. Class 1 is shifted by
+    ``(-0.75, -0.75) * radius``.
 
     Parameters
     ----------
     n_samples : int, default=400
-        Number of objects, half of them in each class (one more in class 0 if it is odd).
+        Number of objects, half of them in each class. If it is odd, class 0 has one object more.
     radius : float, default=5.0
         Radius of both arcs.
     noise : float, default=1.0
-        Standard deviation of the noise on each coordinate.
+        Standard deviation of the noise in each coordinate.
     random_state : int, RandomState, Generator or None
         Seed of the draws.
 
@@ -92,7 +93,7 @@ def make_bananas(
     -------
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
-        Class 0 or 1, in this order.
+        Class 0 or 1 of each object, in increasing order.
 
     References
     ----------
@@ -119,7 +120,7 @@ def make_bananas(
 def bananas_from_draws(
     uniform: tuple[np.ndarray, np.ndarray], normal: tuple[np.ndarray, np.ndarray], radius: float, noise: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the bananas from pairs (first class, second class) of uniform and of normal draws."""
+    """Return the points and the classes, computed from uniform and normal random numbers for each of both classes."""
     angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
     arcs = [radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles]
     arcs[1] -= 0.75 * radius
@@ -128,10 +129,10 @@ def bananas_from_draws(
 
 
 def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a disc (two fifths of the objects) inside a ring (three fifths).
+    """Draw a disc (40 % of the objects) inside a ring (60 %).
 
-    The disc is Gaussian with standard deviation 0.5. The ring has a uniform angle and a Gaussian radius of mean 3 and
-    standard deviation 0.3. The paper shows a similar dataset without these parameters.
+    The disc is a Gaussian distribution with standard deviation 0.5. In the ring, the angle is uniform and the radius is
+    Gaussian with mean 3 and standard deviation 0.3. Denoeux (2021) shows a similar dataset without giving parameters.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
     -------
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
-        0 in the disc, 1 in the ring, in this order.
+        Class 0 (disc) or 1 (ring) of each object, in increasing order.
 
     References
     ----------
@@ -172,17 +173,18 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
 def make_gaussian_mixture(
     mixture: int = 1, n_samples: int = 300, *, as_bunch: bool = False, random_state: Any = None
 ) -> Any:
-    """Draw three Gaussian clusters in the plane, whose true posterior probabilities are known.
+    """Draw three Gaussian clusters in the plane with known posterior probabilities.
 
-    Mixture 1 has spherical components, mixture 2 a common covariance, mixture 3 three different covariances. Use them
-    to check whether the belief and plausibility that two objects are in the same cluster are calibrated.
+    The components of mixture 1 are spherical, those of mixture 2 have a common covariance matrix, and those of mixture
+    3 have different covariance matrices. The data can be used to check whether the belief and plausibility that two
+    objects are in the same cluster are calibrated.
 
     Parameters
     ----------
     mixture : {1, 2, 3}, default=1
-        Number of the mixture in the paper.
+        Number of the mixture in Denoeux (2020).
     n_samples : int, default=300
-        Number of independent draws; the components have equal probabilities.
+        Number of objects, which are drawn independently from components with equal probabilities.
     as_bunch : bool, default=False
         Return a Bunch instead of ``(X, y)``.
     random_state : int, RandomState, Generator or None
@@ -191,10 +193,11 @@ def make_gaussian_mixture(
     Returns
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        Objects and their components, in random order.
+        Objects and the number of the component of each object, in random order.
     bunch : Bunch
-        With ``as_bunch=True``: ``data``, ``target``, the true posterior probabilities ``posterior`` (n_samples, 3),
-        ``weights``, ``means``, ``covariances``, names and ``DESCR``.
+        Returned instead of ``(X, y)`` if ``as_bunch=True``. It contains ``data``, ``target``, the true posterior
+        probabilities ``posterior`` of shape (n_samples, 3), the parameters ``weights``, ``means`` and ``covariances``
+        of the mixture, names, and ``DESCR``.
 
     References
     ----------
@@ -221,7 +224,7 @@ def make_gaussian_mixture(
     if not as_bunch:
         return X, y
 
-    from dempster.datasets.bundled import to_bunch  # This module imports generators.
+    from dempster.datasets.bundled import to_bunch  # The module bundled imports this module.
 
     return to_bunch(
         X,
@@ -239,7 +242,7 @@ def make_gaussian_mixture(
 
 
 def gaussian_posterior(X: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Compute the posterior probabilities (n, c) of the components of a Gaussian mixture."""
+    """Return the posterior probabilities of the c components of a Gaussian mixture for n objects, shape (n, c)."""
     from scipy.special import softmax
 
     gap = X[:, None, :] - means
@@ -249,5 +252,5 @@ def gaussian_posterior(X: np.ndarray, weights: np.ndarray, means: np.ndarray, co
 
 
 def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
-    """Return sizes that differ by at most one, the larger ones first."""
+    """Return the sizes of groups with a given total size; they differ by at most one, larger groups first."""
     return [n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)]

@@ -1,4 +1,4 @@
-"""Dissimilarities between objects: metrics, matrices, neighbors, and their conversion to degrees of conflict."""
+"""Computation of dissimilarities and nearest neighbors, and conversion of dissimilarities to degrees of conflict."""
 
 from dempster.dissimilarity.pca import DissimilarityPCA
 from dempster.dissimilarity.transform import to_conflict

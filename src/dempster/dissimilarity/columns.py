@@ -1,4 +1,4 @@
-"""Columns of tables of any library (pandas, polars, arrays) as numbers or categories, with missing values."""
+"""Conversion of the columns of pandas, polars and NumPy tables to numbers or categories, with missing values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import to_plain_columns
 
-_MAX_EXACT_INTEGER = 2**53  # larger integers are not exact as floats
-_NOT_NUMERIC = (bool, np.bool_, np.timedelta64)  # subclasses of Real that are not measurements
+_MAX_EXACT_INTEGER = 2**53  # float64 represents all integers up to this size exactly
+_NOT_NUMERIC = (bool, np.bool_, np.timedelta64)  # types that are not treated as numbers, although they derive from Real
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a table; ``series`` is a narwhals series."""
+    """One column of a table, stored as a narwhals series."""
 
     name: Hashable
     series: Any
@@ -31,7 +31,7 @@ class Column:
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether all values are numbers or missing."""
+        """Whether each value is a number or missing."""
         return self.series.dtype.is_numeric() or self._holds_numbers
 
     @cached_property
@@ -59,7 +59,7 @@ class Column:
         return bool(self.series.is_null().all())
 
     def numbers(self) -> np.ndarray:
-        """Return the values as numbers, dates as days since 1970; NaN for missing values and other types."""
+        """Return the values as numbers, with dates as days since 1970 and NaN for all values that are not numbers."""
         import narwhals as nw
 
         if self.is_date:
@@ -78,7 +78,7 @@ class Column:
         return values
 
     def integer_origin(self) -> int:
-        """Return the minimum of a column of integers that are too large to be exact as floats; 0 for other columns."""
+        """Return the minimum if the column contains integers that float64 cannot represent exactly, otherwise 0."""
         low: Any = None
         if self.series.dtype.is_integer():
             low, high = self.series.min(), self.series.max()
@@ -89,13 +89,13 @@ class Column:
         return 0 if low is None or max(-int(low), int(high)) <= _MAX_EXACT_INTEGER else int(low)
 
     def numbers_from(self, origin: int) -> np.ndarray:
-        """Return the values minus an integer, without loss of precision; NaN for missing values."""
+        """Return the values minus an integer, subtracted before the conversion to floats; NaN for missing values."""
         if origin == 0:
             return self.numbers()
         return np.array([np.nan if cell is None else float(cell - origin) for cell in self._cells()])
 
     def _cells(self) -> list[Any]:
-        """Return the values of a column of numbers, None for missing values."""
+        """Return the values of a numeric column, with None for missing values."""
         import pandas as pd
 
         return [None if pd.isna(cell) else cell for cell in self.series.to_list()]
@@ -116,7 +116,7 @@ class Column:
         return values
 
     def low_and_range(self) -> tuple[float, float]:
-        """Return the minimum and the range; zeros if all values are missing."""
+        """Return the minimum and the range of the values, or two zeros if all values are missing."""
         values = self.numbers()
         values = values[~np.isnan(values)]
         if len(values) == 0:
@@ -132,7 +132,7 @@ class Column:
 
         try:
             cells = self.objects()
-            if any(map(is_tensor, cells)):  # Their hashes are memory addresses.
+            if any(map(is_tensor, cells)):  # Equal tensors would be different categories: they are hashed by address.
                 raise InvalidInputError("tensors")
             distinct = pd.factorize(cells)[1]
         except Exception as error:  # Hashing a value of any type can fail.
@@ -144,7 +144,7 @@ class Column:
         return out
 
     def codes(self, categories: np.ndarray, *, missing: int, unseen: int) -> np.ndarray:
-        """Return the index of each value among the categories."""
+        """Return the position of each value in ``categories``, and the given codes for missing and unseen values."""
         import pandas as pd
 
         values = self.objects()
@@ -153,7 +153,7 @@ class Column:
 
 
 def _sort_key(cell: Any) -> tuple[str, float, str]:
-    """Return a key that sorts numbers first, by value, and other values by type and text."""
+    """Return a sort key that puts numbers first, sorted by value, followed by other values, sorted by type and text."""
     if isinstance(cell, bool | int | float | np.number | np.bool_):
         try:
             return "", float(cell), ""
@@ -163,7 +163,7 @@ def _sort_key(cell: Any) -> tuple[str, float, str]:
 
 
 def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
-    """Return the columns by name, or by position for arrays; dates raise an error unless ``dates`` is true."""
+    """Return the columns of a table by name (by position for arrays); raise for dates unless ``dates`` is True."""
     import narwhals as nw
 
     frame = nw.from_native(to_plain_columns(to_host(table)), eager_only=True, pass_through=True)
@@ -180,7 +180,7 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
 def _array_as_frame(table: Any) -> Any:
     import pandas as pd
 
-    # NumPy would convert the numbers of a list of lists to text if it contains text.
+    # Without dtype=object, NumPy would convert the numbers in a list of lists to text if one element is text.
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise InvalidParameterError(
@@ -195,7 +195,7 @@ def _array_as_frame(table: Any) -> Any:
 
 
 def _check_type(column: Column, dates: bool) -> None:
-    """Raise an error for durations, lists, complex numbers and, unless ``dates`` is true, dates."""
+    """Raise an error for durations, lists and complex numbers, and for dates unless ``dates`` is True."""
     import narwhals as nw
 
     kind = column.series.dtype

@@ -1,8 +1,8 @@
-/* Gower's dissimilarity of encoded tables; the formula is in `dempster.dissimilarity.gower`. */
+/* Gower's dissimilarity of encoded tables. The formula is in gower.py. */
 #include "_native/native.h"
 
-enum { MISSING = -1, UNSEEN = -2 }; /* codes of a missing value and of a category that was not in fit */
-enum { TILE = 512 };                /* columns of a block whose sums fit into the first-level cache */
+enum { MISSING = -1, UNSEEN = -2 }; /* codes of a missing value and of a category that did not occur in fit */
+enum { TILE = 512 };                /* number of objects whose sums fit into the first-level cache */
 
 #define real double
 #define absolute fabs

@@ -1,10 +1,12 @@
 """Gower's dissimilarity for tables with numbers, categories and missing values.
 
-The dissimilarity of two objects is a weighted mean over the columns observed in both,
+The dissimilarity of two objects x and y is the mean of their differences d_k, with weights w_k, over the columns k that
+are observed in both,
 
-    d(x, y) = sum_k w_k d_k(x, y) / sum_k w_k,    d_k = |x_k - y_k| / range_k  or  [x_k != y_k],
+    d(x, y) = sum_k w_k d_k(x, y) / sum_k w_k.
 
-one minus the coefficient S of Gower (1971).
+The difference in a numeric column is |x_k - y_k| divided by the range of the column. The difference in a categorical
+column is 0 for equal and 1 for different categories. d(x, y) is one minus the similarity of Gower (1971).
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.partial import are_rows_equal
 
 MISSING = -1  # code of a missing value
-UNSEEN = -2  # code of a category that was not in fit
+UNSEEN = -2  # code of a category that did not occur in fit
 
-# Both kernels return the position of the first pair without a common observed column, or -1. The second table of
-# gower_block is stored by columns.
+# Both compiled functions return the position of the first pair without a common observed column, or -1. The second
+# table of gower_block is transposed.
 _block = kernel("""gower_block(
     numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
     numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
@@ -41,18 +43,21 @@ _pairs = kernel("""gower_pairs(
 
 @dataclass(frozen=True, eq=False)
 class GowerData:
-    """A table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows.
+    """Table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows.
 
     Attributes
     ----------
-    numeric : (n, p1) float array
+    numeric : float array of shape (n, p1)
         Numeric columns minus their minimum, divided by their range; NaN for missing values.
-    codes : (n, p2) int32 array
-        Categorical columns: index of the category, -1 for missing values, -2 for categories that were not in `fit`.
-    numeric_weights : (p1,) float array
-    code_weights : (p2,) float array
-    positions : (n,) int array
-        Row numbers in the original table, for error messages.
+    codes : int32 array of shape (n, p2)
+        Position of each value of the categorical columns in the list of categories, -1 for missing values, and -2 for
+        categories that did not occur in `fit`.
+    numeric_weights : float array of shape (p1,)
+        Weights of the numeric columns.
+    code_weights : float array of shape (p2,)
+        Weights of the categorical columns.
+    positions : int array of shape (n,)
+        Row numbers in the original table, used in error messages.
     """
 
     numeric: np.ndarray
@@ -76,7 +81,7 @@ class GowerData:
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, positions)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numeric and the categorical part as contiguous arrays."""
+        """Return ``numeric`` and ``codes`` as contiguous arrays."""
         return np.ascontiguousarray(self.numeric, dtype=dtype), np.ascontiguousarray(self.codes)
 
     def _weights(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -84,19 +89,19 @@ class GowerData:
 
 
 def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incomparable: str = "raise") -> np.ndarray:
-    """Return the dissimilarities of all objects of ``rows`` to all objects of ``columns``.
+    """Return the dissimilarities between all objects of ``rows`` and all objects of ``columns``.
 
-    The compiled function releases the interpreter's lock, so threads can compute blocks in parallel.
+    The function releases the global interpreter lock, so several threads can compute blocks in parallel.
 
     Parameters
     ----------
     rows, columns : GowerData
-        Tables of a and b objects, from the same `GowerEncoder`.
+        Tables of a and b objects, encoded by the same `GowerEncoder`.
     dtype : float dtype, optional
-        Type of the result and of the sums; that of the encoded tables by default.
+        Type of the computation and the result. The default is the type of the encoded tables.
     incomparable : {"raise", "nan"}, default="raise"
-        Two objects without a common observed column have no dissimilarity. "raise" raises a ValueError with the first
-        such pair; "nan" returns NaN for it.
+        The dissimilarity of two objects without a common observed column is undefined. "raise" raises a ValueError that
+        names the first pair of such objects, and "nan" returns NaN for all such pairs.
 
     Returns
     -------
@@ -126,20 +131,20 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
 def gower_pairs(
     data_a: GowerData, i: Any, data_b: GowerData, j: Any, *, dtype: Any = None, incomparable: str = "raise"
 ) -> np.ndarray:
-    """Return the dissimilarity of row ``i[e]`` of one table and row ``j[e]`` of another table, for every e.
+    """Return the dissimilarity between row ``i[e]`` of ``data_a`` and row ``j[e]`` of ``data_b`` for every e.
 
     Parameters
     ----------
     data_a, data_b : GowerData
-        Tables from the same `GowerEncoder`; they may be the same.
-    i, j : int arrays of shape (p,)
-        Rows of ``data_a`` and of ``data_b``.
+        Tables encoded by the same `GowerEncoder`; both may be the same table.
+    i, j : int arrays of shape (n_pairs,)
+        Row numbers in ``data_a`` and in ``data_b``.
     dtype, incomparable
         See `gower_block`.
 
     Returns
     -------
-    array of shape (p,)
+    array of shape (n_pairs,)
 
     Examples
     --------
@@ -168,11 +173,12 @@ def gower_matrix(
     dtype: Any = np.float64,
     incomparable: str = "raise",
 ) -> np.ndarray:
-    """Return the square matrix of Gower's dissimilarities of a table.
+    """Return the matrix of Gower's dissimilarities between the rows of a table.
 
     Parameters
     ----------
     table : pandas or polars DataFrame, or array of shape (n, p)
+        Objects in rows, with numbers, categories and missing values.
     weights, categorical, dtype
         See `GowerEncoder`.
     incomparable : {"raise", "nan"}, default="raise"
@@ -181,7 +187,7 @@ def gower_matrix(
     Returns
     -------
     array of shape (n, n)
-        Symmetric, zeros on the diagonal.
+        Symmetric matrix with zeros on the diagonal.
 
     Examples
     --------
@@ -200,36 +206,40 @@ def gower_matrix(
 
 
 class GowerEncoder(BaseEstimator):
-    """Encode tables as the arrays that `gower_block` compares.
+    """Encode tables as arrays from which `gower_block` computes Gower's dissimilarities.
 
-    Columns of numbers are numeric, including columns of Python numbers with type object. Booleans, text, categories and
-    other objects are categorical. None, NaN and null are missing values. Objects with many missing values are compared
-    on few columns: their dissimilarities are less accurate, and two objects may have no common observed column (see
+    Columns of numbers are numeric, also if the column has the type object. Columns of Booleans, text, categories or
+    other objects are categorical. None, NaN and null are missing values. Dissimilarities of objects with many missing
+    values depend on few columns and are less accurate. Two objects may have no common observed column (see
     `gower_block`).
 
     Parameters
     ----------
     weights : sequence of p floats, or mapping of columns to floats, optional
-        Nonnegative weight of each column; columns that are not in a mapping have weight 1. Equal by default.
+        Nonnegative weight of each column. Columns that are not in the mapping have weight 1. By default all weights are
+        1.
     categorical : sequence of columns, optional
-        Numeric columns to treat as categorical. Here and in ``weights``, columns are names for a DataFrame and
-        positions for an array.
+        Numeric columns to treat as categorical. Here and in ``weights``, columns are given by name for a DataFrame and
+        by position for an array.
     dtype : {float64, float32}, default=float64
-        Type of the numeric part and of the dissimilarities.
+        Type of the encoded numeric columns and of the dissimilarities.
 
     Attributes
     ----------
     n_features_in_ : int
+        Number of columns p.
     column_names_ : list
-        Names of the columns of a DataFrame, positions for an array.
-    is_categorical_ : (p,) Boolean array
-    minimum_, range_ : (p1,) arrays
-        Minimum and range of the numeric columns. The difference in a constant column is 0. Values of new objects may
-        be outside the range; the difference in a column is at most 1.
+        Names of the columns of a DataFrame, or positions of the columns of an array.
+    is_categorical_ : Boolean array of shape (p,)
+        Whether each column is categorical.
+    minimum_, range_ : arrays of shape (p1,)
+        Minimum and range of the p1 numeric columns. The difference of two values in a constant column is 0. Values of
+        new objects may be outside the range, but differences are limited to 1.
     categories_ : list of p2 arrays
-        Categories of the categorical columns, in the order of their codes. A category that was not in ``fit`` differs
-        from all values, including itself.
-    weights_ : (p,) array
+        Categories of the p2 categorical columns, in the order of their codes. A category that did not occur in ``fit``
+        differs from all values, including itself.
+    weights_ : array of shape (p,)
+        Weights of the columns.
 
     References
     ----------
@@ -257,22 +267,24 @@ class GowerEncoder(BaseEstimator):
         self.dtype = dtype
 
     def fit(self, table: Any, y: Any = None) -> GowerEncoder:
-        """Learn kinds, ranges and categories of the columns.
+        """Determine the type of each column, the ranges of the numeric columns, and the categories of the others.
 
         Parameters
         ----------
         table : pandas or polars DataFrame, or array of shape (n, p)
+            Objects in rows.
         y : ignored
         """
         self._learn(read_columns(table))
         return self
 
     def transform(self, table: Any) -> GowerData:
-        """Encode a table with the same columns; the columns of a DataFrame are matched by name.
+        """Encode a table that has the columns of `fit`.
 
         Parameters
         ----------
         table : pandas or polars DataFrame, or array of shape (n, p)
+            Objects in rows. The columns of a DataFrame are matched with those of `fit` by name.
 
         Returns
         -------
@@ -319,10 +331,10 @@ class GowerEncoder(BaseEstimator):
         return GowerData(numeric, codes, self.weights_[~kinds], self.weights_[kinds], np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
-        """Return the columns in the order of ``fit``, by name, or by position if one of the tables has no names."""
+        """Return the columns in the order of ``fit``, matched by name if both tables have column names."""
         if len(columns) != self.n_features_in_:
             raise InvalidParameterError(
-                "table", must=f"have {self.n_features_in_} columns as in fit, got {len(columns)}"
+                "table", must=f"have {self.n_features_in_} columns like the table of fit, got {len(columns)}"
             )
         plain = list(range(len(columns)))
         if list(columns) != plain and self.column_names_ != plain:
@@ -409,12 +421,16 @@ def _join_names(names: Any) -> str:
 
 
 def present_cells(data: GowerData) -> np.ndarray:
-    """Return the (n, p) indicator of observed values: numeric columns, then categorical columns."""
+    """Return an array of shape (n, p) with 1 for observed and 0 for missing values, numeric columns first."""
     return np.hstack([~np.isnan(data.numeric), data.codes != MISSING]).astype(float)
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
-    """Return the (a, b) dissimilarities of two tables; a missing value adds the ``usual`` difference of its column."""
+    """Return the dissimilarities between a and b objects with missing values, shape (a, b).
+
+    If a value is missing in one of two objects, the difference in this column is ``usual``, the mean difference within
+    clusters.
+    """
     D = gower_block(A, B, incomparable="nan")
     here, there, w = present_cells(A), present_cells(B), _weights(A)
     if here.all() and there.all():
@@ -422,7 +438,7 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
     lacking = ((1 - here) @ (w * usual))[:, None]
     D = np.nan_to_num(D) * ((here * w) @ there.T)
     D += lacking + (here * w * usual) @ (1 - there).T
-    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # Rows without a difference in common observed columns.
+    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # pairs of rows that may be equal
     D /= w.sum()
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
@@ -430,7 +446,7 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
 
 
 def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """Return the (e,) dissimilarities of rows i and j; see `partial_gower_block`."""
+    """Return the dissimilarities, shape (e,), of the e pairs of rows (i[k], j[k]); see `partial_gower_block`."""
     d = gower_pairs(data, i, data, j, incomparable="nan")
     cells, w = present_cells(data), _weights(data)
     if cells.all():
@@ -443,7 +459,7 @@ def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np
 
 
 def column_differences(data: GowerData) -> list[np.ndarray]:
-    """Return the (n, n) differences of each column; NaN for missing values."""
+    """Return for each column the differences between all objects, shape (n, n), with NaN for missing values."""
     numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
     codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
     return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]

@@ -1,12 +1,12 @@
-/* Part of gower.c, included once for each type `real` of the numbers. */
+/* This file is included in gower.c once for each floating-point type `real`. */
 
-/* Some objects of a table that is stored by columns. The pointers are at the first object; columns are b values
- * apart. */
+/* n consecutive objects of a table of b objects, which is stored column by column. The pointers point to the first of
+ * the n objects. */
 typedef struct {
     index_t n, b, p, q;
     const real *numeric;  /* (p, n) */
     const int32_t *codes; /* (q, n) */
-    bool complete;        /* no value is missing */
+    bool complete;        /* whether no value is missing */
 } TYPED(Others);
 
 static bool TYPED(is_complete)(const TYPED(Others) *others) {
@@ -18,19 +18,20 @@ static bool TYPED(is_complete)(const TYPED(Others) *others) {
     return missing == 0;
 }
 
-/* Add the differences of an object to n others in one numeric column; NaN is a missing value. */
+/* Add the weighted differences between the value x of one object and the values of n others in one numeric column to
+ * `total`, and the weight of the column to `present`. Missing values (NaN) add nothing. */
 static void TYPED(add_numbers)(index_t n, real x, const real *restrict others, real weight, real *restrict total,
                                real *restrict present) {
     for (index_t j = 0; j < n; j++) {
         real gap = absolute(x - others[j]);
         bool there = gap == gap;
-        gap = gap < 1 ? gap : 1; /* new objects may be outside the range */
+        gap = gap < 1 ? gap : 1; /* the value of a new object may be outside the range of the column */
         total[j] += there ? weight * gap : 0;
         present[j] += there ? weight : 0;
     }
 }
 
-/* Add the differences in a column without missing values, in half the time. */
+/* Do the same as add_numbers for a column without missing values, in half the time. */
 static void TYPED(add_complete_numbers)(index_t n, real x, const real *restrict others, real weight,
                                         real *restrict total) {
     for (index_t j = 0; j < n; j++) {
@@ -39,8 +40,9 @@ static void TYPED(add_complete_numbers)(index_t n, real x, const real *restrict 
     }
 }
 
-/* Add the differences of an object to n others in one categorical column. `if_equal` is the weight of the column for an
- * unseen category, which differs even from itself, and 0 for other categories. */
+/* Add the weighted differences between the category of one object and those of n others in one categorical column.
+ * `if_equal` is the term for equal codes. It is 0, or the weight of the column for an unseen category, which differs
+ * even from itself. */
 static void TYPED(add_categories)(index_t n, int32_t code, const int32_t *restrict others, real weight, real if_equal,
                                   real *restrict total, real *restrict present) {
     for (index_t j = 0; j < n; j++) {
@@ -55,15 +57,15 @@ static void TYPED(add_complete_categories)(index_t n, int32_t code, const int32_
     for (index_t j = 0; j < n; j++) total[j] += others[j] == code ? if_equal : weight;
 }
 
-/* Compute weighted sums of the differences of one object to others, and sums of the weights of columns observed in
- * both.
+/* Compute for each of the others the weighted sum of its differences from one object (`total`), and the sum of the
+ * weights of the columns that are observed in both objects (`present`).
  *
- * The columns are added in the same order for every pair, so that d(x, y) = d(y, x) to the last bit and no sum
- * exceeds the sum of its weights. */
+ * The columns are added in the same order for every pair, so that d(x, y) = d(y, x) to the last bit and `total` never
+ * exceeds `present`. */
 static void TYPED(sums)(const real *numeric, const int32_t *codes, const TYPED(Others) *others,
                         const real *numeric_weights, const real *code_weights, real *total, real *present) {
     index_t n = others->n;
-    real common = 0; /* sum of the weights if the others are complete */
+    real common = 0; /* sum of the weights if the others have no missing values */
     for (index_t j = 0; j < n; j++) total[j] = present[j] = 0;
     for (index_t k = 0; k < others->p; k++) {
         const real *column = others->numeric + k * others->b;
@@ -87,8 +89,8 @@ static void TYPED(sums)(const real *numeric, const int32_t *codes, const TYPED(O
     for (index_t j = 0; others->complete && j < n; j++) present[j] = common;
 }
 
-/* Write the dissimilarities of a rows to b others, which are stored by columns. Return the position in `out` of the
- * first pair without a common observed column, or -1. */
+/* Write the dissimilarities between a objects, stored row by row, and b others, stored column by column. Return the
+ * position in `out` of the first pair without a common observed column, or -1. */
 KERNEL TYPED(gower_block)(index_t a, index_t p, index_t q, index_t b, const real *numeric, const int32_t *codes,
                           const real *other_numeric, const int32_t *other_codes, const real *numeric_weights,
                           const real *code_weights, real *out, index_t *result) {
@@ -110,8 +112,8 @@ KERNEL TYPED(gower_block)(index_t a, index_t p, index_t q, index_t b, const real
     return DONE;
 }
 
-/* Write the dissimilarities of given pairs; both tables are stored by rows. Return the position of the first pair
- * without a common observed column, or -1. */
+/* Write the dissimilarities of the pairs (first[e], second[e]). Both tables are stored row by row. Return the position
+ * of the first pair without a common observed column, or -1. */
 KERNEL TYPED(gower_pairs)(index_t a, index_t p, index_t q, index_t n, index_t b, const real *numeric,
                           const int32_t *codes, const index_t *first, const real *other_numeric,
                           const int32_t *other_codes, const index_t *second, const real *numeric_weights,

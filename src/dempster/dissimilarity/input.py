@@ -1,11 +1,11 @@
-"""Validate X as dissimilarities, according to the metric.
+"""Validation of X for clusterers of dissimilarities, which depends on the metric.
 
 =====================  ============================================================================================
 ``metric``             X
 =====================  ============================================================================================
-a name, a callable     attributes, compared by a metric of scikit-learn or a function of two rows
+other name, callable   numeric attributes, compared by a metric of scikit-learn or by a function of two rows
 "gower"                a table with numbers, categories and missing values
-"precomputed"          a square matrix of dissimilarities; for some methods a sparse matrix of a part of them
+"precomputed"          a square matrix of dissimilarities (for some clusterers sparse, with unknown dissimilarities)
 =====================  ============================================================================================
 """
 
@@ -49,33 +49,35 @@ from dempster.dissimilarity.sources import (
 METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
-_PROBES = 24  # objects on which a metric function is checked
-_SPARSE = ["csr", "csc", "coo"]  # not converted; conversion from other formats would add duplicate entries
+_PROBES = 24  # number of objects on which a metric function is checked
+_SPARSE = ["csr", "csc", "coo"]  # formats that need no conversion, which would add up duplicate entries
 
 
 class DissimilarityInput:
-    """Reader of the objects of a fit and of new objects in the same form.
+    """Validation of the training objects and, in the same format, of new objects.
 
     Parameters
     ----------
     metric : str or callable
+        "gower", "precomputed", another metric of scikit-learn, or a function of two rows.
     symmetrize : bool
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     sparse : bool
-        Whether a matrix may be sparse.
+        Whether a matrix of dissimilarities may be sparse.
     centered : bool
-        Whether to subtract the mean of the attributes if the metric is computed from squares, which are inaccurate far
-        from the origin.
+        Whether to subtract the means of the attributes for Euclidean metrics, which are computed from squares and would
+        be inaccurate far from the origin.
     fewest : int
-        Smallest number of objects.
+        Smallest permitted number of training objects.
     remedy : str
-        Advice in the error message for an asymmetric matrix.
+        Advice at the end of the error message for an asymmetric matrix.
 
     Attributes
     ----------
-    origin : (p,) array or None
-        The mean that is subtracted.
+    origin : array of shape (n_features,) or None
+        Means that are subtracted from the attributes.
     encoder : GowerEncoder or None
+        Encoder of the table if ``metric="gower"``.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class DissimilarityInput:
         self.encoder: Any = None
 
     def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
-        """Validate the objects of a fit, set ``n_features_in_`` and the feature names, and return their source."""
+        """Validate the training objects, store their number of columns and names, and return a dissimilarity source."""
         if self.is_gower:
             self.encoder = GowerEncoder()
             with naming_table("X"):
@@ -124,9 +126,9 @@ class DissimilarityInput:
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
     def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
-        """Validate new objects: attributes, encoded rows, or dissimilarities to the objects of the fit.
+        """Validate new objects and return their attributes, encoded rows, or dissimilarities to the training objects.
 
-        With ``or_width``, dissimilarities to this number of references are also valid.
+        If ``or_width`` is given, dissimilarities to this number of reference objects are also accepted.
         """
         if self.is_gower:
             with naming_table("X"):
@@ -140,7 +142,7 @@ class DissimilarityInput:
         return values if self.origin is None else values - self.origin
 
     def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
-        """Return the attributes of some objects of a fit, without centering."""
+        """Return the attributes of the training objects in the rows ``which`` of X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
@@ -148,12 +150,12 @@ class DissimilarityInput:
         with validating(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
-            also = "" if or_width is None else f", or to its {or_width} references"
+            also = "" if or_width is None else f", or to its {or_width} reference objects"
             raise InvalidParameterError(
                 "X",
                 message=f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
                 f"{estimator.n_features_in_} features as input: the dissimilarities of each new object to the "
-                f"objects of fit{also}",
+                f"training objects{also}",
             )
         check_values(np.asarray(D.data) if sparse.issparse(D) else D, "X")
         return D
@@ -186,7 +188,7 @@ class DissimilarityInput:
 
 
 def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
-    """Return an encoded table; raise an error if missing="partial" and a row contains only missing values."""
+    """Return the table, and raise an error if a row contains only missing values and ``missing="partial"``."""
     if getattr(estimator, "missing", "refuse") == "partial":
         empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(empty):
@@ -195,7 +197,7 @@ def _check_nonempty_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerD
 
 
 def _remove_padding(X: Any) -> Any:
-    """Return a sparse matrix in block format without the zeros that fill the blocks, which are no dissimilarities."""
+    """Return a sparse matrix in BSR format without the zeros that fill its blocks; they are not dissimilarities."""
     if not (sparse.issparse(X) and X.format == "bsr"):
         return X
     rows = X.tocsr()
@@ -204,9 +206,10 @@ def _remove_padding(X: Any) -> Any:
 
 
 def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
-    """Return the dissimilarities between the objects of a fit, with the columns of a table in the order of its rows.
+    """Return a dissimilarity matrix of the training objects with its columns in the order of its rows.
 
-    scikit-learn stores column names that are all text. Other names are stored here for `order_columns_as_in_fit`.
+    scikit-learn stores column names only if all of them are strings. Other names are stored in ``_object_names`` for
+    `order_columns_as_in_fit`.
     """
     vars(estimator).pop("_object_names", None)
     X = with_columns_like_rows(X)
@@ -218,7 +221,7 @@ def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
 
 
 def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
-    """Return dissimilarities of new objects with the columns of a table in the order of the objects of the fit."""
+    """Return the dissimilarities of new objects with the columns in the order of the training objects."""
     names = getattr(estimator, "_object_names", None)
     if names is None:
         return with_columns(X, getattr(estimator, "feature_names_in_", None))
@@ -227,29 +230,29 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
 
 
 def with_columns_like_rows(X: TableLike) -> TableLike:
-    """Return a table of dissimilarities with its columns in the order of its rows, if both have names."""
+    """Return a dissimilarity matrix with its columns in the order of its rows if both have names."""
     rows = row_index(X)
     return X if rows is None or column_index(X) is None else with_columns(X, rows)
 
 
 def with_columns(X: TableLike, names: Any) -> TableLike:
-    """Return a table of dissimilarities with its columns in the order of the given names."""
+    """Return a dissimilarity matrix with its columns in the order of the given names."""
     columns = column_index(X)
     if names is None or columns is None or len(columns) != len(names):
         return X
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
-        columns, names = list(map(str, columns)), list(map(str, names))  # A file contains text instead of numbers.
+        columns, names = list(map(str, columns)), list(map(str, names))  # Names that were numbers are text in a file.
     try:
         order = match_names(columns, names)
     except ValueError as error:
-        raise InvalidParameterError("X", must=f"have the same names in its columns as the objects: {error}") from error
+        raise InvalidParameterError("X", must=f"have columns named after the objects: {error}") from error
     if order is None:
         return X
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
 
 
 def check_metric(source: AttributeSource) -> None:
-    """Raise an error if a metric function is asymmetric, or nonzero for equal objects, on a subset of the objects."""
+    """Raise an error if a metric function is asymmetric or nonzero for equal objects; 24 objects are checked."""
     which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
     D = source.block(which, which)
     smallest = rounding(source.dtype) * float(D.max())

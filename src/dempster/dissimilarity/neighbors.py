@@ -1,8 +1,9 @@
-"""Nearest neighbors of the objects of a dissimilarity source, exact or approximate.
+"""Exact or approximate search for nearest neighbors.
 
-`make_finder` selects the algorithm. `Neighbors.find_all` computes the neighbors of all objects, and `ReferenceFinder`
-those of new objects. `PointTree` is a k-d tree for Minkowski metrics. If the triangle inequality may not hold (Gower's
-dissimilarity with missing values, a metric function), `BlockFinder` compares every object with all others in blocks.
+`make_finder` selects the algorithm. `Neighbors.find_all` computes the neighbors of all training objects, and
+`ReferenceFinder` the neighbors of new objects. `PointTree` is a k-d tree for Minkowski metrics. `BlockFinder` compares
+every object with all others. It is used if the triangle inequality may be violated, which can happen for Gower's
+dissimilarity with missing values and for metric functions.
 """
 
 from __future__ import annotations
@@ -29,38 +30,38 @@ from dempster.dissimilarity.sources import (
 )
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 
-_MAX_CELLS = 4_000_000  # dissimilarities in memory per thread
+_MAX_CELLS = 4_000_000  # maximum number of dissimilarities in memory per thread
 _LEAF_SIZE = 16
-_QUERIES = 256  # number of queries per call of the kernel
+_QUERIES = 256  # number of queries per call of the compiled function
 _MAX_TREE_DIMENSIONS = 10  # in higher dimensions a tree visits most leaves, and brute force is faster
-_MAX_CACHED_CELLS = 100_000  # numbers in a table that fits in the cache, where a tree is as fast as brute force
-_MIN_APPROXIMATE = 100_000, 6  # objects and attributes above which approximate neighbors save time
-_GRAPH_NEIGHBORS = 30  # neighbors in the approximate index; a query for K is much faster than building an index with K
-_QUERY_ROWS = 4096  # objects per query
+_MAX_CACHED_CELLS = 100_000  # size of a table that fits into the cache; a tree is then as fast as brute force
+_MIN_APPROXIMATE = 100_000, 6  # numbers of objects and attributes above which the approximate search is faster
+_GRAPH_NEIGHBORS = 30  # neighbors per object in the approximate index, which can be queried for more neighbors
+_QUERY_ROWS = 4096  # number of objects per query
 
 
 # ---- brute force ----------------------------------------------------------------------------------------------------
 
 
 def needs_blocks(source: DissimilaritySource) -> bool:
-    """Return whether only brute force finds the exact neighbors."""
+    """Return whether exact neighbors require a comparison with all objects (no triangle inequality)."""
     if isinstance(source, AttributeSource):
         return callable(source.metric) or source.lacks_cells
     return not isinstance(source, MatrixSource)
 
 
 class BlockFinder:
-    """Brute-force search; ties are resolved by the lowest index."""
+    """Brute-force search for nearest neighbors; equally near objects are sorted by index."""
 
     kind = "exact"
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
         self._source = source
-        # A metric function may not be thread-safe, and it holds the interpreter's lock.
+        # A metric function may not be thread-safe, and it holds the global interpreter lock.
         self._n_jobs = 1 if callable(source.metric) else n_jobs
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (r, k) indices of the k nearest objects of each object in ``rows``, sorted, and the distances."""
+        """Return the indices and the distances of the k objects nearest to each object in ``rows``, nearest first."""
         with block_map(self._n_jobs) as apply:
             blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
             parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
@@ -71,12 +72,12 @@ class BlockFinder:
 
 
 def rows_at_once(n_columns: int) -> int:
-    """Return the number of rows of dissimilarities that a thread may have in memory."""
+    """Return the number of rows of a dissimilarity matrix that a thread may keep in memory."""
     return max(1, _MAX_CELLS // n_columns)
 
 
 def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (r, k) columns of the k smallest values of each row, sorted, and the values; ties: first column."""
+    """Return the columns of the k smallest values of each row, sorted by value, and the values, shape (r, k)."""
     largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
     nearer, tied = block < largest, block == largest
     room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
@@ -103,7 +104,7 @@ _query = kernel("""point_tree_query(
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
-    """Return p of a Minkowski metric given by name (infinity for "chebyshev"); None for any other metric.
+    """Return the power p of a Minkowski metric given by name (infinity for "chebyshev"), or None for other metrics.
 
     >>> minkowski_power("manhattan"), minkowski_power("minkowski", {"p": 3}), minkowski_power("cosine")
     (1.0, 3.0, None)
@@ -118,14 +119,15 @@ def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> fl
 class PointTree:
     """K-d tree for nearest neighbors.
 
-    The result is exact, and ties are resolved by the lowest index. The time of a query is logarithmic in the number of
-    points in low dimensions and linear in high dimensions.
+    The result is exact; among equally near points, those with the lowest index are returned. The time of a query is
+    logarithmic in the number of points in low dimensions and linear in high dimensions.
 
     Parameters
     ----------
     X : array of shape (n, d)
+        Points in rows.
     p : float >= 1, default=2
-        Power of the Minkowski metric: 1 (city block), 2 (Euclidean), infinity (Chebyshev).
+        Power of the Minkowski metric: 1 for the city block, 2 for the Euclidean, infinity for the Chebyshev metric.
     n_jobs : int or None
         Number of threads for queries.
 
@@ -162,20 +164,21 @@ class PointTree:
 
     @property
     def order(self) -> np.ndarray:
-        """Indices of the points, sorted by leaf; queries in this order are fastest."""
+        """Indices of the points, sorted by leaf of the tree; queries in this order are fastest."""
         positions = self._tree[1].ravel()
         return positions[positions < len(self)]
 
     def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1, return_distance: bool = True) -> Any:
-        """Return the (m, k) sorted distances to the nearest points and their indices, as in scikit-learn.
+        """Return the sorted distances to the nearest points and the indices of the points, both of shape (m, k).
 
         Parameters
         ----------
         X : array of shape (m, d), optional
-            Queries; by default the points themselves, which are not their own neighbors.
+            Query points. By default the points of the tree, which are not their own neighbors.
         n_neighbors : int
+            Number k of neighbors.
         return_distance : bool, default=True
-            Whether to return the distances.
+            Whether to return the distances. If False, only the indices are returned.
         """
         if X is None:
             distance, index = self.neighbors_of(np.arange(len(self)), n_neighbors)
@@ -184,7 +187,7 @@ class PointTree:
         return (distance, index) if return_distance else index
 
     def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances and indices of the neighbors of some points, without the points themselves."""
+        """Return the distances and indices of the neighbors of the points at ``positions``, excluding each point."""
         return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
 
     def _nearest(
@@ -208,29 +211,30 @@ class PointTree:
 
 
 class Finder(Protocol):
-    """Search for the nearest objects of some objects, including the objects themselves."""
+    """Search for the training objects nearest to given training objects; each object is its own nearest neighbor."""
 
     kind: str  # "exact" or "approximate"
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (r, k) indices of the k nearest objects of each object in ``rows``, sorted, and the distances."""
+        """Return the indices and the distances of the k objects nearest to each object in ``rows``, nearest first."""
         ...
 
 
 def make_finder(
     source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = -1
 ) -> Finder:
-    """Return a finder for the nearest neighbors of the objects of a source.
+    """Return a function that finds the nearest neighbors of training objects.
 
     Parameters
     ----------
     source : DissimilaritySource
+        Dissimilarities between the training objects.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate": nearest-neighbor descent (requires ``dempster[neighbors]``), for attributes and a metric given
-        by name. "auto": exact, unless there are more than 100,000 objects with more than six attributes, the metric is
-        Euclidean and the extra is installed.
+        "approximate" uses nearest-neighbor descent. It requires ``dempster[neighbors]``, attributes, and a metric given
+        by name. "auto" is "exact" unless there are more than 100,000 objects with more than six attributes, the metric
+        is Euclidean, and ``dempster[neighbors]`` is installed.
     random_state : int, RandomState, Generator or None
-        Used for approximate neighbors only.
+        Seed for the approximate search.
     n_jobs : int or None
         Number of threads; None and -1 use all processors.
 
@@ -275,7 +279,7 @@ def _pays_to_approximate(source: DissimilaritySource) -> bool:
 
 
 class ExactFinder:
-    """Exact search by a tree or brute force."""
+    """Exact search for nearest neighbors by a tree or by brute force."""
 
     kind = "exact"
 
@@ -285,7 +289,7 @@ class ExactFinder:
 
     @property
     def has_tree(self) -> bool:
-        """Whether the search uses a `PointTree`, whose distances are exact."""
+        """Whether the search uses a `PointTree`."""
         return isinstance(self._index, PointTree)
 
     @property
@@ -298,13 +302,13 @@ class ExactFinder:
         return index, distance
 
     def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the neighbors of objects by a `PointTree`, without the objects themselves."""
+        """Return the indices and distances of the neighbors of the objects in ``rows``, excluding each object."""
         distance, index = self._index.neighbors_of(rows, k)
         return index, distance
 
 
 class ApproximateFinder:
-    """Approximate search by nearest-neighbor descent; exact for objects with too few neighbors."""
+    """Approximate search by nearest-neighbor descent; objects with too few neighbors are searched exactly."""
 
     kind = "approximate"
 
@@ -336,10 +340,10 @@ class ApproximateFinder:
 
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
-    """Return an object with the method ``kneighbors`` of scikit-learn.
+    """Return an index of the training objects with a method ``kneighbors`` like that of scikit-learn.
 
-    It is a `PointTree` for Minkowski metrics, and scikit-learn's `NearestNeighbors` for Euclidean distances in high
-    dimensions and for other metrics.
+    The index is a `PointTree` for Minkowski metrics. For Euclidean distances in high dimensions and for other metrics,
+    it is `NearestNeighbors` of scikit-learn.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -360,7 +364,7 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
 
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
-    """Return the number of threads for scikit-learn; its trees for "mahalanobis" are not thread-safe."""
+    """Return the number of threads for scikit-learn, 1 for "mahalanobis" because its trees are not thread-safe."""
     return 1 if metric == "mahalanobis" else n_jobs
 
 
@@ -369,14 +373,14 @@ def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Indices of the K nearest neighbors of every object, sorted, and the (n, K) dissimilarities to them."""
+    """The K nearest neighbors of each of n objects, sorted by distance."""
 
-    index: np.ndarray
-    distance: np.ndarray
+    index: np.ndarray  # indices of the neighbors, shape (n, K)
+    distance: np.ndarray  # dissimilarities to the neighbors, shape (n, K)
 
     @classmethod
     def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
-        """Compute the neighbors of the objects 0..n-1 in blocks."""
+        """Return the neighbors of all n training objects, excluding each object itself."""
         kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
         order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
@@ -392,7 +396,7 @@ class Neighbors:
         return kept
 
     def quantile(self, q: float) -> np.ndarray:
-        """Return the (n,) q-quantiles of the distances from each object to its neighbors."""
+        """Return the q-quantile of the distances of each object to its neighbors, shape (n,)."""
         place = q * (self.distance.shape[1] - 1)
         below = int(place)
         above = min(below + 1, self.distance.shape[1] - 1)
@@ -400,10 +404,10 @@ class Neighbors:
 
 
 def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
-    """Raise an error for indices out of range or invalid distances.
+    """Raise an error if the indices of neighbors are not in the range from 0 to n - 1, or the distances are invalid.
 
-    A tree returns undefined indices if the metric returns NaN or violates the triangle inequality; compiled code would
-    then read beyond the end of an array.
+    A tree returns undefined indices if the metric returns NaN or violates the triangle inequality. With such indices,
+    compiled code would read beyond the end of an array.
     """
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
@@ -411,7 +415,7 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
 
 
 def _remove_self(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Remove the object itself from its K + 1 neighbors, or the last one if duplicates displaced the object."""
+    """Remove each object from its K + 1 nearest neighbors, or the last neighbor if duplicates replaced the object."""
     kept = index != objects[:, None]
     kept[kept.all(axis=1), -1] = False
     k = index.shape[1] - 1
@@ -422,19 +426,20 @@ def _remove_self(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -
 
 
 class ReferenceFinder:
-    """Exact search for the references nearest to new objects; the index is built once."""
+    """Exact search for the reference objects nearest to new objects."""
 
     def __init__(self, references: References):
         self._references = references
         source = references.source
         self._index = None if source is None or needs_blocks(source) else exact_index(source, 1)
-        # scikit-learn's trees for "mahalanobis" and metric functions may not be thread-safe.
+        # Metric functions and the trees of scikit-learn for "mahalanobis" may not be thread-safe.
         self._in_threads = source is None or not (source.metric == "mahalanobis" or callable(source.metric))
 
     def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n, k) indices of the references nearest to each new object, sorted, and the distances.
+        """Return the indices of the k reference objects nearest to each new object, and their distances.
 
-        ``values`` are new objects as returned by `DissimilarityInput.new`.
+        Both arrays have the shape (n, k) and are sorted by distance. ``values`` contains the n new objects in the
+        format that `DissimilarityInput.new` returns.
         """
         rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
         tasks = [(values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)]

@@ -1,14 +1,16 @@
-"""Distances between rows with missing values, and imputation for steps that need complete rows.
+"""Distances between rows with missing values, and imputation for computations that need complete rows.
 
-A missing attribute contains no information about the cluster of an object. It therefore adds the same to the squared
-distances to all clusters: its expected contribution, the variance s_d^2 within clusters,
+A missing value contains no information about the cluster of an object. It therefore adds the same term to the squared
+distances of an object x to all cluster centers v. For attribute d this term is the expected squared difference, the
+variance s_d^2 within clusters,
 
-    |x - v|^2 = sum_{d observed} (x_d - v_d)^2 + sum_{d missing} s_d^2,
+    |x - v|^2 = sum_{d observed} (x_d - v_d)^2 + sum_{d missing} s_d^2.
 
-and 2 s_d^2 to the squared distance between two objects if one of them lacks it. Distances keep their scale, and the
-distances of an incomplete object to all clusters are more similar, so its masses are less certain. The partial
-distances of Hathaway and Bezdek (2001), p / |observed| times the sum over the observed attributes, give the same
-clusters, but masses as certain as for complete objects (``docs/missing.md``).
+The term in the squared distance between two objects is 2 s_d^2 if one of the objects lacks attribute d. On average,
+distances are neither too small nor too large. The distances of an incomplete object to different clusters become more
+similar, so its masses are less certain. The partial distances of Hathaway and Bezdek (2001) multiply the sum over the
+observed attributes by their inverse proportion. They give the same clusters, but the masses of incomplete objects are
+as certain as those of complete objects (``docs/missing.md``).
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ import numpy as np
 from dempster._validation import clip_to_range, has_missing
 from dempster.optimize.blocks import row_blocks
 
-_MAX_DONORS = 1000  # rows used for imputation
-_MAX_CELLS = 4_000_000  # numbers in memory at once
-_EQUAL_TOL = 1e-9  # squared distance, relative to the squares of the rows, up to which rows may be equal
+_MAX_DONORS = 1000  # maximum number of rows from which values are imputed
+_MAX_CELLS = 4_000_000  # maximum number of squared distances in memory
+_EQUAL_TOL = 1e-9  # two rows may be equal if their squared distance divided by the squared norm is at most this value
 
 
 # ---- squared distances ----------------------------------------------------------------------------------------------
 
 
 def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return (n, k) squared distances of rows to complete points over the observed attributes, in double precision."""
+    """Return the squared distances of n rows to k complete points over the observed attributes, shape (n, k)."""
     middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
     Z, V = np.where(present, X - middle, 0.0), points - middle
@@ -38,9 +40,10 @@ def squared_distances_to_points(X: np.ndarray, points: np.ndarray) -> np.ndarray
 
 
 def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """Return (a, b) squared distances; an attribute that one row lacks adds twice its variance ``within`` clusters.
+    """Return the squared distances between the rows of A and the rows of B, shape (a, b).
 
-    The distance of equal rows, with the same missing values, is zero.
+    If a value is missing in one of two rows, the attribute adds twice its variance ``within`` clusters. The distance of
+    equal rows with the same missing values is zero.
     """
     squares, here, there = _shared_squares(A, B)
     lacking = (1 - here) @ within
@@ -53,7 +56,7 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
 
 
 def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """Return (n,) squared distances between corresponding rows; see `partial_squares`."""
+    """Return the squared distances between row i of A and row i of B for all i, shape (n,); see `partial_squares`."""
     gap = np.square(A - B, dtype=float)
     squares = np.where(np.isnan(gap), 2 * within, gap).sum(axis=1)
     squares[are_rows_equal(A, B)] = 0
@@ -61,12 +64,15 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
 
 
 def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the (n,) mask of corresponding rows that are equal, with the same missing values."""
+    """Return for each i whether row i of A equals row i of B and has the same missing values."""
     return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
 
 def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (a, b) squared distances over common observed attributes, and (a, p) and (b, p) observation indicators."""
+    """Return the squared distances, shape (a, b), between the rows of A and B over the attributes observed in both.
+
+    Also return two arrays with 1 for observed and 0 for missing values, in the shapes of A and B.
+    """
     in_a, in_b = ~np.isnan(A), ~np.isnan(B)
     middle = _column_means(B)
     Za, Zb = np.where(in_a, A - middle, 0.0), np.where(in_b, B - middle, 0.0)
@@ -81,16 +87,18 @@ def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def impute_missing(X: np.ndarray) -> np.ndarray:
-    """Impute every missing value by the mean over the nearest rows with an observed value.
+    """Replace each missing value by the mean of the column over the nearest rows in which it is observed.
 
-    Initial prototypes, the number of clusters and plots need complete rows. The number of nearest rows is the square
-    root of the number of distinct rows, of which at most 1,000 are used. If these rows have no value in a column, the
-    mean of the column is imputed. The result does not depend on the order and the repetitions of the rows.
+    Complete rows are needed for initial prototypes, for the selection of the number of clusters, and for plots. At most
+    1,000 distinct rows are candidates, and the number of nearest rows is the square root of the number of candidates.
+    If a column is missing in all candidates, its mean is used. The result does not depend on the order of the rows or
+    on duplicate rows.
 
     Parameters
     ----------
-    X : (n, p) array
-        NaN for missing values; X is returned unchanged if no value is missing. A column without values becomes zero.
+    X : array of shape (n, p)
+        Rows with NaN for missing values. If no value is missing, X is returned unchanged. A column without any observed
+        value is filled with zeros.
 
     Examples
     --------
@@ -118,14 +126,14 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
 
 
 def _column_means(X: np.ndarray) -> np.ndarray:
-    """Return the means over observed values; zero for a column without any."""
+    """Return the mean of the observed values of each column, or zero if there are none."""
     present = ~np.isnan(X)
     mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
     return clip_to_range(mean, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:
-    """Return for each row the mean of the values at the nearest columns, ties included; zero without columns."""
+    """Return for each row the mean of ``values`` over the ``near`` columns (and ties) with the smallest ``squares``."""
     if squares.shape[1] == 0:
         return np.zeros(len(squares))
     k = min(near, squares.shape[1]) - 1
@@ -135,7 +143,7 @@ def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.n
 
 
 def _select_donors(X: np.ndarray) -> np.ndarray:
-    """Return at most 1,000 distinct rows, independently of the order of the rows."""
+    """Return at most 1,000 distinct rows, which do not depend on the order of the rows of X."""
     ordered = X[np.lexsort(X.T)]
     different = ordered[np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])]
     return different[np.unique(np.linspace(0, len(different) - 1, min(len(different), _MAX_DONORS)).astype(int))]

@@ -26,33 +26,36 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
 
         x_i = (d_i - mean of the rows) U_p,
 
-    where U_p are the p leading directions, divided (unless ``whiten=False``) by their standard deviations over the n
-    objects. A new object is projected in the same way from its dissimilarities to the n objects. The dissimilarities
-    need not satisfy the axioms of a metric. Unlike in classical scaling, the matrix is not double centered, so the
-    same formula applies to new objects.
+    where the columns of U_p are the first p principal directions. Unless ``whiten=False``, each attribute is divided by
+    its standard deviation over the n objects. The same formula gives the attributes of a new object from its
+    dissimilarities to the n objects. This is possible because, unlike in classical scaling, the matrix is not double
+    centered. The dissimilarities need not satisfy the axioms of a metric.
 
     Parameters
     ----------
     n_components : int, default=3
-        p, at most the number of objects. The paper uses 3 to 20, more for more clusters.
+        Number p of attributes, at most the number of objects. Denoeux (2021) uses 3 to 20, more for more clusters.
     whiten : bool, default=True
-        Whether to scale the attributes to unit variance, which is better for neural networks. The paper does not.
+        Whether to scale the attributes to unit variance, which is better for neural networks. Denoeux (2021) does not
+        scale them.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     random_state : int, RandomState, Generator or None
-        With more than 500 objects, the components are computed by a randomized decomposition.
+        Seed of the randomized decomposition that is used for more than 500 objects.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_objects)
-        The directions, transposed.
+        Principal directions, one per row.
     mean_ : ndarray of shape (n_objects,)
         Mean dissimilarity to each object.
     scale_ : ndarray of shape (n_components,)
-        Divisors of the projections: standard deviations, infinite for constant directions; ones without whitening.
+        Numbers by which the projections are divided. With whitening these are the standard deviations (infinity if the
+        projection is constant), without whitening ones.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of each projection before scaling, in absolute terms and as a proportion of the total variance.
     n_features_in_ : int
-        Number of objects n.
+        Number n of training objects.
 
     References
     ----------
@@ -91,7 +94,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         Parameters
         ----------
         X : array-like of shape (n_objects, n_objects)
-            Dissimilarities: symmetric, nonnegative, zero on the diagonal.
+            Symmetric matrix of nonnegative dissimilarities with a zero diagonal.
         y : ignored
         """
         with fit_transaction(self) as draft:
@@ -99,18 +102,18 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the attributes of the objects."""
+        """Compute the principal directions and return the attributes of the training objects."""
         with fit_transaction(self) as draft:
             rows = draft._fit_rows(X)
         return self._project(rows)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the attributes of objects.
+        """Return the attributes of new objects.
 
         Parameters
         ----------
         X : array-like of shape (n_new, n_objects)
-            Dissimilarities of each object to the objects of `fit`, in their order.
+            Dissimilarities of each new object to the training objects, in the order of `fit`.
 
         Returns
         -------
@@ -126,7 +129,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         return (rows - self.mean_) @ self.components_.T / self.scale_
 
     def _fit_rows(self, X: Any) -> np.ndarray:
-        """Fit, and return the validated matrix."""
+        """Compute the principal directions and return the validated dissimilarity matrix."""
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)

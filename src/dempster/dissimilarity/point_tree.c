@@ -1,20 +1,20 @@
-/* Exact nearest neighbors in a Minkowski metric by a k-d tree; ties are resolved by the lowest position.
+/* K-d tree for exact nearest neighbors in a Minkowski metric. Equally near points are sorted by position.
  *
- * The tree is complete: node 1 is the root, 2 i and 2 i + 1 are the children of node i, and the last `leaves` nodes
- * (a power of two) are the leaves. A node contains the bounding box of its points and their lowest position. The
- * points of a leaf are stored together, by coordinates, in WIDTH slots, some of which may be empty (all coordinates
- * infinite). A leaf is compared with a query in a few vector operations.
+ * The tree is a complete binary tree. Node 1 is the root, 2 i and 2 i + 1 are the children of node i, and the last
+ * `leaves` nodes (a power of two) are the leaves. A node contains the bounding box and the lowest position of its
+ * points. A leaf has WIDTH slots for points and stores them coordinate by coordinate, so that a few vector operations
+ * compute all distances to a query. The coordinates of an empty slot are infinite.
  *
- * Distances are compared without the root (squares for the Euclidean metric). A node is skipped if it is farther than
- * the worst neighbor found so far, or equally far without a lower position; many equal points are therefore not slow.
- * No neighbor is lost by rounding, because the distance to a box is computed like the distance to a point, and every
- * operation is monotonic. */
+ * Distances are compared before the root is taken (squared distances for the Euclidean metric). A node is skipped if it
+ * is farther than the worst neighbor found so far, or equally far and without a lower position. The second condition
+ * keeps queries fast if many points are equal. Rounding does not cause missed neighbors, because the distance to a box
+ * is computed by the same operations as the distance to a point, and every operation is monotonic. */
 #include "_native/native.h"
 
 enum { WIDTH = 16 };
-enum { FEW = 96 }; /* number of entries up to which they are sorted by counting */
+enum { FEW = 96 }; /* largest number of entries that are sorted by counting predecessors */
 static const index_t NOBODY = INT64_MAX; /* position of an empty slot */
-static const double ROUNDING = 1e-9; /* bound of the error of a sum of two distances */
+static const double ROUNDING = 1e-9; /* bound of the relative error of a sum of two distances */
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
 
@@ -30,14 +30,14 @@ typedef struct {
     index_t *positions; /* (leaves, WIDTH) */
     double *boxes;   /* (2 leaves, 2, d) */
     index_t *lowest; /* (2 leaves,) */
-    Entry *entries;  /* (n,) points, sorted by leaf at the end */
+    Entry *entries;  /* (n,) points, sorted by leaf when the tree is complete */
 } Building;
 
 static bool before(Entry a, Entry b) {
     return a.coordinate < b.coordinate || (a.coordinate == b.coordinate && a.position < b.position);
 }
 
-/* Partition the entries around the entry of rank `rank`. */
+/* Move the entry of rank `rank` to its sorted position, smaller entries before it and larger entries after it. */
 static void select_rank(Entry *entries, index_t n, index_t rank) {
     index_t low = 0, high = n - 1;
     while (low < high) {
@@ -61,7 +61,7 @@ static void select_rank(Entry *entries, index_t n, index_t rank) {
     }
 }
 
-/* Write the box and the lowest position of a node; return the coordinate along which the box is widest. */
+/* Store the bounding box and the lowest position of a node, and return the coordinate along which the box is widest. */
 static index_t enclose(const Building *b, index_t node, const Entry *entries, index_t n) {
     double *low = b->boxes + node * 2 * b->d, *high = low + b->d;
     index_t lowest = NOBODY, widest = 0;
@@ -89,7 +89,8 @@ static void fill_leaf(const Building *b, index_t leaf, const Entry *entries, ind
     }
 }
 
-/* Halve the points along the widest side of their box, recursively; equal coordinates are sorted by position. */
+/* Build the subtree of a node by recursively halving its points along the widest side of their bounding box. Points
+ * with equal coordinates are sorted by position. */
 static void grow(const Building *b, index_t node, Entry *entries, index_t n) {
     index_t widest = enclose(b, node, entries, n), half = n / 2;
     if (node >= b->leaves) {
@@ -102,7 +103,7 @@ static void grow(const Building *b, index_t node, Entry *entries, index_t n) {
     grow(b, 2 * node + 1, entries + half, n - half);
 }
 
-/* Build a tree; there must be at least one point for each leaf, and at most WIDTH. */
+/* Build a tree. The number of points must be between `leaves` and WIDTH times `leaves`. */
 KERNEL point_tree_build(index_t n, index_t d, index_t leaves, const double *X, double *points, index_t *positions,
                         double *boxes, index_t *lowest) {
     Scratch scratch = {0};
@@ -115,8 +116,8 @@ KERNEL point_tree_build(index_t n, index_t d, index_t leaves, const double *X, d
 
 /* ---- metrics -------------------------------------------------------------------------------------------------- */
 
-/* Add the contribution of a coordinate x of the query to its distances to the WIDTH points of a leaf. The functions are
- * called through pointers, which prevents inlining: compilers generate slower code if they are inlined. */
+/* Add the terms of one coordinate to the distances between a query, whose coordinate is x, and the WIDTH points of a
+ * leaf. The functions are called through pointers to prevent inlining, with which compilers generate slower code. */
 typedef void Add(double x, const double *restrict points, double p, double *restrict sums);
 
 static void add_squares(double x, const double *restrict points, double p, double *restrict sums) {
@@ -138,7 +139,7 @@ static void add_powers(double x, const double *restrict points, double p, double
     for (int i = 0; i < WIDTH; i++) sums[i] += pow(fabs(x - points[i]), p);
 }
 
-/* Return the distance of a point to a box, computed by the same operations. */
+/* Return the distance from the point x to the box [low, high], computed by the same operations as between points. */
 typedef double ToBox(index_t d, const double *x, const double *low, const double *high, double p);
 
 static double gap_to_side(double x, double low, double high) { return larger(larger(low - x, x - high), 0.0); }
@@ -170,7 +171,7 @@ static double sum_of_powers(index_t d, const double *x, const double *low, const
     return sum;
 }
 
-/* Metrics in the order of dempster.dissimilarity.neighbors. */
+/* Metrics in the order of _METRICS in neighbors.py. */
 enum { EUCLIDEAN, CITYBLOCK, CHEBYSHEV, MINKOWSKI };
 static Add *const ADD[] = {add_squares, add_gaps, take_largest, add_powers};
 static ToBox *const TO_BOX[] = {sum_of_squares, sum_of_gaps, largest_gap, sum_of_powers};
@@ -196,26 +197,26 @@ typedef struct {
     double p;
 } Tree;
 
-/* Candidates for the k nearest points: all visited points that are not worse than `worst`. */
+/* Candidates for the k nearest points, which are all visited points that are not worse than `worst`. */
 typedef struct {
     index_t k, count;
-    Entry *entries; /* work space for places_for(k) entries; the coordinate is the distance */
+    Entry *entries; /* array of places_for(k) entries, whose `coordinate` is the distance */
     Entry worst;
 } Nearest;
 
-/* Return the number of candidates, more than k, that are kept before the worst are removed. */
+/* Return how many candidates in addition to k are stored before the worst ones are removed. */
 static index_t spare(index_t k) { return k / 2; }
 
 static index_t places_for(index_t k) { return k + spare(k) + WIDTH; }
 
-/* Keep the k nearest candidates. */
+/* Remove all candidates except the k nearest. */
 static void sort_out(Nearest *nearest) {
     select_rank(nearest->entries, nearest->count, nearest->k - 1);
     nearest->count = nearest->k;
     nearest->worst = nearest->entries[nearest->k - 1];
 }
 
-/* Sort entries; few entries are sorted by counting predecessors, in loops without branches. */
+/* Sort entries. Up to FEW entries are sorted by counting the predecessors of each entry in loops without branches. */
 static void sort(Entry *entries, index_t n) {
     if (n > FEW) {
         select_rank(entries, n, n / 2);
@@ -258,7 +259,8 @@ static double distance_to(const Tree *tree, const double *x, index_t node) {
     return tree->to_box(tree->d, x, low, low + tree->d, tree->p);
 }
 
-/* Search depth first, the nearer child first; the other child is put on a stack, at most one node per level. */
+/* Search the tree depth first, starting with the nearer child of each node. The other child is put on a stack, which
+ * contains at most one node per level. */
 static void search(const Tree *tree, const double *x, index_t own, Nearest *nearest) {
     struct {
         index_t node;
@@ -290,7 +292,7 @@ static void search(const Tree *tree, const double *x, index_t own, Nearest *near
     }
 }
 
-/* Find the k nearest points within `limit`, nearest first; return false if there are fewer than k. */
+/* Find the k nearest points within the distance `limit`, sorted by distance. Return false if there are fewer than k. */
 static bool found_within(const Tree *tree, const double *x, index_t own, double limit, Nearest *nearest) {
     nearest->count = 0;
     nearest->worst = (Entry){limit, NOBODY};
@@ -299,12 +301,12 @@ static bool found_within(const Tree *tree, const double *x, index_t own, double 
     return nearest->count >= nearest->k;
 }
 
-/* Write the positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances.
- * With `own`, the point at that position is excluded for each query. k must be at most the number of remaining
- * points.
+/* Write the positions and distances of the k points nearest to each of the queries `start` to `stop` - 1, sorted by
+ * distance. If `own` is not NULL, the point at position own[i] is excluded for query i. k must be at most the number of
+ * remaining points.
  *
- * The k nearest points of a query are at most as far as those of the previous query plus the distance between the two
- * queries. This bound saves comparisons if consecutive queries are near each other. */
+ * The distance to the k-th neighbor of a query is at most the distance to that of the previous query plus the distance
+ * between both queries. This bound saves comparisons if consecutive queries are near each other. */
 KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const double *points, const index_t *positions,
                         const double *boxes, const index_t *lowest, index_t metric, double p, const double *queries,
                         const index_t *own, index_t start, index_t stop, index_t *index, double *distance) {
@@ -321,7 +323,7 @@ KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const d
         }
         if (!found_within(&tree, x, own ? own[i] : -1, limit, &nearest))
             found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* The bound is inexact for tiny numbers. */
-        for (index_t r = 0; r < k; r++) { /* NaN has no neighbors. */
+        for (index_t r = 0; r < k; r++) { /* A query that contains NaN has no neighbors. */
             const Entry entry = r < nearest.count ? nearest.entries[r] : (Entry){INFINITY, NOBODY};
             distance[i * k + r] = rooted(metric, p, entry.coordinate);
             index[i * k + r] = entry.position;

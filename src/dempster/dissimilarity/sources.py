@@ -1,8 +1,8 @@
-"""Sources of dissimilarities, computed from attributes or taken from a matrix when needed.
+"""Sources of dissimilarities, which compute them from attributes or take them from a matrix.
 
-A source returns blocks (all rows against all columns) or selected pairs. Clusterers are fitted to a source. For
-prediction, new objects are compared with the stored objects of the fit (`References`). The type of the source depends
-on X and the metric (`dempster.dissimilarity.input`).
+A dissimilarity source returns the dissimilarities of all pairs in a block of rows and columns, or those of selected
+pairs. Clusterers are fitted to a source. For prediction, new objects are compared with training objects that are stored
+in `References`. X and the metric determine the type of the source (`dempster.dissimilarity.input`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab +
 
 @contextmanager
 def naming_metric(metric: Metric) -> Iterator[None]:
-    """Add the name of the metric to errors of scikit-learn or of a metric function."""
+    """Add the name of the metric to errors that scikit-learn or a metric function raises."""
     try:
         yield
     except InvalidInputError:
@@ -45,10 +45,13 @@ class DissimilaritySource(ABC):
     Attributes
     ----------
     dtype : numpy.dtype
+        Type of the dissimilarities.
     metric : str or callable
-        "precomputed" for a matrix.
-    objects : table of the objects, in the format accepted by `between`; None for a matrix
-    matrix : (n, n) array for metric="precomputed"; else None
+        Metric, or "precomputed" for a matrix.
+    objects : array, GowerData or None
+        Attributes of the objects, or None for a matrix.
+    matrix : array of shape (n, n) or None
+        Dissimilarities if ``metric="precomputed"``, otherwise None.
     """
 
     dtype: np.dtype
@@ -58,7 +61,7 @@ class DissimilaritySource(ABC):
 
     @property
     def is_euclidean(self) -> bool:
-        """Whether the dissimilarities are Euclidean distances between complete points ``objects``."""
+        """Whether the dissimilarities are Euclidean distances between objects without missing values."""
         return self.objects is not None and self.metric == "euclidean"
 
     @abstractmethod
@@ -66,20 +69,21 @@ class DissimilaritySource(ABC):
 
     @abstractmethod
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        """Return the (r, c) dissimilarities of the objects ``rows`` to the objects ``columns``."""
+        """Return the dissimilarities between the r objects ``rows`` and the c objects ``columns``, shape (r, c)."""
 
     @abstractmethod
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Return the (p,) dissimilarities of the objects i to the objects j."""
+        """Return the dissimilarities, shape (p,), of the p pairs of objects (i[k], j[k])."""
 
     @abstractmethod
     def subset(self, which: np.ndarray) -> DissimilaritySource:
-        """Return the source for some of the objects."""
+        """Return a source of the dissimilarities between the objects at the positions ``which``."""
 
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
-        """Return the dissimilarities of the objects A to the objects B, which have the format of ``objects``.
+        """Return the dissimilarities between the objects A and the objects B, both in the format of ``objects``.
 
-        ``exact``: avoid fast formulas with rounding errors, so that the dissimilarity of equal objects is zero.
+        If ``exact`` is True, fast formulas with rounding errors are avoided, so that equal objects have dissimilarity
+        zero.
         """
         raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
@@ -88,22 +92,24 @@ class DissimilaritySource(ABC):
         raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
 
     def astype(self, dtype: np.dtype) -> DissimilaritySource:
-        """Return the source in another precision."""
+        """Return a source that computes the dissimilarities in the precision ``dtype``."""
         return self
 
 
 class AttributeSource(DissimilaritySource):
-    """Dissimilarities of a table of attributes by a metric of scikit-learn or a function.
+    """Dissimilarities between the rows of a table of attributes.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : array of shape (n, p)
+        Attributes of the objects.
     metric : str or callable
+        Metric of scikit-learn, or a function of two rows.
     parameters : dict or None
-        Parameters of the metric. By default the variances for "seuclidean" and the inverse covariance for "mahalanobis"
-        are computed from X.
-    within : (p,) array or None
-        Variances of the attributes within clusters, for missing values (`dempster.dissimilarity.partial`).
+        Keyword arguments of the metric. By default the variances for "seuclidean" and the inverse covariance matrix for
+        "mahalanobis" are computed from X.
+    within : array of shape (p,) or None
+        Variances of the attributes within clusters, required if values are missing (`dempster.dissimilarity.partial`).
     """
 
     objects: np.ndarray
@@ -131,11 +137,10 @@ class AttributeSource(DissimilaritySource):
 
     @cached_property
     def lacks_cells(self) -> bool:
-        """Whether the objects have missing values."""
         return self.within is not None and has_missing(self.objects)
 
     def with_within(self, within: np.ndarray) -> AttributeSource:
-        """Return the source for objects with missing values."""
+        """Return a copy of the source with the variances ``within`` clusters, which missing values require."""
         return AttributeSource(self.objects, self.metric, self.parameters, within)
 
     def __len__(self) -> int:
@@ -145,7 +150,7 @@ class AttributeSource(DissimilaritySource):
         return self.between(self.rows(rows), self.rows(columns))
 
     def rows(self, which: Any) -> np.ndarray:
-        """Return some of the objects in memory."""
+        """Return the objects at the positions ``which`` as a NumPy array."""
         return self.objects[which]
 
     def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
@@ -158,13 +163,13 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            center = row_mean(B, dtype=None)  # Squares are inaccurate far from the origin.
+            center = row_mean(B, dtype=None)  # Sums of squares would be inaccurate far from the origin.
             A, B = A - center, B - center
         with naming_metric(self.metric):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
 
     def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
-        """Return the dissimilarities with missing values; complete rows are not affected by other rows."""
+        """Return the dissimilarities if values are missing in A or B."""
         assert self.within is not None
         whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
         out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
@@ -190,7 +195,7 @@ class AttributeSource(DissimilaritySource):
                     squares = np.einsum("pd,pd->p", gap, gap)
                 out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
             return out
-        # Other metrics compute blocks only: one for each distinct first object.
+        # Other metrics can only be computed in blocks. Compute one block for each distinct element of i.
         order = np.argsort(i, kind="stable")
         first, begin = np.unique(i[order], return_index=True)
         for k, start in enumerate(begin):
@@ -206,7 +211,7 @@ class AttributeSource(DissimilaritySource):
 
 
 class TensorSource(AttributeSource):
-    """Euclidean distances between the rows of a tensor; the rows are copied to memory when needed."""
+    """Euclidean distances between the rows of a tensor, which are copied to NumPy arrays when needed."""
 
     objects: Array
 
@@ -220,10 +225,10 @@ class TensorSource(AttributeSource):
 
 
 class GowerSource(DissimilaritySource):
-    """Gower's dissimilarity of tables with numbers, categories and missing values.
+    """Gower's dissimilarities between the rows of a table with numbers, categories and missing values.
 
-    Rows are compared by their common observed columns. With ``usual``, the mean differences of the columns within
-    clusters, a missing value adds the usual difference of its column.
+    By default, two rows are compared on the columns that are observed in both. If ``usual`` contains the mean
+    difference within clusters of each column, this value replaces differences that are missing.
     """
 
     objects: GowerData
@@ -257,7 +262,7 @@ class GowerSource(DissimilaritySource):
 
 
 class MatrixSource(DissimilaritySource):
-    """A square symmetric matrix of dissimilarities."""
+    """Dissimilarities given by a square symmetric matrix."""
 
     matrix: np.ndarray
 
@@ -280,9 +285,9 @@ class MatrixSource(DissimilaritySource):
 
 
 class SparseSource:
-    """Square sparse matrix of some of the dissimilarities between n objects; stored zeros are dissimilarities.
+    """Sparse square matrix with the known dissimilarities between n objects; stored zeros are known dissimilarities.
 
-    The format (CSR, CSC, or COO, where a pair may be stored twice) is not changed.
+    The matrix keeps its format (CSR, CSC or COO). In COO format a pair may be stored twice.
     """
 
     metric = "precomputed"
@@ -299,7 +304,7 @@ class SparseSource:
 
 
 def _row_keys(*tables: np.ndarray) -> list[bytes]:
-    """Return the bytes of every row, with one representation of NaN and of zero."""
+    """Return the bytes of each row as a key; all NaN have the same bytes, and so do 0.0 and -0.0."""
     parts = []
     for table in tables:
         values = np.ascontiguousarray(table) + table.dtype.type(0)
@@ -311,12 +316,12 @@ def _row_keys(*tables: np.ndarray) -> list[bytes]:
 
 
 def rounding(dtype: Any) -> float:
-    """Return the relative difference of dissimilarities up to which it is a rounding error."""
+    """Return the largest relative difference of two dissimilarities that is considered a rounding error."""
     return max(1e-8, 10 * float(np.finfo(dtype).eps))
 
 
 def check_values(D: np.ndarray, name: str) -> np.ndarray:
-    """Return the dissimilarities; raise an error unless they are finite, nonnegative and not too large."""
+    """Return the dissimilarities, and raise an error unless they are finite, nonnegative and not too large."""
     if D.size == 0:
         return D
     least, most = float(D.min()), float(D.max())
@@ -325,8 +330,8 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
-            return np.maximum(D, 0)  # Negative values are rounding errors, for example of cosine distances.
-        # scikit-learn's checks require the first words of this message.
+            return np.maximum(D, 0)  # These negative values are rounding errors, for example of cosine distances.
+        # The estimator checks of scikit-learn require the first words of this message.
         message = f"Negative values in data: {name} must give nonnegative dissimilarities, got {least:.6g}"
         raise InvalidParameterError(name, message=message)
     return D
@@ -367,16 +372,16 @@ def check_square(
 
 @dataclass(frozen=True)
 class References:
-    """Stored objects of a fit, with which new objects are compared.
+    """Reference objects, the training objects with which new objects are compared.
 
     Attributes
     ----------
-    positions : (r,) int array
-        Indices among the objects of the fit.
+    positions : int array of shape (r,)
+        Positions of the reference objects in the training set.
     n_training : int
-        Number of objects of the fit.
+        Number of training objects.
     source : DissimilaritySource or None
-        Source of the references; None for precomputed dissimilarities.
+        Source of dissimilarities between the reference objects, or None if the dissimilarities are precomputed.
     """
 
     positions: np.ndarray
@@ -386,12 +391,12 @@ class References:
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
             raise InvalidParameterError(
-                "source", must=f"contain the {len(self.positions)} references, got {len(self.source)} objects"
+                "source", must=f"contain the {len(self.positions)} reference objects, got {len(self.source)} objects"
             )
 
     @classmethod
     def from_source(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
-        """Return some of the objects of a source."""
+        """Return the objects of a source at the given positions as reference objects."""
         kept = None if source.objects is None else source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
 
@@ -399,20 +404,21 @@ class References:
         return len(self.positions)
 
     def select(self, which: np.ndarray) -> References:
-        """Return some of the references."""
+        """Return the reference objects at the positions ``which``."""
         source = None if self.source is None else self.source.subset(which)
         return References(self.positions[which], self.n_training, source)
 
     def astype(self, dtype: np.dtype) -> References:
-        """Return the references in another precision."""
+        """Return the reference objects in the precision ``dtype``."""
         return self if self.source is None else replace(self, source=self.source.astype(dtype))
 
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
     ) -> np.ndarray:
-        """Return the (b, r) dissimilarities of new objects, validated by `DissimilarityInput.new`.
+        """Return the dissimilarities of the new objects ``start`` to ``stop`` - 1 to the r reference objects.
 
-        ``exact``: see `DissimilaritySource.between`.
+        ``values`` contains the new objects in the format that `DissimilarityInput.new` returns. ``exact`` is explained
+        in `DissimilaritySource.between`.
         """
         block = values[start : len(values) if stop is None else stop]
         if self.source is None:
@@ -420,32 +426,32 @@ class References:
         return self.source.between(block, self.source.objects, exact=exact)
 
     def are_points(self, values: Any) -> bool:
-        """Return whether the references and the new objects are complete points with Euclidean distances."""
+        """Return whether the metric is Euclidean and no value is missing in the reference and the new objects."""
         if self.source is None or not self.source.is_euclidean:
             return False
         return getattr(self.source, "within", None) is None or not has_missing(values)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
-        """Return the dissimilarities to the references from those to all objects of the fit, or to the references."""
+        """Return the columns of D for the reference objects; D may also contain columns for all training objects."""
         if D.shape[1] == self.n_training:
             return D if self._are_all else D[:, self.positions]
         if D.shape[1] == len(self):
             return D
-        also = f" or to the {len(self)} references" if len(self) < self.n_training else ""
+        also = f" or to the {len(self)} reference objects" if len(self) < self.n_training else ""
         raise InvalidParameterError(
             "X",
-            must=f"contain dissimilarities to the {self.n_training} objects of the fit{also}, got {D.shape[1]} columns",
+            must=f"contain dissimilarities to the {self.n_training} training objects{also}, got {D.shape[1]} columns",
         )
 
     @cached_property
     def _are_all(self) -> bool:
-        """Whether the references are all objects in order; a large matrix is then not copied."""
+        """Whether all training objects are reference objects, so that a matrix need not be copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return for each new object the index of the first reference with equal attributes, or -1.
+        """Return for each new object the index of the first reference object with equal attributes, or -1.
 
-        Attributes of different precision are compared in single precision.
+        If one of the two has attributes in single precision, the comparison is in single precision.
         """
         if self.source is None:
             raise InvalidInputError("objects with precomputed dissimilarities have no attributes to compare")
@@ -458,40 +464,42 @@ class References:
 
     @cached_property
     def _first(self) -> dict[bytes, int]:
-        """Index of the first reference for each key."""
+        """Index of the first reference object with each key."""
         assert self.source is not None
         keys = self.source.keys(self.source.objects)
         return dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
 
     @cached_property
     def _first_rounded(self) -> dict[bytes, int]:
-        """Index of the first reference for each key in single precision."""
+        """Index of the first reference object with each key, after rounding to single precision."""
         return self.astype(np.dtype(np.float32))._first
 
 
 # ---- contributions of the attributes to a dissimilarity -------------------------------------------------------------
 
 
-# Contributions sum to one. For a metric that is a sum over attributes, or the root of a sum, they are the terms of the
-# sum. The mixed terms of a quadratic form are divided equally between the two attributes, so a contribution may be
-# negative. For any other metric, the contribution is the decrease of the dissimilarity when the first object takes the
-# value of the second.
+# The contributions of the attributes to a dissimilarity sum to one. If the metric is a sum over attributes, or the root
+# of a sum, the contributions are proportional to the terms of the sum. The mixed terms of the Mahalanobis metric are
+# divided equally between the two attributes, so a contribution may be negative. For any other metric, the contribution
+# of an attribute is proportional to the decrease of the dissimilarity when both objects get the same value.
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
 _SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
-_BLOCK_PAIRS = 64  # pairs per call of a metric that is not a sum
+_BLOCK_PAIRS = 64  # number of pairs per call if the metric is not a sum
 
 
 def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
-    """Return the (r, p) contributions of the attributes to the dissimilarities of one object to r others.
+    """Return the contributions of the p attributes to the dissimilarities of one object to r others, shape (r, p).
 
-    Missing values contribute zero. If two objects are equal in all observed attributes, these contribute equally.
+    The contributions to each dissimilarity sum to one. Missing values contribute zero. If two objects are equal in all
+    observed attributes, all observed attributes contribute equally.
 
     Parameters
     ----------
     source : AttributeSource or GowerSource
-        The metric. The columns of a `GowerSource` are the numeric columns, then the categorical columns.
-    one, others : tables in the form of ``source.objects``; ``one`` has one row
+        Source that defines the metric. For a `GowerSource`, the numeric attributes come first in the result.
+    one, others : array or GowerData
+        The object (one row) and the r others, in the format of ``source.objects``.
     """
     if isinstance(source, GowerSource):
         terms = _gower_terms(one, others)
@@ -509,7 +517,7 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
 
 
 def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function that computes the terms of the sum by attribute."""
+    """Return a function that computes the term of each attribute in a metric that is a sum over attributes."""
     if metric in _OF_SQUARES:
         return lambda x, Y: (Y - x) ** 2
     if metric in _OF_DIFFERENCES:
@@ -525,9 +533,9 @@ def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.nd
 
 
 def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return the decrease of the dissimilarity when one attribute is made equal, for each attribute."""
+    """Return for each attribute the decrease of the dissimilarity when both objects get the same value."""
     whole = source.between(x[None], Y)[0]
-    # Only the diagonal of a block is needed, so the blocks are small; single pairs for a metric function.
+    # Only the diagonal of each block is used, so the blocks are small, and single pairs for a metric function.
     size = 1 if callable(source.metric) else _BLOCK_PAIRS
     terms = np.empty(Y.shape)
     for d in range(Y.shape[1]):
@@ -540,9 +548,9 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
 
 
 def _gower_terms(one: Any, others: Any) -> np.ndarray:
-    """Return the terms of Gower's mean, numeric columns first; NaN for missing values."""
+    """Return the weighted differences in Gower's dissimilarity, numeric columns first, with NaN for missing values."""
     numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1) * others.numeric_weights
-    # Code -1 is a missing value; -2 is an unseen category, which differs from all categories.
+    # Code -1 is a missing value. Code -2 is an unseen category, which differs from all categories.
     missing = (others.codes == -1) | (one.codes[0] == -1)
     differ = (others.codes != one.codes[0]) | (others.codes < 0)
     categories = np.where(missing, np.nan, differ * others.code_weights)

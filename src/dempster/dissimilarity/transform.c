@@ -1,15 +1,15 @@
-/* Conflicts from products of coordinates; the formula is in `dempster.dissimilarity.transform`. */
+/* Degrees of conflict from inner products of points. The formula is in transform.py. */
 #include "_native/native.h"
 
-static const float LOG2_E = 1.44269504f, LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f; /* high: few digits */
-static const float ROUND = 12582912.0f; /* 1.5 * 2^23: adding it rounds a number to an integer */
+static const float LOG2_E = 1.44269504f, LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f; /* ln 2 = high + low */
+static const float ROUND = 12582912.0f; /* 1.5 * 2^23; adding it to a number rounds the number to an integer */
 static const float SMALLEST = -87.0f;   /* approximate logarithm of the smallest normal number */
 
-enum { ROWS = 16 }; /* processed together */
+enum { ROWS = 16 }; /* number of rows that are processed together */
 
-/* Return exp(x) for x <= 0, accurate to about the last digit, without branches, so that a compiler can vectorize it.
- * With k the integer nearest to x / ln 2 and r = x - k ln 2, exp(x) = 2^k exp(r); eight terms of the series suffice
- * for r. */
+/* Return exp(x) for x <= 0, accurate to about the last digit. The function has no branches, so that compilers can
+ * vectorize it. Let k be the integer nearest to x / ln 2, and r = x - k ln 2. Then exp(x) = 2^k exp(r), and eight terms
+ * of the power series suffice for exp(r). */
 static inline float exponential(float x) {
     x = x < SMALLEST ? SMALLEST : x;
     float shifted = x * LOG2_E + ROUND, k = shifted - ROUND, power;
@@ -27,8 +27,8 @@ static inline float exponential(float x) {
     return series * power;
 }
 
-/* Replace the products x_i'x_j by 1 - exp(min(x_i'x_j - half_i - half_j, 0)). Products below the diagonal are not
- * used: a few rows are computed from the diagonal on and copied to the columns. */
+/* Replace the products x_i'x_j by 1 - exp(min(x_i'x_j - half_i - half_j, 0)). The values below the diagonal are copied
+ * from those above it. */
 KERNEL transform_conflicts(index_t n, float *products, const float *half) {
     for (index_t first = 0; first < n; first += ROWS) {
         index_t last = first + ROWS < n ? first + ROWS : n;

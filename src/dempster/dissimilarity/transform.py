@@ -1,4 +1,4 @@
-"""Conversion of dissimilarities to degrees of conflict: scale, intrinsic dimension, and selection of pairs."""
+"""Conversion of dissimilarities to degrees of conflict, intrinsic dimension, and random pairs of objects."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from dempster._native import kernel
 from dempster._validation import as_reals, is_number
 from dempster.dissimilarity.sources import rounding
 
-LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
-_N_NEAREST = 10  # neighbors used to estimate the dimension
-_MAX_ERROR = 1e-4  # maximum error of an exponent in single precision
+LARGE_CONFLICT = 0.95  # degree of conflict of two objects with dissimilarity d0
+_N_NEAREST = 10  # number of neighbors used to estimate the intrinsic dimension
+_MAX_ERROR = 1e-4  # largest permitted error of an exponent that is computed in single precision
 
 _conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
 
 
 def decay(d0: float) -> float:
-    """Return gamma in delta = 1 - exp(-gamma d^2) with delta(d0) = 0.95."""
+    """Return gamma such that the degree of conflict 1 - exp(-gamma d^2) is 0.95 for the dissimilarity d = d0."""
     return -np.log(1 - LARGE_CONFLICT) / d0**2
 
 
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
-    """Return the conflicts delta = 1 - exp(-gamma d^2): 0 for d = 0 and 0.95 for d = d0 (Denoeux, 2021, eq. 4).
+    """Convert dissimilarities d to degrees of conflict 1 - exp(-gamma d^2).
+
+    The degree of conflict is 0 for d = 0 and 0.95 for d = d0, which determines gamma (Denoeux, 2021, equation 4).
 
     Parameters
     ----------
     dissimilarities : array of any shape
         Nonnegative dissimilarities.
     d0 : float > 0
-        Dissimilarity at which two objects are in different clusters with plausibility 0.95.
+        Dissimilarity for which the plausibility that two objects are in different clusters is 0.95.
 
     Examples
     --------
@@ -47,15 +49,16 @@ def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
 
 
 def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
-    """Return the conflicts for validated dissimilarities; see `to_conflict`."""
+    """Return the degrees of conflict for validated dissimilarities; see `to_conflict`."""
     with np.errstate(over="ignore"):
         return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
 
 
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
-    """Return the (n, n) conflicts 1 - exp(-gamma d^2) for Euclidean distances between points, in single precision.
+    """Return the degrees of conflict 1 - exp(-gamma d^2) between n points at Euclidean distances d, shape (n, n).
 
-    All distances come from one matrix product, in double precision if distant points make single precision inaccurate.
+    The result is in single precision. The distances are computed by one matrix product, in double precision if single
+    precision would be inaccurate because of distant points.
     """
     scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
     half = 0.5 * np.einsum("id,id->i", scaled, scaled)
@@ -70,11 +73,12 @@ def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def default_quantile(n_clusters: int) -> float:
-    """Return the quantile of the dissimilarities used as d0: 0.8 for up to four clusters, 2.5 / c for more.
+    """Return the default level of the quantile of the dissimilarities that is used as d0.
 
-    The proportion of pairs within one cluster decreases like 1 / c, as do the published choices (about 0.5, 0.2 and 0.1
-    for 7, 15 and 31 clusters). For few clusters the papers use 0.9. Smaller values recover the classes of their data
-    sets better, but give fewer ambiguous objects and more outliers; 0.8 is a compromise.
+    The level is 0.8 for c <= 4 clusters and 2.5 / c for more. The proportion of pairs of objects within one cluster
+    decreases like 1 / c, and so do the levels in the literature (about 0.5, 0.2 and 0.1 for 7, 15 and 31 clusters). For
+    few clusters the literature uses 0.9. Smaller levels recover the classes of the published data sets better, but give
+    fewer ambiguous objects and more outliers. The value 0.8 is a compromise.
     """
     return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
 
@@ -82,7 +86,7 @@ def default_quantile(n_clusters: int) -> float:
 def scale_at(
     dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None, *, zero: bool = False
 ) -> float:
-    """Return d0, the (weighted) quantile of the dissimilarities; ``zero``: whether it may be zero."""
+    """Return d0, the (weighted) quantile of the dissimilarities; raise if it is zero, unless ``zero`` is True."""
     if weights is None:
         d0 = float(np.quantile(dissimilarities, quantile))
     else:
@@ -104,15 +108,15 @@ def scale_at(
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
-    """Estimate the intrinsic dimension from the distances to the nearest neighbors.
+    """Estimate the intrinsic dimension of the data from the distances to the nearest neighbors.
 
-    The estimate is the maximum-likelihood estimate of Levina and Bickel (2004), with the inverses averaged over the
-    objects, as proposed by MacKay and Ghahramani.
+    For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension. The result is the
+    harmonic mean of these estimates over the objects, as proposed by MacKay and Ghahramani.
 
     Parameters
     ----------
     D : array of shape (n, n)
-        Dissimilarities.
+        Dissimilarities between n objects.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     if k < 2:
         return 1.0
     near = np.partition(D + np.diag(np.full(len(D), np.inf)), range(k), axis=1)[:, :k]
-    apart = near[:, 0] > 0  # Objects with duplicates contain no information.
+    apart = near[:, 0] > 0  # Exclude objects with duplicates, for which the estimate is undefined.
     if not apart.any():
         return 1.0
     slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
@@ -137,10 +141,11 @@ def intrinsic_dimension(D: np.ndarray) -> float:
 
 
 def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw k random partners for every object; return (p, 2) distinct pairs i < j and their counts (1 or 2).
+    """Draw k random partners for each of n objects.
 
-    The pairs contain a random cycle through all objects, so the graph is connected. Otherwise the clusters of its
-    components would be numbered independently.
+    Return the p distinct pairs (i, j) with i < j, shape (p, 2), and how often each pair was drawn (once or twice). The
+    pairs contain a random cycle through all objects, so that their graph is connected. Otherwise the clusters of its
+    connected components would be numbered independently.
     """
     if k >= n - 1:
         return np.column_stack(np.triu_indices(n, 1)), np.full(n * (n - 1) // 2, 2.0)
@@ -158,14 +163,14 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw (b, k) distinct partners for each object, other than itself and the partner in ``taken``."""
+    """Draw k distinct partners for each of b objects, other than itself and its partner in ``taken``, shape (b, k)."""
     if 4 * k > n:
         keys = rng.random((len(objects), n))
         keys[np.arange(len(objects)), objects] = 2
         keys[np.arange(len(objects)), taken] = 2
         return np.argpartition(keys, k - 1, axis=1)[:, :k] if k else np.empty((len(objects), 0), dtype=np.int64)
     chosen = rng.integers(0, n, (len(objects), k))
-    while True:  # Redraw collisions.
+    while True:  # Draw again where a partner is repeated, is the object itself, or is in taken.
         everything = np.column_stack([objects, taken, chosen])
         order = np.argsort(everything, axis=1, kind="stable")
         ordered = np.take_along_axis(everything, order, axis=1)
@@ -178,17 +183,17 @@ def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, r
 
 
 def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of different objects uniformly with replacement; return the first and the second objects."""
+    """Draw pairs of different objects uniformly with replacement, and return two arrays with their indices."""
     i = rng.integers(0, n, n_pairs)
     j = rng.integers(0, n - 1, n_pairs)
     return i, j + (j >= i)
 
 
 def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the pairs i < j of a sparse matrix of dissimilarities, their counts and their values.
+    """Return the pairs (i, j) with i < j in a sparse matrix, their numbers of entries, and their dissimilarities.
 
-    A pair may be stored in one triangle or in both, with equal values (with ``symmetrize``, different values are
-    averaged). Stored zeros are dissimilarities of 0.
+    A pair may be stored above the diagonal, below it, or both. Two entries of a pair must be equal; if ``symmetrize``
+    is True, their mean is used instead. Stored zeros are dissimilarities of 0.
     """
     coo = D.tocoo()
     i, j, d = coo.row.astype(np.int64), coo.col.astype(np.int64), np.asarray(coo.data, dtype=float)
@@ -215,5 +220,5 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
 
 
 def choose_landmarks(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw p distinct objects; return their sorted indices."""
+    """Draw p distinct objects at random and return their sorted indices."""
     return np.arange(n) if p >= n else np.sort(rng.choice(n, p, replace=False))

@@ -1,7 +1,7 @@
-"""Multi-view data: several tables, or dissimilarity matrices, of the same objects.
+"""Multi-view data, which consist of several tables or dissimilarity matrices of the same objects.
 
-X is a list of tables, called "view 0", "view 1", ..., or a dictionary of tables with names. The rows of all views are
-the same objects, in the same order unless the tables have row names.
+X is a dictionary of tables, or a list of tables with the names "view 0", "view 1", ... The rows of all tables are the
+same objects. They are matched by name if the tables have row names; otherwise they must be in the same order.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
-    """Return the names and tables of the views, or None if X is one table."""
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # Some sparse matrices are dictionaries.
+    """Return the names and the tables of the views, or None if X is a single table."""
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # The sparse DOK matrices of SciPy are also mappings.
         return [printable(name) for name in X], list(X.values())
     if isinstance(X, list | tuple) and any(map(_is_table, X)):
         return [f"view {v}" for v in range(len(X))], list(X)
@@ -36,7 +36,6 @@ def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether a value has rows and columns."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         return len(shape) >= 2
@@ -49,7 +48,7 @@ def index_of_views(tables: Sequence[TableLike]) -> Index:
 
 
 def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
-    """Return views as one table, or as one matrix for ``metric="precomputed"``; anything else unchanged."""
+    """Return multi-view data as one table, or one matrix if ``metric="precomputed"``; return other X unchanged."""
     views = Views.from_input(X)
     if views is None:
         return X
@@ -58,15 +57,15 @@ def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Tables, or matrices, of the same objects; ``is_named``: whether X was a dictionary."""
+    """Several tables or dissimilarity matrices of the same objects."""
 
     names: list[str]
     tables: list[TableLike]
-    is_named: bool
+    is_named: bool  # whether X was a dictionary
 
     @classmethod
     def from_input(cls, X: TableLike) -> Self | None:
-        """Return the validated views of X, or None if X is one table."""
+        """Return the validated views of X, or None if X is a single table."""
         split = split_views(X)
         if split is None:
             return None
@@ -74,7 +73,7 @@ class Views:
         if not tables:
             raise InvalidParameterError("X", must="contain at least one table")
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise InvalidParameterError("X", must=f"have distinct names of views, got {twice[0]!r} twice")
+            raise InvalidParameterError("X", must=f"have a different name for each view, got {twice[0]!r} twice")
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
@@ -89,7 +88,6 @@ class Views:
         return cls(names, tables, isinstance(X, Mapping))
 
     def __len__(self) -> int:
-        """Return the number of objects."""
         return int(np.shape(self.tables[0])[0])
 
     @property
@@ -99,7 +97,7 @@ class Views:
 
     @cached_property
     def _places(self) -> list[np.ndarray]:
-        """Row of each object in each table, matched by name if both have names."""
+        """Row number of each object in each table, matched by name if the tables have row names."""
         everyone, places = np.arange(len(self)), []
         for name, table in zip(self.names, self.tables, strict=True):
             try:
@@ -110,32 +108,33 @@ class Views:
         return places
 
     def in_order(self, names: Sequence[str]) -> Views:
-        """Return the views in the order of these names, if X was a dictionary."""
+        """Return the views in the order of ``names`` if X was a dictionary; otherwise return them unchanged."""
         if not self.is_named or sorted(names) != sorted(self.names):
             return self
         return Views(list(names), [self.tables[self.names.index(name)] for name in names], True)
 
     def like_input(self, tables: Sequence[TableLike]) -> Any:
-        """Return other tables for these views as a dictionary or a list, like X."""
+        """Return ``tables``, one for each view, in the container type of X (dictionary or list)."""
         return dict(zip(self.names, tables, strict=True)) if self.is_named else list(tables)
 
     def rows(self, which: np.ndarray) -> Any:
-        """Return some objects in all views, in the form of X."""
+        """Return the objects at the positions ``which`` from all views, in the container type of X."""
         return self.like_input(
             [_rows(table, place[which]) for table, place in zip(self.tables, self._places, strict=True)]
         )
 
     def square_parts(self, which: np.ndarray) -> Any:
-        """Return the dissimilarities between some objects in all views, in the form of X."""
+        """Return the dissimilarities between the objects at ``which`` from all views, in the container type of X."""
         pairs = zip(self.tables, self._places, strict=True)
         return self.like_input([square_part(table, place[which]) for table, place in pairs])
 
     # ---- joined views ---------------------------------------------------------------------------------------------
 
     def table(self) -> pd.DataFrame:
-        """Return all attributes in one table, without scaling.
+        """Return the unscaled attributes of all views in one table.
 
-        The columns keep their names if X was a list and the names are distinct; else they are "view: column".
+        If X was a list and all column names are different, the columns keep their names. Otherwise the names are
+        "view: column".
         """
         import pandas as pd
 
@@ -159,9 +158,9 @@ class Views:
         return out
 
     def dissimilarities(self) -> TableLike:
-        """Return the (n, n) roots of the sums of the squared dissimilarities of all views.
+        """Return the square roots of the sums of the squared dissimilarities of all views, shape (n, n).
 
-        For Euclidean distances, the roots are the distances in the joined table.
+        If the dissimilarities are Euclidean distances, the result is the matrix of distances in the joined table.
         """
         total = np.zeros((len(self), len(self)))
         for name, table, place in zip(self.names, self.tables, self._places, strict=True):
@@ -181,7 +180,7 @@ class Views:
         return pd.DataFrame(total, index=self.index, columns=self.index)
 
     def row(self, i: Any) -> Any:
-        """Join the rows of a new object in all views into one row; return any other input unchanged."""
+        """Return the attributes of a new object from all views as one row; return other input unchanged."""
         rows = self._split(i)
         if rows is None:
             return i
@@ -194,7 +193,7 @@ class Views:
         return cells
 
     def row_of_dissimilarities(self, i: Any) -> np.ndarray:
-        """Return the (V, n) dissimilarities of a new object in each view."""
+        """Return the dissimilarities of a new object to the n objects in each of the V views, shape (V, n)."""
         rows = self._split(i)
         if rows is None or len(rows) != len(self.tables):
             raise InvalidParameterError(
@@ -211,7 +210,7 @@ class Views:
         return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
-        """Return a row for each view, or None."""
+        """Return the row of a new object in each view, or None if ``i`` does not contain one row for each view."""
         if isinstance(i, Mapping):
             named = {printable(name): row for name, row in i.items()}
             return [named[name] for name in self.names] if set(named) == set(self.names) else None
@@ -228,7 +227,7 @@ def _rows(table: TableLike, which: np.ndarray) -> TableLike:
 
 
 def square_part(D: TableLike, which: np.ndarray) -> TableLike:
-    """Return the dissimilarities between some of the objects."""
+    """Return the rows and columns of the dissimilarity matrix D at the positions ``which``."""
     from scipy import sparse
 
     if hasattr(D, "iloc"):
@@ -239,7 +238,7 @@ def square_part(D: TableLike, which: np.ndarray) -> TableLike:
 
 
 def _frame(table: Any) -> pd.DataFrame:
-    """Return a table of any kind as a pandas table without row names."""
+    """Return a table of any type as a pandas DataFrame without row names."""
     import pandas as pd
     from scipy import sparse
 
@@ -253,7 +252,7 @@ def _frame(table: Any) -> pd.DataFrame:
 
 
 def _cells(row: Any, table: TableLike) -> list[Any]:
-    """Return the values of one row in the order of the columns, matched by name if both have names."""
+    """Return the values of a row in the order of the columns of the table, matched by name if both have names."""
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
@@ -263,7 +262,7 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
-            wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))
+            wanted = "as a sequence (X has no column names)" if names is None else ", ".join(map(str, names))
             raise InvalidParameterError(
                 "i", must=f"have the attributes {wanted}, got {', '.join(map(str, row.keys()))}"
             )

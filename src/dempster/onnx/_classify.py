@@ -21,7 +21,7 @@ from dempster.onnx.graph import Value, center_rows, concatenate, maximum, square
 def masses_of_classes(
     squares: Value, n_neighbors: int, codes: np.ndarray, gamma: np.ndarray, reliability: float
 ) -> Value:
-    """Return the (n, M + 1) masses of the classes and the frame from squared distances to the training rows."""
+    """Return the masses of `EKNNClassifier` on M classes and the frame from squared distances, shape (n, M + 1)."""
     nearest, which = squares.smallest(n_neighbors)
     supports = reliability * (-nearest * take(np.square(gamma)[codes], which, squares.dtype)).exp()
     of_class = take(np.eye(len(gamma))[codes], which, squares.dtype)
@@ -32,10 +32,7 @@ def masses_of_classes(
 
 
 def masses_of_labels(squares: Value, n_neighbors: int, labels: Any, gamma: float, reliability: float) -> Value:
-    """Return the (n, f) masses for an evidential neighbor rule with soft labels.
-
-    Masses are differences of commonalities, which need double precision.
-    """
+    """Return the masses of `EKNNClassifier` with soft labels on f focal sets, shape (n, f), in double precision."""
     nearest, which = squares.smallest(n_neighbors)
     supports = reliability * (nearest.double() * -(gamma**2)).exp()
     f = len(labels.family)
@@ -46,21 +43,21 @@ def masses_of_labels(squares: Value, n_neighbors: int, labels: Any, gamma: float
 
 
 def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
-    """Return exp(-gamma_i^2 d^2 / 2) for each of the r prototypes."""
+    """Return the activations exp(-gamma_i^2 d_i^2 / 2) of r prototypes at distances d_i, shape (n, r)."""
     return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
 
 
 def network_masses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray) -> Value:
-    """Return the (n, M + 1) masses of the classes and the frame.
+    """Return the masses of `EvidentialNeuralNetworkClassifier` on M classes and the frame, shape (n, M + 1).
 
-    With s_i the support by prototype i, m({k}) is proportional to A_k - B and m(frame) to B, where A_k is the product
-    of 1 - s_i (1 - u_ik) and B the product of 1 - s_i.
+    Let s_i be the mass that prototype i assigns to the classes. m({k}) is proportional to A_k - B and m(frame) to B,
+    where A_k is the product of 1 - s_i (1 - u_ik) over the prototypes, and B the product of 1 - s_i.
     """
     r, n_classes = u.shape
     support = responses(rows, prototypes, gamma) * alpha
     logs_of_A = (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
     log_of_B = (1 - support).log().sum()
-    top = logs_of_A.max()  # Only the ratios of the products matter.
+    top = logs_of_A.max()  # Divide the products by the largest one to avoid underflow; the masses are ratios.
     A, B = (logs_of_A - top).exp(), (log_of_B - top).exp()
     return concatenate((A - B).relu(), B) / (A.sum() - (n_classes - 1) * B)
 
@@ -69,10 +66,7 @@ _LOG_ZERO = -1e300  # finite substitute for log(0), whose product with zero is z
 
 
 def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, family: FocalSets) -> Value:
-    """Return the (n, f) masses from (n, J) features, on all nonempty sets or on single classes and the frame.
-
-    In the second case the frame gets the mass of all sets that are not single classes.
-    """
+    """Return masses on f focal sets, shape (n, f), from features (n, J); see `WeightsOfEvidence.masses`."""
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
     support, opposition = (part.relu().sum().reshape(0, n_classes) for part in (weights, -weights))
@@ -85,11 +79,7 @@ def evidence_masses(features: Value, slopes: np.ndarray, offsets: np.ndarray, fa
 
 
 def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
-    """Return the logarithms of the normalised masses.
-
-    The mass of A is prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k); the mass of a singleton also includes the
-    support for the class itself. The masses are divided by one minus the conflict.
-    """
+    """Return the logarithms of the normalized masses; see `WeightsOfEvidence._log_masses` in `dempster.classify`."""
     inside = family.membership.astype(float)
     against = _log_complement(opposition)
     every = support.sum()
@@ -105,7 +95,7 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
 
 
 def _log_agreement(opposition: Value, against: Value, every: Value, single: Value) -> Value:
-    """Return log(1 - conflict), using 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l)."""
+    """Return log(1 - conflict); see `WeightsOfEvidence._log_agreement` in `dempster.classify`."""
     before = against.cumsum(exclusive=True)
     logs = concatenate(before - opposition - every, single)
     top = logs.max()
@@ -113,7 +103,7 @@ def _log_agreement(opposition: Value, against: Value, every: Value, single: Valu
 
 
 def _log_complement(weights: Value) -> Value:
-    """Return log(1 - exp(-w)) for w >= 0, by a series if w is small."""
+    """Return log(1 - exp(-w)) for weights w >= 0, computed by a power series if w is small."""
     small = weights * (1 - weights * (0.5 - weights / 6.0))
     return maximum(where(weights < 1e-5, small, 1 - (-weights).exp()).log(), _LOG_ZERO)
 
@@ -154,7 +144,7 @@ def _export_evidence(estimator: EvidenceFromClassifier, X: Value) -> Value:
 
 
 def _features(estimator: Any, X: Value) -> Value:
-    """Return the inputs of the last layer of a classifier."""
+    """Return the inputs of the last linear layer of a classifier."""
     from dempster.onnx.layers import activate, apply_steps, network_features
 
     if is_network(estimator):

@@ -37,9 +37,10 @@ from dempster.optimize.projection import linear_image, projection_hessian
 
 
 def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None) -> Value:
-    """Return the (n, f) masses of a softmax layer with an optional outlier unit for the empty set.
+    """Return the masses of the last layer of `NNEVCLUS` on f focal sets, shape (n, f).
 
-    ``unit`` contains the two coefficients of the outlier unit and the (n, 1) decision values, if there is one.
+    The layer is a softmax, with an optional outlier unit that gives mass to the empty set. ``unit`` contains the two
+    coefficients of the outlier unit and the decision values of the outlier detector, shape (n, 1), or is None.
     """
     masses = scores.softmax()
     if unit is None:
@@ -51,17 +52,18 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
 
 
-_RIDGE = 1e-12  # relative ridge, because the Hessian may be singular
-_ENTER = 1e-9  # relative size of a negative gradient for which a variable enters
+_RIDGE = 1e-12  # relative size of the term added to the diagonal of the Hessian, which may be singular
+_ENTER = 1e-9  # relative size of a negative derivative above which a variable becomes positive
 _FAR = 1e300
 
 
 def matched_masses(
     squares: Value, masses: np.ndarray, conflict: np.ndarray, gamma: float, weights: np.ndarray | None
 ) -> Value:
-    """Return the masses whose conflicts with references match 1 - exp(-gamma d^2), in double precision.
+    """Return masses whose degrees of conflict with the reference objects best match 1 - exp(-gamma d^2).
 
-    ``squares`` contains the (n, r) squared distances to references with these masses and weights.
+    ``squares`` contains the squared distances d^2 to the r reference objects, shape (n, r), in double precision.
+    ``masses`` and ``weights`` are those of the reference objects.
     """
     H = projection_hessian(masses, conflict, weights)
     delta = 1 - (squares * -gamma).exp()
@@ -71,7 +73,7 @@ def matched_masses(
 
 
 def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
-    """Minimise x'Hx / 2 + g'x on the simplex for every row g, by an active set method."""
+    """Minimize x'Hx / 2 + g'x over the unit simplex for each row g of ``linear``, by an active set method."""
     f = len(H)
     H = H + _RIDGE * np.eye(f) * max(float(np.diag(H).max()), np.finfo(float).tiny)
     vertex = (linear + np.diag(H) / 2).argmin()  # starting point
@@ -84,7 +86,8 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
     def step(tableau: Value, point: Value, passive: Value) -> tuple[Value, ...]:
         last = tableau.columns([f + 1], axis=2).reshape(0, f + 1).columns(np.arange(f))
         best = last * passive
-        # Move to the minimiser on the face, or to the point where the first variable becomes zero and leaves.
+        # Move to the minimizer over the current face, or to the point where the first variable becomes zero. This
+        # variable is then fixed at zero.
         limit = where(best < 0, point / (point - best), _FAR)
         share = minimum(limit.min(), 1.0)
         cut = share < 1
@@ -102,7 +105,7 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
 
 
 def _exchange(tableau: Value, which: Value, m: int) -> Value:
-    """Return the (n, m, m + 1) tableaus after one variable of each has entered or left."""
+    """Return the tableaus, shape (n, m, m + 1), after an exchange of variable which[i] in tableau i (a pivot step)."""
     unit = take(np.eye(m, m + 1), which, np.float64)
     across, down = unit.reshape(0, 1, m + 1), unit.columns(np.arange(m)).reshape(0, m, 1)
     column = tableau @ unit.reshape(0, m + 1, 1)
@@ -112,7 +115,7 @@ def _exchange(tableau: Value, which: Value, m: int) -> Value:
 
 
 def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (f, m, m) tableaus of the vertices, and (f, m, m) matrices for their right-hand sides."""
+    """Return for each vertex of the simplex its tableau and the matrix that transforms its right-hand side."""
     f = len(H)
     K = np.ones((f + 1, f + 1))
     K[:f, :f], K[f, f] = H, 0
@@ -130,10 +133,7 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
-    """Return the (n, f) masses from distances to barycenters.
-
-    Barycenters may have more coordinates than there are features (`dempster.cluster._lifted`).
-    """
+    """Return the masses of a clusterer with prototypes on f focal sets, shape (n, f), from distances to barycenters."""
     barycenters, metrics, *mass_arguments = model.kernel_arguments(np.dtype(float))
     points, lifts = barycenters[:n_features].T, barycenters[n_features:]
     costs = squared_distances(X, points) if metrics is None else _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
@@ -148,7 +148,7 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
 
 
 def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
-    """Return the (n, g) squared distances to points, each with its own metric L L'."""
+    """Return the squared distances to g points, each with its own metric matrix, shape (n, g)."""
     g, p = points.shape
     middle = points.mean(axis=0)
     maps = np.linalg.cholesky(metrics)
@@ -172,7 +172,7 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
 
 def _export_mixture(estimator: EGMM, X: Value) -> Value:
     model = estimator._model
-    objects = X.double()  # Exponents may be large.
+    objects = X.double()  # The exponents may be too large for single precision.
     _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
     masses = logs.softmax().astype(X.dtype)
     if model.doubtful is not None:
@@ -190,7 +190,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
         raise InvalidInputError(f"EVCLUS can be exported with metric='euclidean', got {format_value(metric)}")
     if not source.is_euclidean:
-        raise InvalidInputError("EVCLUS can be exported only if its landmarks contain no missing values")
+        raise InvalidInputError("EVCLUS can be exported only if its landmarks have no missing values")
     points = _points(model.references, X)
     if isinstance(model, DoubtModel):
         squares = squared_distances(X, points)
@@ -207,7 +207,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
 
 
 def _points(references: References, X: Value) -> np.ndarray:
-    """Return the rows of the references in the precision of X, so that equal rows have a distance of zero."""
+    """Return the attributes of the reference objects in the precision of X, so that equal rows have distance zero."""
     assert references.source is not None
     return references.source.objects.astype(X.dtype)
 
@@ -220,7 +220,7 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     if preparation.detector is not None:
         from dempster.onnx.layers import decision_values
 
-        # The sums have terms of both signs, and a steep function follows, so they need double precision.
+        # Compute the decision values in double precision, because they are sums of terms with opposite signs.
         rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
         decision = decision_values(preparation.detector, rows) / preparation.detector_scale
         coefficients = network.weights[-2:] if isinstance(network, FeedForward) else to_host(network.coefficients)

@@ -20,17 +20,18 @@ from dempster.onnx.graph import Graph, Value, center_rows
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32") -> Any:
     """Export a fitted estimator as an ONNX model, which runs without Python.
 
-    The input of the model is ``X``, a table with any number of rows. The outputs are ``masses``, the result of
-    `predict_mass` with one column per focal set, and ``labels``, the cluster or class of each row as in `predict`,
-    numbered from 0. The metadata describe the columns and numbers (``docs/files.md``). Requires ``dempster[onnx]``.
+    The input of the model is ``X``, a table with any number of rows. The output ``masses`` is the result of
+    `predict_mass`, with one column per focal set. The output ``labels`` contains the cluster or class that `predict`
+    returns for each row, numbered from 0. The metadata of the model give the focal set of each column and the name of
+    each cluster or class (``docs/files.md``). Requires ``dempster[onnx]``.
 
     Parameters
     ----------
     estimator : estimator, Pipeline or TableModel
         A fitted `ECM`, `CCM`, `CECM`, `BPEC`, `EGMM`, `EVCLUS`, `NNEVCLUS`, `EKNNClassifier`,
-        `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`; a pipeline of
-        scikit-learn with scalers or principal components and one of these estimators as the last step; or a
-        `TableModel` of one of these estimators, whose standardisation is included.
+        `EvidentialNeuralNetworkClassifier`, `EvidentialRBFClassifier` or `EvidenceFromClassifier`. A scikit-learn
+        pipeline of scalers or principal components and one of these estimators is also accepted, and so is a
+        `TableModel` of one of these estimators, whose standardization is included.
     path : path, optional
         File to write, with the extension ``.onnx``. It is written atomically.
     dtype : {"float32", "float64"}, default="float32"
@@ -43,9 +44,9 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     Raises
     ------
     TypeError, ValueError
-        The estimator has a class or parameters that cannot be exported.
+        If estimators of this class, or with these parameters, cannot be exported.
     ImportError
-        The extra ``dempster[onnx]`` is not installed.
+        If ``dempster[onnx]`` is not installed.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
     family = final.focal_sets_
-    label_shares = family.membership.astype(float)  # contributions of the masses to the score of each label
+    label_shares = family.membership.astype(float)  # The score of a label is the sum of masses times these shares.
     if getattr(final, "_probability", "plausibility") != "plausibility":
         label_shares = label_shares / family.cardinality[:, None]
     labels = (masses @ label_shares).argmax()
@@ -85,7 +86,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
 
 
 def _masses(model: Any, X: Value) -> tuple[Value, Any]:
-    """Return the masses and the final estimator of a pipeline or table model."""
+    """Return the masses computed by an estimator, pipeline or table model, and its final estimator."""
     if type(model) is Pipeline:
         from dempster.onnx.layers import apply_steps
 
@@ -104,7 +105,7 @@ def _masses(model: Any, X: Value) -> tuple[Value, Any]:
 
 
 def _is_table_model(model: Any) -> bool:
-    """Return whether a model is like a `TableModel`, whose package this one must not import."""
+    """Return whether a model is a `TableModel`, without importing its package."""
     return hasattr(model, "estimator") and hasattr(model, "preparation")
 
 
@@ -122,7 +123,7 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
 
 
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
-    """Return the shape of a row of X, and the names of the features if they have names."""
+    """Return the shape of a row of X, and the names of the features (None if they have no names)."""
     if type(model) is Pipeline:
         if len(model.steps) == 0:
             raise InvalidParameterError("estimator", must="have at least one step, got an empty pipeline")
@@ -136,13 +137,12 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     if not hasattr(model, "n_features_in_"):
         _exporter(model)
     names = getattr(model, "feature_names_in_", None)
-    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # of a network, whose rows may be images
+    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # The rows of a network may be images.
     shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
     return shape, None if names is None else [str(name) for name in names]
 
 
 def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
-    """Return the metadata of the exported model."""
     from dempster import __version__
 
     family = estimator.focal_sets_

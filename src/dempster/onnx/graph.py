@@ -1,7 +1,7 @@
-"""ONNX graphs, built from expressions that look like NumPy code.
+"""ONNX graphs that are built from expressions similar to NumPy code.
 
-A `Value` is the output of an operator. Rows are samples, and reductions keep the reduced axis with length one, so that
-values of shape (n, 1) and (n, f) can be combined. Numbers and arrays in an expression become constants.
+A `Value` is the output of an operator, usually with one row per object. Reductions keep the reduced axis with length
+one, so that values of shape (n, 1) and (n, f) can be combined. Numbers and arrays in an expression become constants.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = [
     *("center_rows", "squared_distances", "squares_of", "replace_known_masses"),
 ]
 
-OPSET = 18  # first version in which all reductions have the same format of axes; supported since 2023
-_IR_VERSION = 8  # version of the file format for this opset
-_NEGLIGIBLE = 58 * math.log(2)  # exponents beyond which terms are zero, as in affinity.c
-_MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more features, distances are computed by matrix products.
+OPSET = 18  # first version of the operators in which all reductions get their axes in the same way; released in 2023
+_IR_VERSION = 8  # version of the file format for this version of the operators
+_NEGLIGIBLE = 58 * math.log(2)  # exp(-x) is replaced by zero for larger x, like in affinity.c
+_MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more columns, distances are computed by matrix products.
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
 class Value:
-    """Output of an operator of a graph."""
+    """Output of an operator in a `Graph`."""
 
-    __array_ufunc__ = None  # Makes NumPy arrays use the binary operators of this class.
+    __array_ufunc__ = None  # With this setting, NumPy arrays use the binary operators of this class.
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype):
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -78,7 +78,6 @@ class Value:
         return self.graph.node("Or", self, other)
 
     def equals(self, other: Any) -> Value:
-        """Compare elementwise."""
         return self._with("Equal", other, _TRUTH)
 
     def like(self, other: Any) -> Value:
@@ -109,12 +108,12 @@ class Value:
         return 1 / ((-self).exp() + 1)
 
     def softmax(self) -> Value:
-        """Compute the softmax from its definition, because the operator of a runtime may use single precision."""
+        """Compute the softmax by its definition, because the ONNX operator may be computed in single precision."""
         powers = (self - self.max()).exp()
         return powers / powers.sum()
 
     def cumsum(self, *, exclusive: bool = False) -> Value:
-        """Compute cumulative sums over the columns; if ``exclusive`` is True, the current column is not included."""
+        """Return the cumulative sums over the columns; if ``exclusive`` is True, they exclude the current column."""
         return self.graph.node("CumSum", self, self.graph.constant(1, _INDEX), exclusive=int(exclusive))
 
     def astype(self, dtype: Any) -> Value:
@@ -124,7 +123,6 @@ class Value:
         return self.graph.node("Cast", self, dtype=target, to=_element_type(target))
 
     def double(self) -> Value:
-        """Convert to double precision."""
         return self.astype(_DOUBLE)
 
     # ---- rows and columns -------------------------------------------------------------------------------------------
@@ -142,17 +140,17 @@ class Value:
         return self.graph.node(kind, self, self.graph.constant([axis], _INDEX), keepdims=1)
 
     def argmax(self) -> Value:
-        """Return the index of the first column with the largest value of each row, with shape (n,)."""
+        """Return for each row the index of the first column with the largest value, shape (n,)."""
         return self.graph.node("ArgMax", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def argmin(self) -> Value:
-        """Return the index of the first column with the smallest value of each row, with shape (n,)."""
+        """Return for each row the index of the first column with the smallest value, shape (n,)."""
         return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def smallest(self, k: int) -> tuple[Value, Value]:
-        """Return the (n, k) smallest values of each row in increasing order, and their columns.
+        """Return the k smallest values of each row in increasing order and their columns, both of shape (n, k).
 
-        A row is added and removed again, because onnxruntime 1.30 crashes on an empty table.
+        A row is added before the operator and removed after it, because onnxruntime 1.30 crashes on an empty table.
         """
         count, dtypes = self.graph.constant([k], _INDEX), [self.dtype, _INDEX]
         more = self.graph.node("Pad", self, self.graph.constant([0, 0, 1, 0], _INDEX))
@@ -163,21 +161,20 @@ class Value:
         return self.graph.node("Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0)))
 
     def columns(self, which: Any, axis: int = 1) -> Value:
-        """Select columns."""
         return self.graph.node("Gather", self, self.graph.constant(which, _INDEX), axis=axis)
 
     def at(self, places: Value) -> Value:
-        """Select one value from each row, by (n, 1) column indices."""
+        """Return one value from each row, given the column indices ``places`` of shape (n, 1)."""
         return self.graph.node("GatherElements", self, places, axis=1)
 
     def split(self, n_columns: int) -> tuple[Value, ...]:
-        """Return the columns as (n, 1) values."""
+        """Return the columns as separate values of shape (n, 1)."""
         if n_columns == 1:
             return (self,)
         return self.graph.multi_node("Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns)
 
     def reshape(self, *shape: int) -> Value:
-        """Change the shape; 0 keeps a length and -1 infers it."""
+        """Change the shape, where 0 keeps the length of an axis and -1 infers it from the other lengths."""
         return self.graph.node("Reshape", self, self.graph.constant(shape, _INDEX))
 
     def describe(self, shape: list[int | str] | None) -> Any:
@@ -194,7 +191,7 @@ def _element_type(dtype: np.dtype) -> int:
 
 
 def where(condition: Value, yes: Any, no: Any) -> Value:
-    """Select elementwise; at least one of the alternatives is a `Value`."""
+    """Return ``yes`` where the condition is True and ``no`` elsewhere; at least one of them must be a `Value`."""
     value = yes if isinstance(yes, Value) else no
     return value.graph.node("Where", condition, value.like(yes), value.like(no), dtype=value.dtype)
 
@@ -208,17 +205,16 @@ def minimum(value: Value, other: Any) -> Value:
 
 
 def concatenate(*values: Value, axis: int = 1) -> Value:
-    """Join values along an axis, by default the columns."""
     return values[0] if len(values) == 1 else values[0].graph.node("Concat", *values, axis=axis)
 
 
 def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
-    """Select rows of a constant table."""
+    """Return the rows of a constant table with the given row numbers."""
     return rows.graph.node("Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0)
 
 
 class GraphOperations:
-    """Array namespace for `dempster.cluster._expressions` that adds operators to a graph."""
+    """Operations for the formulas in `dempster.cluster._expressions` that add operators to a graph."""
 
     minimum, maximum = staticmethod(minimum), staticmethod(maximum)
     power, min, cumsum = staticmethod(Value.__pow__), staticmethod(Value.min), staticmethod(Value.cumsum)
@@ -277,16 +273,16 @@ def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
 
 
 def squared_distances(X: Value, points: np.ndarray) -> Value:
-    """Return the (n, r) squared Euclidean distances to r points.
+    """Return the squared Euclidean distances of n rows to r points, shape (n, r).
 
-    The distances are exactly zero for equal rows if ``points`` has the type of X and at most 32 columns.
+    The distance between equal rows is exactly zero if ``points`` has the type of X and at most 32 columns.
     """
     middle = points.mean(axis=0, dtype=float)
     return squares_of(center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype))
 
 
 def squares_of(rows: Value, points: np.ndarray) -> Value:
-    """Return the (n, r) squared distances between centered rows and points."""
+    """Return the squared distances between n rows and r points, both centered, shape (n, r)."""
     p = points.shape[1]
     if p <= _MAX_COLUMNS_FOR_DIFFERENCES:
         gaps = [column - points[:, d] for d, column in enumerate(rows.split(p))]
@@ -296,9 +292,9 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
 
 
 def replace_known_masses(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
-    """Replace the masses of rows that are equal to one of ``objects`` by the masses ``known`` of that object.
+    """Replace the masses of each row of X that equals one of ``objects`` by the masses of this object in ``known``.
 
-    ``squares`` contains the squared distances to the objects. Only the nearest object can be equal to a row.
+    ``squares`` contains the squared distances to the objects. Only the nearest object can equal a row.
     """
     nearest = squares.argmin()
     same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
@@ -314,7 +310,7 @@ class Graph:
     Parameters
     ----------
     shape : tuple of int
-        Shape of a row of X: the number of features for a table.
+        Shape of a row of X, which is the number of features for a table.
     dtype : numpy.dtype
         Type of X and of the results.
 
@@ -339,18 +335,17 @@ class Graph:
         self._constants: dict[tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]] = {}
 
     def constant(self, values: Any, dtype: np.dtype) -> Value:
-        """Add a constant; equal constants are stored once."""
+        """Return a constant; equal constants are stored only once."""
         array = np.array(values, dtype=dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         name, _ = self._constants.setdefault(key, (f"constant_{len(self._constants)}", array))
         return Value(self, name, array.dtype)
 
     def node(self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any) -> Value:
-        """Add an operator; its result has the type of the first input unless ``dtype`` is given."""
+        """Add an operator and return its result, which has the type of the first input unless ``dtype`` is given."""
         return self.multi_node(kind, *inputs, dtypes=[inputs[0].dtype if dtype is None else dtype], **attributes)[0]
 
     def multi_node(self, kind: str, *inputs: Value, dtypes: list[np.dtype], **attributes: Any) -> tuple[Value, ...]:
-        """Add an operator with several results."""
         from onnx import helper
 
         first = self._fresh(kind)
@@ -359,9 +354,10 @@ class Graph:
         return tuple(Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True))
 
     def loop(self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int) -> tuple[Value, ...]:
-        """Add a loop of at most ``most`` iterations; ``step`` returns whether to continue, and the next states.
+        """Add a loop of at most ``most`` iterations and return the final states.
 
-        The body also has two inputs that it does not use, the iteration number and the condition.
+        ``step`` gets the current states and returns whether to continue, followed by the next states. The body of an
+        ONNX loop has two more inputs, the iteration number and the condition, which are not used.
         """
         from onnx import helper
 
@@ -376,7 +372,7 @@ class Graph:
         return self.multi_node("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
 
     def insert(self, model: Any, inputs: Value) -> Value:
-        """Insert another ONNX model of the same version, with one input and one output."""
+        """Insert an ONNX model with one input and one output, and return its output for ``inputs``."""
         from onnx import compose, helper
 
         graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")

@@ -1,7 +1,8 @@
-"""ONNX operators for parts of models from scikit-learn and torch.
+"""ONNX operators for components of scikit-learn and torch.
 
-From scikit-learn: scalers and principal components in pipelines, hidden layers of perceptrons, one-class support vector
-machines. From torch: sequences of common layers are translated here; other networks are exported by torch.
+Supported components of scikit-learn are scalers and principal components in pipelines, hidden layers of perceptrons,
+and one-class support vector machines. Sequences of common torch layers are translated here, and other torch networks
+are exported by torch.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squ
 
 
 def apply_steps(steps: Any, X: Value) -> Value:
-    """Apply the steps of a pipeline."""
+    """Return X after the transformations in the steps of a scikit-learn pipeline."""
     for name, step in steps:
         if step is None or step == "passthrough":
             continue
@@ -81,13 +82,13 @@ def activate(name: str, values: Value) -> Value:
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:
-    """Return the (n, 1) decision values of an outlier detector."""
+    """Return the decision values of an outlier detector, shape (n, 1)."""
     if type(detector) is not OneClassSVM or detector.kernel != "rbf":
         kernel = f" with kernel={detector.kernel!r}" if type(detector) is OneClassSVM else ""
         raise InvalidInputError(
             f"outlier_detector must be a OneClassSVM with kernel='rbf', or None, got {type(detector).__name__}{kernel}"
         )
-    width = float(vars(detector)["_gamma"])  # This attribute is a number also for gamma="scale".
+    width = float(vars(detector)["_gamma"])  # Unlike the parameter gamma, this attribute is always a number.
     similarity = (squared_distances(inputs, detector.support_vectors_) * -width).exp()
     return similarity @ detector.dual_coef_.T + detector.intercept_
 
@@ -128,7 +129,7 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
 
 def _iterate_layers(module: Any) -> Iterator[Any]:
-    """Yield the layers of a network in order, with None for each layer that is not supported here."""
+    """Yield the layers of a network in order, with None for each layer that this module does not support."""
     from torch import nn
 
     if type(module) is nn.Sequential:
@@ -174,7 +175,7 @@ def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
     first = next(module.parameters(), torch.zeros(1))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # The warning recommends an exporter that needs more packages.
+        warnings.simplefilter("ignore")  # Torch recommends a newer exporter, which needs additional packages.
         path = Path(folder, "network.onnx")
         try:
             torch.onnx.export(
