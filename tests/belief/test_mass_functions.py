@@ -332,7 +332,7 @@ def test_total_conflict():
     with pytest.raises(ValueError, match="conflict 1 .*discount"):
         a.combine(b)
     almost = b.discount(1e-13)
-    with pytest.warns(UserWarning, match="conflict close to 1"):
+    with pytest.warns(UserWarning, match="close to 1"):
         a.combine(almost)
 
 

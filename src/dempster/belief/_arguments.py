@@ -1,4 +1,4 @@
-"""Validation of the arguments of mass functions: masses, names, tables of probabilities, sets of answers."""
+"""Validation of the arguments of mass functions (masses, names, probabilities, sets of answers)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _NEGATIVE_TOLERANCE = 1e-10
 
 
 def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets") -> tuple[int, ...]:
-    """Return the frame indices of the answers in a set; each answer is given by its name or its number."""
+    """Return the sorted indices, in the frame, of the answers of a set. An answer is given by its name or index."""
     where = {name: k for k, name in enumerate(frame)}
-    may_be_index = not any(isinstance(name, Number) for name in frame)  # Numbers in the frame are names.
+    may_be_index = not any(isinstance(name, Number) for name in frame)  # If False, integers are names.
     members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
     if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
         members = list(members[0]) if all(letter in where for letter in members[0]) else members
@@ -49,7 +49,7 @@ def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
 def membership_rows(
     sets: Any, family: FocalSets, frame: tuple[Hashable, ...], name: str = "sets"
 ) -> tuple[np.ndarray, bool]:
-    """Return the (s, c) membership of the given sets (None: all sets of the family), and whether one set was given."""
+    """Return the membership array of ``sets`` (by default of the family), shape (s, c), and whether it is one set."""
     c = family.n_clusters
     if sets is None:
         return family.membership, False
@@ -75,10 +75,9 @@ def membership_rows(
 
 
 def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
-    """Sort the columns of a table in the order of the sets if the columns are named after the sets.
+    """Sort the columns of a table into the order of the sets, if all columns have the names of sets.
 
-    Other input is returned unchanged. If only some columns are named after sets, they must be at the positions of
-    these sets.
+    Otherwise return ``masses`` unchanged, after checking that no column has the name of a set at another position.
     """
     columns = column_names(masses)
     if columns is None or len(columns) != len(focal_sets):
@@ -91,13 +90,13 @@ def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, .
             raise InvalidParameterError(
                 "masses",
                 message=f"masses has the column {format_value(column)} at the position of the set {name}; name all "
-                "columns like the sets, or use an array",
+                "columns after the sets, or use an array",
             )
     return masses
 
 
 def validate_masses(masses: Any, f: int) -> Array:
-    """Return (n, f) masses without rounding errors as a new array or tensor."""
+    """Validate masses; return them without negative values and with rows that sum to one, shape (n, f)."""
     values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
     if values.ndim == 1:
         values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
@@ -119,11 +118,11 @@ def validate_masses(masses: Any, f: int) -> Array:
 
 
 def validate_index(index: Any, n: int) -> Any:
-    """Return the names of the rows, or raise an error unless there is one for each row."""
+    """Return the row names ``index``, or raise an error if it does not hold n hashable names."""
     count = None
     is_unordered = isinstance(index, str | bytes | Set | Mapping) or hasattr(index, "tocsr")
     if not is_unordered and getattr(index, "ndim", 1) == 1:
-        with suppress(Exception):  # Objects of other packages may raise anything.
+        with suppress(Exception):  # Classes of other packages may raise any exception.
             count = len(index)
     if count != n:
         raise InvalidParameterError(
@@ -138,10 +137,10 @@ def validate_index(index: Any, n: int) -> Any:
 
 
 def validate_rows(rows: Any, n: int) -> np.ndarray:
-    """Return an array of indices of n rows, or a Boolean mask of length n."""
+    """Return ``rows`` as an array of row indices between -n and n - 1 or as a Boolean mask of length n."""
     array = np.empty((0, 0))
     if not isinstance(rows, str | bytes | Mapping):
-        with suppress(Exception):  # Objects of other packages may raise anything.
+        with suppress(Exception):  # Classes of other packages may raise any exception.
             array = np.array(rows if isinstance(rows, np.ndarray) else list(rows))
     if array.size == 0 and array.ndim == 1:
         return array.astype(np.intp)
@@ -157,7 +156,7 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
 
 
 def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
-    """Return the names of the answers, by default 0..c-1."""
+    """Return the names of the c answers as a tuple, by default 0, ..., c - 1."""
     if frame is None:
         return tuple(range(c))
     names = tuple(frame if isinstance(frame, str) else as_list(frame, "frame", f"{c} different names"))
@@ -169,7 +168,7 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, 
 
 
 def validate_probabilities(values: Any, name: str) -> np.ndarray:
-    """Return an array of shape (n, c) with values in [0, 1]."""
+    """Return the values as an array of shape (n, c), or raise an error if they are outside [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
     if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
         raise InvalidParameterError(

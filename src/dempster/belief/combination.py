@@ -1,8 +1,8 @@
 """Combination and discounting of mass functions.
 
-Every rule combines N sources at once, because some rules (Yager, Dubois-Prade, PCR6) are not associative. A source is
-an array of masses with its family of focal sets. `MassFunctions.combine` and `MassFunctions.discount` validate their
-arguments.
+Every rule combines all sources of evidence at once, because some rules (Yager, Dubois-Prade, PCR6) are not associative.
+A source of evidence is an array of masses with its family of focal sets. `MassFunctions.combine` and
+`MassFunctions.discount` validate the arguments.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dempster.belief.focal_sets import FocalSets, unique_sets
 
 _BLOCK_ROWS = 8192  # Number of rows in a block that fits in the cache.
 _MAX_TUPLES = 1_000_000  # Maximum number of tuples of focal sets in PCR6.
-_MAX_PAIRS = 30_000_000  # Maximum number of pairs of sets.
-_MAX_PRODUCTS = 5_000_000_000  # Maximum number of products of masses, which take about twenty seconds.
+_MAX_PAIRS = 30_000_000  # Maximum number of pairs of focal sets of two sources.
+_MAX_PRODUCTS = 5_000_000_000  # Maximum number of products of masses (about twenty seconds).
 _MAX_FRAME = 20  # Maximum number of answers in a frame whose power set is computed.
 _TENSOR_CELLS = 1 << 26  # Maximum number of products of masses in one tensor.
 _MAX_SETS = 1 << 17  # Maximum number of sets in a family after discounting.
@@ -35,7 +35,7 @@ Source = tuple[Array, FocalSets]
 
 
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
-    """Combine N >= 1 sources of n mass functions each; a source of length 1 is used for every row."""
+    """Combine sources of n mass functions each. A source with one mass function is repeated for every row."""
     check_choice(rule, "rule", RULES)
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
@@ -48,7 +48,7 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
 
 
 def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
-    """Convert tensors to their highest precision; raise an error if they are not on one device."""
+    """Convert the masses to the highest precision among them, or raise an error if they are on different devices."""
     devices = {str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources}
     if len(devices) > 1:
         raise InvalidInputError(
@@ -62,7 +62,7 @@ def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
 
 
 def _on_host(sources: Sequence[Source], rule: str) -> Source:
-    """Apply a rule that is written for NumPy arrays to tensors, without gradients."""
+    """Apply a rule to tensors by converting them to NumPy arrays, without gradients."""
     if any(masses.requires_grad for masses, _ in sources):
         raise InvalidInputError(f"rule={rule!r} has no gradient; detach() the masses, or use another rule")
     masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
@@ -79,7 +79,7 @@ Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
-    """Sum the products of masses over the pairs of sets with the same joined set."""
+    """Add each product of the masses of sets A and B to the mass of ``join(A, B)``; return the masses and sets."""
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
@@ -111,7 +111,7 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
 
 
 def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
-    """Return the (n, n_sets) sums of the products of masses over the pairs of columns with the same target."""
+    """Sum the products of masses over the pairs of columns with the same target; return an (n, n_sets) tensor."""
     torch, where = library_of(a), to_device_of(target, a)
     size = max(1, _TENSOR_CELLS // len(target))
     parts = []
@@ -140,7 +140,6 @@ def _from_dense(dense: Array, c: int) -> Source:
 
 
 def _check_power_set(n: int, c: int) -> None:
-    """Raise an error if the arrays that a rule allocates for all 2^c sets are too large."""
     if c > _MAX_FRAME:
         raise InvalidInputError(
             f"this rule needs all 2^{c} sets of {c} answers, the limit is 2^{_MAX_FRAME}; use another rule or a "
@@ -150,7 +149,7 @@ def _check_power_set(n: int, c: int) -> None:
 
 
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
-    """Return whether transforms (c 2^c additions for each source) are faster than pairs of sets."""
+    """Return whether the transforms (c 2^c additions per source) are faster than a loop over all pairs of sets."""
     c = sources[0][1].n_clusters
     return c <= _MAX_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
@@ -159,7 +158,7 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 
 
 def _conjunctive(sources: Sequence[Source]) -> Source:
-    """Assign each product of masses to the intersection of the sets, which multiplies the commonalities."""
+    """Assign each product of masses to the intersection of the sets (equivalently, multiply the commonalities)."""
     if _dense_is_cheaper(sources):
         q = reduce(mul, (transforms.mass_to_commonality(_dense(source)) for source in sources))
         return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
@@ -167,7 +166,7 @@ def _conjunctive(sources: Sequence[Source]) -> Source:
 
 
 def _disjunctive(sources: Sequence[Source]) -> Source:
-    """Assign each product of masses to the union of the sets, which multiplies the implicabilities."""
+    """Assign each product of masses to the union of the sets (equivalently, multiply the implicabilities)."""
     if _dense_is_cheaper(sources):
         b = reduce(mul, (transforms.mass_to_implicability(_dense(source)) for source in sources))
         return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
@@ -175,7 +174,7 @@ def _disjunctive(sources: Sequence[Source]) -> Source:
 
 
 def _dempster(sources: Sequence[Source]) -> Source:
-    """Apply the conjunctive rule and rescale (Dempster, 1967; Shafer, 1976); raise an error for total conflict."""
+    """Apply Dempster's rule, the normalized conjunctive rule (Shafer, 1976); raise an error if the conflict is 1."""
     masses, family = _conjunctive(sources)
     if family.empty_index is None:
         return masses, family
@@ -190,12 +189,12 @@ def _dempster(sources: Sequence[Source]) -> Source:
             "rule='dubois_prade' or 'yager'"
         )
     if (agreement < 1e-12).any():
-        warnings.warn("conflict close to 1 in Dempster's rule: the result has few correct digits", stacklevel=4)
+        warnings.warn("the conflict in Dempster's rule is close to 1; the result has few correct digits", stacklevel=4)
     return rest / agreement[:, None], family
 
 
 def remove_empty(masses: Array, family: FocalSets) -> Source:
-    """Remove the mass of the empty set by rescaling; a row without other mass becomes vacuous."""
+    """Divide the masses of the nonempty sets by their sum; a row with all mass on the empty set becomes vacuous."""
     empty = family.empty_index
     if empty is None:
         return masses, family
@@ -205,7 +204,7 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     rest, family = _drop_empty(masses, family)
     out = divide(rest, rest.sum(axis=1, keepdims=True), 0)
     if lost.any():
-        out[lost] = 0  # This removes rounding errors.
+        out[lost] = 0  # The masses of the nonempty sets may contain rounding errors.
         out[lost, family.omega_index] = 1
     return out, family
 
@@ -216,7 +215,7 @@ def _drop_empty(masses: Array, family: FocalSets) -> Source:
 
 
 def _with_omega(masses: Array, family: FocalSets) -> Source:
-    """Return a copy of the masses on a family that contains the whole frame."""
+    """Return a copy of the masses on the family extended by the whole frame."""
     wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
     out = zeros((len(masses), len(wider)), masses)
     out[:, wider.find(family.membership)] = masses
@@ -238,12 +237,13 @@ NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 def _dubois_prade(sources: Sequence[Source]) -> Source:
     """Assign each product of masses to the intersection of the sets or, if it is empty, to their union.
 
-    This is the rule of Dubois and Prade (1988). With more than two sources, the union is over all sources.
+    This is the rule of Dubois and Prade (1988). The intersection and the union contain one set of each source.
     """
     if len(sources) == 1:
         return sources[0]
     c = sources[0][1].n_clusters
-    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # Intersection and union.
+    # A membership row has c columns for the intersection, then c columns for the union.
+    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
@@ -273,7 +273,7 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     )
     wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
     wider = FocalSets(wider.membership[wider.cardinality > 0])
-    target = wider.find(both)  # -1 for conflicting tuples.
+    target = wider.find(both)  # The index is -1 if the intersection is empty.
     position = [wider.find(family.membership) for family in families]
     dtype = np.result_type(*(masses for masses, _ in sources))
     out, tiny = np.empty((len(sources[0][0]), len(wider)), dtype=dtype), np.finfo(dtype).tiny
@@ -292,9 +292,9 @@ def _pcr6(sources: Sequence[Source]) -> Source:
             sums[:] = parts[0]
             for part in parts[1:]:
                 sums += part
-            share /= np.maximum(sums, tiny, out=sums)  # If all masses are zero, so is their product.
+            share /= np.maximum(sums, tiny, out=sums)  # If all masses are zero, their product is zero, too.
             for own, k, part in zip(position, choice, parts, strict=True):
-                if own[k] >= 0:  # The empty set has no mass.
+                if own[k] >= 0:  # The index of the empty set, which has no mass, is -1.
                     total[own[k]] += np.multiply(part, share, out=sums)
         out[rows] = total.T
     return out, wider
@@ -311,11 +311,11 @@ def _average(sources: Sequence[Source]) -> Source:
 
 
 def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
-    """Combine sources that are not independent by the minimum of their conjunctive weights (Denoeux, 2008).
+    """Combine dependent sources by the cautious rule or, if ``complemented``, by the bold rule (Denoeux, 2008).
 
-    If the sources are complemented, their weights are the disjunctive weights of the bold rule, the dual of the
-    cautious rule. The minimum of the weights w is the maximum of -ln w (see `transforms.mass_to_conjunctive_weights`),
-    so this function does not compute the weights themselves.
+    The cautious rule takes the minimum of the conjunctive weights w of the sources for every set (see
+    `transforms.mass_to_conjunctive_weights`). The bold rule applies the cautious rule to the complements of all sets.
+    The minimum of w is computed as the maximum of -ln w.
     """
     needed = "disjunctive weights need m(empty set) > 0 (a subnormal mass function)"
     if not complemented:
@@ -326,7 +326,7 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
             raise InvalidInputError(needed)
     c = sources[0][1].n_clusters
     _check_power_set(len(sources[0][0]), c)
-    flip = (1 << c) - 1 if complemented else 0  # Maps the code of a set to that of its complement.
+    flip = (1 << c) - 1 if complemented else 0  # XOR with this number maps the code of a set to that of its complement.
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
     for rows in _blocks(len(out)):
@@ -339,7 +339,7 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
 
 
 def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """Return -ln w (2^c, n) of the conjunctive weights of n mass functions; zero for the whole frame."""
+    """Return -ln w, shape (2^c, n), for the conjunctive weights w of n mass functions; it is zero for the frame."""
     columns = np.zeros((1 << c, len(masses)))
     columns[codes] = masses.T
     transforms.sweep_columns(columns, 0, 1)
@@ -349,7 +349,7 @@ def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndar
     return columns
 
 
-_ON_HOST = ("pcr6", "cautious", "bold")  # Rules that are written for NumPy arrays.
+_ON_HOST = ("pcr6", "cautious", "bold")  # Rules that support only NumPy arrays.
 RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "dempster": _dempster,
     "conjunctive": _conjunctive,
@@ -367,15 +367,15 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 
 
 def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
-    """Keep a share 1 - rate of each mass and give the rest to the whole frame (Shafer, 1976)."""
+    """Multiply each mass by 1 - rate and add the rest to the mass of the whole frame (Shafer, 1976)."""
     n = len(masses)
     has_gradient = is_tensor(rate) and is_tensor(masses)
     rates: Array = rate if has_gradient else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise InvalidParameterError(
             "rate",
-            must=f"be a number or one per row ({n}), got shape {rates.shape}; for rates of answers or sets use a "
-            "mapping {set: rate} or the argument contexts",
+            must=f"be a number or hold one number per row ({n}), got shape {rates.shape}; for one rate per answer or "
+            "set, use a mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
     keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
@@ -388,7 +388,7 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
 def validate_contexts(
     rate: Any, contexts: Any, n_answers: int, membership_rows: Callable[[Any], tuple[np.ndarray, bool]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (l, c) membership of the contexts and their (l,) rates, from a mapping or from two lists."""
+    """Return the membership array of the l contexts, shape (l, c), and their rates, shape (l,)."""
     if isinstance(rate, Mapping):
         if contexts is not None:
             raise InvalidParameterError("contexts", must="be None when rate is a mapping {set: rate}")
@@ -416,11 +416,11 @@ def validate_contexts(
 
 
 def discount_contexts(masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray) -> Source:
-    """Combine disjunctively with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for each context A.
+    """Apply contextual discounting (Mercier, Quost and Denoeux, 2008).
 
-    This is the form of Mercier, Quost and Denoeux (2008). A context A keeps a share 1 - rate of the mass of every set
-    and moves the rest to the union of the set with A. These steps are the same for all rows, so the function first
-    multiplies them as sparse matrices.
+    For each context A, the mass of every set B is multiplied by 1 - rate(A), and the rest is moved to the union of A
+    and B. This is a linear map of the masses, the same for all rows. The sparse matrices of all contexts are therefore
+    multiplied first.
     """
     from scipy import sparse
 

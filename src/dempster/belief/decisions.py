@@ -1,7 +1,7 @@
-"""Decisions under evidence: the choice of an act (a class, a rejection, a set of classes).
+"""Decision rules for mass functions, which choose an act (a class, a set of classes or rejection).
 
-A loss matrix has a row for every class and a column for every act. For a normalized mass function each act has a lower,
-an upper and a pignistic expected loss; the rules differ in the loss that they minimize (Denoeux, 2019,
+A loss matrix has a row for every class and a column for every act. For a normalized mass function, each act has a
+lower, an upper and a pignistic expected loss. The rules differ in the expected loss that they minimize (Denoeux, 2019,
 "Decision-making with belief functions: a review").
 """
 
@@ -25,7 +25,7 @@ DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
 def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
-    """Choose acts under normalized mass functions, see `MassFunctions.decide`."""
+    """Choose acts for normalized masses; see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
     check(optimism, "optimism", real(0, 1))
     if reject is not None and not (is_number(reject) and reject >= 0):
@@ -42,7 +42,7 @@ def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: flo
 def decide_sets(
     masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
 ) -> Array:
-    """Choose sets under normalized mass functions, see `MassFunctions.decide_sets`."""
+    """Choose sets of answers for normalized masses; see `MassFunctions.decide_sets`."""
     check(tolerance, "tolerance", real(0.5, 1))
     check(optimism, "optimism", real(0, 1))
     check_choice(rule, "rule", SINGLE_RULES)
@@ -52,13 +52,13 @@ def decide_sets(
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
     if count * len(family) > _MAX_LOSSES:
         raise InvalidInputError(
-            f"max_size={size} of {c} answers gives {count:,} candidate sets, and with {len(family):,} focal sets more "
+            f"max_size={size} gives {count:,} candidate sets of {c} answers and, with {len(family):,} focal sets, more "
             f"than {_MAX_LOSSES:,} losses; use a smaller max_size"
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
-    # A set S that contains the truth has the utility g_1(|S|), the first weight of the maximum-entropy ordered weighted
-    # average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
-    # less for larger sets. Ties are resolved by the smaller set, then by the lower index.
+    # A set S that contains the true answer has the utility g_1(|S|). This is the first weight of the maximum-entropy
+    # ordered weighted average of |S| values with the given tolerance (Ma and Denoeux, 2021), which is 1 for a singleton
+    # and smaller for larger sets. In a tie the smaller set is chosen, then the set with the lower index.
     utility = np.array([_largest_weight(int(size), tolerance) for size in candidates.cardinality])
     losses = 1.0 - utility[None, :] * candidates.membership.T
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
@@ -68,19 +68,19 @@ def decide_sets(
 
 
 def validate_losses(losses: Any, c: int) -> np.ndarray:
-    """Return (c or c + 1, acts) losses, by default 0-1 losses."""
+    """Return the matrix of losses, shape (c, acts) or (c + 1, acts), by default 0-1 losses."""
     table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
-        raise InvalidParameterError("losses", must=f"have {c} rows (or one more), got shape {table.shape}")
+        raise InvalidParameterError("losses", must=f"have {c} or {c + 1} rows, got shape {table.shape}")
     if not np.isfinite(table).all():
         raise InvalidParameterError("losses", must="be finite")
     return table
 
 
 def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
-    """Return (n, acts) expected losses of normalized mass functions under one rule.
+    """Return the expected losses that a rule minimizes, shape (n, acts), for normalized masses.
 
-    An additional row of ``losses`` is for an unknown class, which belongs to the whole frame and to no other set.
+    If ``losses`` has c + 1 rows, the last row is for an unknown class, which only the whole frame contains.
     """
     check_choice(rule, "rule", SINGLE_RULES)
     check(optimism, "optimism", real(0, 1))
@@ -98,13 +98,13 @@ def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: 
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
-    """Return the membership of the focal sets, with a column for the unknown class if the losses have a row for it."""
+    """Return the membership array of the focal sets, with a column for the unknown class if losses has c + 1 rows."""
     sets = family.membership
     return sets if losses.shape[0] == family.n_clusters else np.column_stack([sets, sets.all(axis=1)])
 
 
 def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (f, acts) smallest and largest loss of each act in each set; zero for the empty set."""
+    """Return the smallest and the largest loss of each act over the classes of each set, each of shape (f, acts)."""
     lowest = np.zeros((len(sets), losses.shape[1]))
     highest = np.zeros_like(lowest)
     for j in np.flatnonzero(sets.any(axis=1)):
@@ -114,7 +114,7 @@ def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _choose_acts(expected: Array, reject: float | None) -> Array:
-    """Return the index of the act with the smallest expected loss (ties: lowest), or -1 if rejection costs less."""
+    """Return for each row the first act with the smallest expected loss, or -1 if this loss exceeds ``reject``."""
     act = expected.argmin(axis=1)
     if reject is None:
         return act
@@ -123,9 +123,9 @@ def _choose_acts(expected: Array, reject: float | None) -> Array:
 
 
 def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return an (n, acts) mask of the acts whose lower loss is at most the smallest upper loss.
+    """Return a mask, shape (n, acts), of the acts whose lower expected loss is at most the smallest upper one.
 
-    With 0-1 losses the mask selects the classes whose plausibility is at least the largest belief of a class.
+    With 0-1 losses, the acts are the classes whose plausibility is at least the largest belief of a single class.
     """
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
@@ -133,10 +133,9 @@ def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> A
 
 
 def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return an (n, acts) mask of the acts that no other act beats under every probability that the evidence allows.
+    """Return a mask, shape (n, acts), of the maximal acts (Walley, 1991; Denoeux, 2019).
 
-    Act b is better than a if the lower expectation of the loss of a minus that of b is positive (Walley, 1991; Denoeux,
-    2019).
+    An act a is maximal if there is no act b such that the lower expectation of loss(a) - loss(b) is positive.
     """
     sets = _sets_of_states(family, losses)
     kept = zeros((len(masses), losses.shape[1]), masses) == 0
@@ -147,13 +146,13 @@ def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array
 
 
 def _slack(masses: Array, losses: np.ndarray) -> float:
-    """Return the tolerance for rounding errors: acts that are equal in exact arithmetic are not dominated."""
+    """Return a tolerance for the comparison of expected losses, so that rounding errors do not exclude equal acts."""
     return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
 
 
 @cache
 def _largest_weight(size: int, tolerance: float) -> float:
-    """Return the weight g_1 of the maximum-entropy ordered weighted average of a given size and tolerance degree."""
+    """Return the first weight of a maximum-entropy ordered weighted average (``size`` values, orness ``tolerance``)."""
     if size == 1 or tolerance >= 1:
         return 1.0
     if tolerance <= 0.5:

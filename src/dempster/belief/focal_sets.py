@@ -24,14 +24,14 @@ from dempster._validation import (
 )
 
 _ROUNDING = 1e-9
-_FEW_SETS = 1000  # Larger families are built without a Python list of their sets.
+_FEW_SETS = 1000  # Families with more sets are built without a Python list of the sets.
 _MAX_POWER_SET = 20  # Maximum number of clusters whose power set fits in memory.
 _MAX_SETS = 1 << _MAX_POWER_SET
 _MAX_CLUSTERS = 1 << 20
 
 
 def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
-    """Return the edges (k, l), k < l, of the Gabriel graph of points.
+    """Return the edges (k, l), k < l, of the Gabriel graph of points, given their matrix of squared distances.
 
     An edge connects two points if the ball whose diameter is the segment between them contains no third point j, that
     is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
@@ -57,7 +57,7 @@ class FocalSets:
     Parameters
     ----------
     membership : array-like of shape (f, c)
-        One row per set, true if the cluster belongs to the set. Rows must differ.
+        Boolean array with one row per set. The value is true if the cluster belongs to the set. The rows must differ.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class FocalSets:
         c = _check_n_clusters(n_clusters)
         if c > _MAX_POWER_SET:
             raise InvalidInputError(
-                f"FocalSets.full needs at most {_MAX_POWER_SET} clusters, got {c} with 2^{c} sets; use FocalSets.pairs "
+                f"FocalSets.full supports at most {_MAX_POWER_SET} clusters, got {c} (2^{c} sets); use FocalSets.pairs "
                 "or FocalSets.simple"
             )
         check_flags(empty=empty, omega=omega)
@@ -125,7 +125,7 @@ class FocalSets:
 
     @classmethod
     def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-        """Return all subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
+        """Return all sets of 1 to ``size`` clusters, by default with the empty set and the whole frame."""
         c = _check_n_clusters(n_clusters)
         size = _checked_integer(size, "size")
         count = 0
@@ -156,7 +156,7 @@ class FocalSets:
         _membership_rows(c, sets, "pairs")
         for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
-                raise InvalidParameterError("pairs", must="hold two different clusters each", value=pair)
+                raise InvalidParameterError("pairs", must="hold two different clusters in each pair", value=pair)
         return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
 
     @classmethod
@@ -171,7 +171,7 @@ class FocalSets:
         Parameters
         ----------
         centers : array-like of shape (c, p), optional
-            Cluster centers. Give either these or ``squared_distances``.
+            Cluster centers. Exactly one of ``centers`` and ``squared_distances`` is required.
         squared_distances : array-like of shape (c, c), optional
             Squared distances between the centers.
         empty, omega : bool
@@ -185,7 +185,7 @@ class FocalSets:
         """
         squares = _squared_distances(centers, squared_distances)
         pairs = gabriel_pairs(squares)
-        # With two clusters the frame is a pair, and with one cluster it is a singleton.
+        # With two clusters the whole frame is a pair, and with one cluster it is a singleton.
         single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
         rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
         n_small = len(single) - (bool(omega) and len(squares) > 2)
@@ -196,9 +196,9 @@ class FocalSets:
 
     @classmethod
     def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
-        """Return the empty set and all sets of consecutive clusters, for ordered clusters (grades, ages).
+        """Return the empty set and all sets of consecutive clusters, for clusters with an order (such as grades).
 
-        ``max_length`` limits the number of clusters of a set; by default the whole frame is the longest interval.
+        ``max_length`` is the maximum number of clusters of a set; by default all c clusters.
         """
         c = _check_n_clusters(n_clusters)
         longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
@@ -208,7 +208,7 @@ class FocalSets:
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
-        """Return the given sets in the given order; a set is an iterable of cluster numbers 0..c-1."""
+        """Return the family of the given sets in the given order. A set is an iterable of cluster numbers from 0."""
         c = _check_n_clusters(n_clusters)
         return cls(_membership_rows(c, _list_sets(sets, "sets")))
 
@@ -225,7 +225,7 @@ class FocalSets:
 
     def sorted(self) -> FocalSets:
         """Return the same sets sorted by cardinality, then lexicographically."""
-        # Of two sets of the same size, the one that contains the first cluster in which they differ comes first.
+        # If two sets have the same size, the set that contains the first cluster in which they differ comes first.
         keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
         return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
 
@@ -233,7 +233,7 @@ class FocalSets:
 
     @property
     def membership(self) -> np.ndarray:
-        """Read-only Boolean array of shape (f, c)."""
+        """Read-only Boolean array of shape (f, c), true if the cluster belongs to the set."""
         return self._membership
 
     @property
@@ -248,14 +248,14 @@ class FocalSets:
 
     @cached_property
     def conflict(self) -> np.ndarray:
-        """(f, f) array, 1 if two sets are disjoint (the empty set is disjoint from every set, including itself)."""
+        """Array of shape (f, f), 1 if two sets are disjoint. The empty set is disjoint from all sets, even itself."""
         self._check_square("the conflict of all pairs of")
         rows = self._membership.astype(float)
         return freeze((rows @ rows.T == 0).astype(float))
 
     @cached_property
     def jaccard(self) -> np.ndarray:
-        """(f, f) Jaccard indices |A ∩ B| / |A ∪ B|, which are 1 if both sets are empty."""
+        """Jaccard indices |A ∩ B| / |A ∪ B| of all pairs of sets, shape (f, f); 1 if both sets are empty."""
         self._check_square("the Jaccard index of all pairs of")
         rows = self._membership.astype(float)
         common = rows @ rows.T
@@ -264,17 +264,17 @@ class FocalSets:
 
     @cached_property
     def empty_index(self) -> int | None:
-        """Index of the empty set, None if it is not in the family."""
+        """Index of the empty set, or None if it is not in the family."""
         return next(iter(np.flatnonzero(self.cardinality == 0).tolist()), None)
 
     @cached_property
     def omega_index(self) -> int | None:
-        """Index of the whole frame, None if it is not in the family."""
+        """Index of the whole frame, or None if it is not in the family."""
         return next(iter(np.flatnonzero(self.cardinality == self.n_clusters).tolist()), None)
 
     @cached_property
     def singleton_index(self) -> np.ndarray:
-        """Index of each singleton {k}, -1 if it is not in the family."""
+        """Index of each singleton {k}, shape (c,); -1 if it is not in the family."""
         where = np.full(self.n_clusters, -1)
         singles = np.flatnonzero(self.cardinality == 1)
         where[self._membership[singles].argmax(axis=1)] = singles
@@ -287,7 +287,7 @@ class FocalSets:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Sets as integers, whose bit k is set if cluster k belongs to the set (at most 62 clusters)."""
+        """Sets as integers. Bit k is 1 if cluster k belongs to the set (for at most 62 clusters)."""
         if self.n_clusters > 62:
             raise InvalidInputError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
         return freeze(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
@@ -301,13 +301,13 @@ class FocalSets:
         check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "use a family of fewer sets, such as FocalSets.pairs")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Arrays of copies and pickles are writable unless they are frozen again.
+        # Copying and unpickling make the arrays writable, so they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
             freeze(value)
 
     def find(self, membership: np.ndarray) -> np.ndarray:
-        """Return the index of each row of a membership array in this family, -1 if it is absent."""
+        """Return the index in this family of each row of a membership array, or -1 for a set outside the family."""
         rows = np.ascontiguousarray(as_boolean(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
             raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
@@ -327,7 +327,7 @@ class FocalSets:
         return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
-        """Return readable names of the sets."""
+        """Return the names of the sets as text, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame)."""
         names = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
@@ -341,7 +341,7 @@ class FocalSets:
         return [name(row) for row in self._membership]
 
     def union(self, other: FocalSets) -> FocalSets:
-        """Return the sets of both families, sorted by cardinality, then lexicographically."""
+        """Return the family of all sets of both families, sorted by cardinality, then lexicographically."""
         validate_family(other, "other")
         if other.n_clusters != self.n_clusters:
             raise InvalidParameterError("other", must=f"have {self.n_clusters} clusters, got {other.n_clusters}")
@@ -372,12 +372,12 @@ class FocalSets:
 
 
 def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Return the (a, b) array of whether each row of a membership array is a subset of each row of another array."""
+    """Return whether row i of ``inner`` is a subset of row j of ``outer``, as a Boolean array of shape (a, b)."""
     return inner.astype(float) @ (~outer).T == 0
 
 
 def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different rows of a Boolean array in some order, and for each row its index among them."""
+    """Return the distinct rows of a Boolean array, in no particular order, and the index of each row among them."""
     c = rows.shape[1]
     if c > 62:
         keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
@@ -392,7 +392,7 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def validate_family(family: Any, name: str) -> FocalSets:
-    """Return the family, or raise an error if it is not a `FocalSets`."""
+    """Return the family, or raise an error if it is not a `FocalSets` object."""
     if not isinstance(family, FocalSets):
         raise InvalidParameterError(name, "a FocalSets", family)
     return family
@@ -434,7 +434,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
 
 
 def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
-    """Return the membership of all sets of at most ``size`` clusters, sorted by cardinality, then lexicographically."""
+    """Return the membership rows of all sets of at most ``size`` clusters, by cardinality, then lexicographically."""
     rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
     rows[empty + count :] = True
     start = int(empty)

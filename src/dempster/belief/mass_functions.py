@@ -53,30 +53,30 @@ from dempster.belief.opinions import Opinions
 
 _BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
-_MAX_BELIEFS = 1_000_000_000  # Maximum number of beliefs for a distance, which take about twenty seconds.
+_MAX_BELIEFS = 1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
 _MAX_FRAME = 20
 _MAX_TEXT_ROWS, _MAX_TEXT_SETS, _MAX_TEXT_ANSWERS = 5, 6, 8
 _MAX_HTML_ROWS = 20
 
 
 class MassFunctions:
-    """Mass functions on one frame, one in each row.
+    """Array of mass functions on the same frame, with one mass function in each row.
 
-    A mass function distributes a unit of belief over *sets* of possible answers. Mass on a single answer is
-    knowledge, mass on several answers is ignorance between them, and mass on the empty set means that no answer is
-    right.
+    A mass function distributes a total belief of 1 over *sets* of possible answers. Mass on a single answer supports
+    this answer, mass on a set of several answers expresses ignorance about which of them is right, and mass on the
+    empty set means that no answer is right.
 
     Parameters
     ----------
     masses : array-like of shape (n, f)
         Nonnegative masses whose rows sum to one. Rounding errors (masses above -1e-10, sums within 1e-6 of one) are
-        corrected, larger errors raise an exception. The precision float32 is kept. The columns of a table may have the
-        names of the sets in any order. If the masses are a torch tensor, all results are tensors on its device, with
-        gradients.
+        corrected, larger errors raise an exception. Masses of type float32 keep this type. The columns of a table
+        may have the names of the sets in any order. If the masses are a torch tensor, all results are tensors on its
+        device, with gradients.
     focal_sets : FocalSets
-        The sets of the columns.
+        Focal sets of the columns of ``masses``.
     index : sequence of length n, optional
-        Names of the rows; by default those of a table.
+        Names of the rows; by default the row names of ``masses`` if it is a table.
     frame : sequence of length c, optional
         Names of the answers (clusters, classes); 0..c-1 by default.
 
@@ -136,7 +136,7 @@ class MassFunctions:
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Arrays of copies and pickles are writable unless they are frozen again.
+        # Copying and unpickling make the arrays writable, so they are frozen again.
         self.__dict__.update(state)
         for value in state.values():
             freeze(value)
@@ -150,7 +150,7 @@ class MassFunctions:
         frame: Iterable[Hashable],
         index: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Return the mass functions of a dictionary ``{set of names: mass}`` or of a list of dictionaries.
+        """Return mass functions from a dictionary ``{set of names: mass}`` or a list of such dictionaries.
 
         A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
         """
@@ -171,7 +171,7 @@ class MassFunctions:
 
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions with the given unnormalized beliefs of the sets, which must include the whole frame."""
+        """Return mass functions from the unnormalized beliefs of all focal sets, which must include the whole frame."""
         values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
             raise InvalidParameterError("focal_sets", must="hold the whole frame, because m(∅) = 1 - bel(whole frame)")
@@ -180,36 +180,36 @@ class MassFunctions:
 
     @classmethod
     def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions with the given implicabilities b(A) = bel(A) + m(empty set) of the sets."""
+        """Return mass functions from the implicabilities b(A) = bel(A) + m(empty set) of all focal sets."""
         return cls._from_values(transforms.masses_from_implicability(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions with the given unnormalized plausibilities of the sets.
+        """Return mass functions from the unnormalized plausibilities of all focal sets.
 
-        The plausibilities of the family must determine the masses. This holds for the power set, and for the family
-        of the singletons and the empty set.
+        The plausibilities must determine the masses. They do for the power set, and for the family of the singletons
+        and the empty set.
         """
         return cls._from_values(transforms.masses_from_plausibility(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """Return mass functions with the given commonalities of the sets."""
+        """Return mass functions from the commonalities of all focal sets."""
         return cls._from_values(transforms.masses_from_commonality(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def _from_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
-        """Create mass functions from masses computed from the argument ``values``, and name this argument in errors."""
+        """Create mass functions from masses that were computed from the argument ``values``, which errors name."""
         try:
             return cls(masses, focal_sets, **keywords)
         except InvalidParameterError as error:
             if error.name != "masses":
                 raise
-            raise InvalidParameterError("values", must=f"belong to mass functions, but {error}") from error
+            raise InvalidParameterError("values", must=f"define valid mass functions, but {error}") from error
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
-        """Return consonant (nested) mass functions with the given (n, c) plausibilities of the single answers."""
+        """Return consonant mass functions (nested focal sets) from the plausibilities of the answers, shape (n, c)."""
         values = validate_probabilities(contour, "contour")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_contour(values)),
@@ -218,7 +218,7 @@ class MassFunctions:
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
-        """Return the least committed mass functions with the given (n, c) pignistic probabilities."""
+        """Return the least committed mass functions with the given pignistic probabilities, shape (n, c)."""
         p = validate_probabilities(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
             raise InvalidParameterError("probabilities", must="sum to one in every row")
@@ -229,16 +229,17 @@ class MassFunctions:
 
     @classmethod
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
-        """Return the mass functions of multinomial opinions of subjective logic (Jøsang, 2016).
+        """Return mass functions from multinomial opinions of subjective logic (Jøsang, 2016).
 
-        The mass of {k} is the belief of k, and the mass of the frame is the uncertainty. An opinion also has a base
-        rate, which distributes the uncertainty in its probabilities, belief + base rate * uncertainty. A mass function
-        has no base rate: `pignistic` distributes the mass equally, which is the base rate 1/c. For other base rates
-        use ``to_opinions(base_rate).probability``.
+        The mass of {k} is the belief in answer k, and the mass of the frame is the uncertainty. An opinion also has
+        base rates, which distribute the uncertainty over the answers (probability = belief + base rate * uncertainty).
+        A mass function has no base rates. `pignistic` distributes the mass of the frame equally, which corresponds to
+        the base rates 1/c. For other base rates use ``to_opinions(base_rate).probability``.
 
         Parameters
         ----------
-        belief : array-like of shape (n, c), nonnegative
+        belief : array-like of shape (n, c)
+            Nonnegative beliefs in the answers.
         uncertainty : array-like of shape (n,), optional
             Uncertainty of each row; by default one minus the sum of the beliefs.
         **keywords
@@ -262,19 +263,19 @@ class MassFunctions:
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
-        """Return the mass functions of Dirichlet distributions, such as the output of evidential networks.
+        """Return mass functions from the parameters of Dirichlet distributions (the output of evidential networks).
 
-        The evidence of the data is r = alpha - prior. With S the sum of alpha and W the sum of the prior, the opinion
-        is b_k = r_k / S, u = W / S (Jøsang, 2016, section 3.5), and the mass function is that of `from_opinions`.
-        Without evidence it is vacuous.
+        The evidence in the data is r = alpha - prior. With S the sum of alpha and W the sum of the prior, the belief
+        in answer k is b_k = r_k / S and the uncertainty is u = W / S (Jøsang, 2016, section 3.5). `from_opinions`
+        converts b and u to masses. Without evidence the mass function is vacuous.
 
         Parameters
         ----------
-        alpha : array-like of shape (n, c), at least the prior
-            Parameters of the distributions.
+        alpha : array-like of shape (n, c)
+            Parameters of the Dirichlet distributions, which must be at least ``prior``.
         prior : number or array-like of shape (c,), positive, default=1
             Parameters of the prior. Evidential deep learning uses 1, the uniform distribution (Sensoy et al., 2018);
-            Jøsang uses 2/c. Divided by its sum it is the base rate.
+            Jøsang uses 2/c. The prior divided by its sum gives the base rates.
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a table.
 
@@ -299,7 +300,7 @@ class MassFunctions:
 
     @property
     def masses(self) -> Array:
-        """Read-only (n, f) masses, an array or a tensor."""
+        """Masses as a read-only array or tensor of shape (n, f)."""
         return self._masses
 
     @property
@@ -309,76 +310,78 @@ class MassFunctions:
 
     @cached_property
     def empty(self) -> Array:
-        """Mass of the empty set in each row, zero if the family does not contain it."""
+        """Mass of the empty set in each row, shape (n,)."""
         where = self.focal_sets.empty_index
         return freeze(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
 
     def mass(self, sets: Any = None) -> Array:
-        """Return the masses of sets, 0 for sets outside the family. Arguments as in `belief`."""
+        """Return the masses of the given sets, 0 for a set outside the family. See `belief` for the argument."""
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = self._masses[:, where] * cast_like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
-        """Return the (s, c) membership of sets, and whether it is a single set."""
+        """Return the Boolean membership array of ``sets``, shape (s, c), and whether ``sets`` is a single set."""
         return membership_rows(sets, self.focal_sets, self.frame)
 
     def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """Return bel(A), the sum of m(B) over nonempty subsets B of A, which is the support for "the answer is in A".
+        """Return bel(A), the sum of m(B) over the nonempty subsets B of A (the support for "the answer is in A").
 
         Parameters
         ----------
         sets : set, list of sets, FocalSets or None, default=None
-            A set is a tuple or frozenset of answers, by name (see `frame`) or number. None: the sets of the family.
+            Sets A. A set is a tuple or frozenset of answers, given by name (see `frame`) or index. None stands for all
+            sets of the family.
         normalized : bool, default=False
             Whether to divide by 1 - m(empty set).
 
         Returns
         -------
-        array of shape (n,) for one set, (n, s) otherwise
+        array of shape (n,) for one set, of shape (n, s) for s sets
         """
         return self._measure(lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized)
 
     def implicability(self, sets: Any = None) -> Array:
-        """Return b(A) = bel(A) + m(empty set). Arguments as in `belief`."""
+        """Return the implicability b(A) = bel(A) + m(empty set). See `belief` for the argument."""
         return self._measure(is_subset, sets, False)
 
     def plausibility(self, sets: Any = None, *, normalized: bool = False) -> Array:
-        """Return pl(A), the sum of m(B) over B that intersect A. Arguments as in `belief`."""
+        """Return pl(A), the sum of m(B) over all sets B that intersect A. See `belief` for the arguments."""
         return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
 
     def commonality(self, sets: Any = None) -> Array:
-        """Return q(A), the sum of m(B) over B that contain A. Arguments as in `belief`."""
+        """Return q(A), the sum of m(B) over all sets B that contain A. See `belief` for the argument."""
         return self._measure(lambda own, rows: is_subset(rows, own).T, sets, False)
 
     @cached_property
     def contour(self) -> Array:
-        """(n, c) plausibilities of the single answers."""
+        """Plausibilities of the single answers, shape (n, c)."""
         return freeze(multiply_rows(self._masses, self.focal_sets.membership))
 
     @cached_property
     def singleton_belief(self) -> Array:
-        """(n, c) beliefs of the single answers, which are their masses."""
+        """Beliefs in the single answers, shape (n, c), which are the masses of the singletons."""
         where = self.focal_sets.singleton_index
         return freeze(self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses))
 
     def pignistic(self, *, normalized: bool = True) -> Array:
-        """Return (n, c) probabilities that distribute each mass equally over its set (Smets and Kennes, 1994).
+        """Return the pignistic probabilities of the answers, shape (n, c) (Smets and Kennes, 1994).
 
-        They are divided by 1 - m(empty set) unless ``normalized=False``, and uniform if m(empty set) = 1.
+        They divide the mass of each set equally among its answers. Unless ``normalized=False``, they are divided by
+        1 - m(empty set), and they are uniform if m(empty set) = 1.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
         return self._per_answer(multiply_rows(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
-        """Return the (n, c) plausibilities of the answers rescaled to sum to one; uniform if all are zero."""
+        """Return the plausibilities of the answers, shape (n, c), divided by their sum (1/c if all are zero)."""
         return self._per_answer(self.contour, normalized=True)
 
     def conflict(self, other: MassFunctions | None = None) -> Array:
-        """Return the degree of conflict of each row: the sum of m1(A) m2(B) over disjoint A and B.
+        """Return the degree of conflict in each row, the sum of m1(A) m2(B) over all disjoint sets A and B.
 
-        By default each row is compared with itself. Rows are matched as in `combine`.
+        m1 is a row of this object and m2 is the matching row of ``other`` (see `combine`); by default m2 = m1.
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
@@ -387,16 +390,16 @@ class MassFunctions:
         )
 
     def nonspecificity(self) -> Array:
-        """Return the sum of m(A) log2 |A|, from 0 (precise) to log2 c (vacuous); the empty set counts as the frame."""
+        """Return the sum of m(A) log2 |A|, from 0 (precise) to log2 c (vacuous); for the empty set, |A| is set to c."""
         size = self.focal_sets.cardinality.astype(float)
         size[size == 0] = self.n_clusters
         return self._masses @ cast_like(np.log2(size), self._masses)
 
     def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
-        """Return the distance of each row to other mass functions.
+        """Return the distance between each row and the matching row of ``other`` (see `combine`).
 
-        ``rule`` is ``"jousselme"`` (a metric, at most 1) or ``"belief"`` (half the sum of the differences of the
-        beliefs of all sets). Rows are matched as in `combine`.
+        ``rule`` is ``"jousselme"`` (a metric with values up to 1) or ``"belief"`` (half the sum of the absolute
+        differences of the beliefs in all sets).
         """
         check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
@@ -408,15 +411,16 @@ class MassFunctions:
     # ---- operations -----------------------------------------------------------------------------------------------
 
     def combine(self, *others: MassFunctions, rule: str = "dempster") -> MassFunctions:
-        r"""Combine each row with the rows of one or several other sources.
+        r"""Combine each row with the matching rows of one or several other sources of evidence.
 
-        A single mass function combines with every row. If both sources have an `index`, rows are matched by name: the
-        names must be the same, in any order, and the result has the order of the first source. Otherwise rows are
-        matched by position.
+        If both sources have an `index`, rows with the same name match. The names must be the same, in any order, and
+        the result has the order of this object. Otherwise, rows at the same position match. A source with a single mass
+        function is combined with every row.
 
         Parameters
         ----------
         *others : MassFunctions
+            Sources of evidence on the same frame.
         rule : str, default="dempster"
             "dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average", "cautious" or "bold".
             The rules of Dubois and Prade, Yager and PCR6 are not associative; they combine all sources at once.
@@ -436,7 +440,7 @@ class MassFunctions:
     def __and__(self, other: object) -> MassFunctions:
         """Combine by the conjunctive rule, ``a.combine(b, rule="conjunctive")``.
 
-        For the normalized result, Dempster's rule, use ``a.combine(b)``.
+        ``a.combine(b)`` applies Dempster's rule, which normalizes the result.
         """
         return self.combine(other, rule="conjunctive") if isinstance(other, MassFunctions) else NotImplemented
 
@@ -450,12 +454,14 @@ class MassFunctions:
         Parameters
         ----------
         rate : number, array of shape (n,), or mapping of sets to numbers, in [0, 1]
-            A number, or one number per row: a share 1 - rate of each mass is kept, and the rest is moved to the frame.
+            With a number, or one number per row, each mass is multiplied by 1 - rate, and the rest is added to the
+            mass of the whole frame.
 
-            A mapping ``{set: rate}``: contextual discounting, where the source is unreliable with this probability
-            *if the answer is in that set*.
+            With a mapping ``{set: rate}``, the discounting is contextual. The source is then unreliable with
+            probability ``rate`` *if the answer is in the set*.
         contexts : "answers" or list of l sets, optional
-            Contexts of contextual discounting if ``rate`` is an array, of shape (c,) for "answers" or (l,).
+            Sets for contextual discounting if ``rate`` is an array. It has shape (c,) for "answers" (each answer is a
+            context), otherwise (l,).
 
         Returns
         -------
@@ -463,9 +469,10 @@ class MassFunctions:
 
         Notes
         -----
-        Contextual discounting is the disjunctive combination with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for
-        every context A (Mercier, Quost and Denoeux, 2008, where the contexts are a partition of the frame; Mercier,
-        Lefevre and Delmotte, 2012, where they are any sets). The plausibility of an answer k becomes
+        Contextual discounting is the disjunctive combination with a mass function m_A for every context A, where
+        m_A(empty set) = 1 - rate(A) and m_A(A) = rate(A). The contexts are a partition of the frame in Mercier,
+        Quost and Denoeux (2008), and any sets in Mercier, Lefevre and Delmotte (2012). The plausibility of an answer k
+        becomes
 
             pl'(k) = 1 - (1 - pl(k)) prod_{A contains k} (1 - rate(A)).
 
@@ -498,7 +505,7 @@ class MassFunctions:
         return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
-        """Condition on the event that the answer is in a set; by default with Dempster normalization."""
+        """Condition on the event that the answer is in a set, by Dempster's rule or without normalization."""
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
@@ -507,9 +514,9 @@ class MassFunctions:
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
-        """Remove the mass of the empty set by rescaling (``"dempster"``) or by giving it to the frame (``"yager"``).
+        """Remove the mass of the empty set by rescaling (``"dempster"``) or by moving it to the frame (``"yager"``).
 
-        With "dempster" a row with all mass on the empty set becomes vacuous, with a warning.
+        With "dempster", a row with all mass on the empty set becomes vacuous, and a warning is issued.
         """
         check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
@@ -520,7 +527,7 @@ class MassFunctions:
         return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
     def to_family(self, focal_sets: FocalSets) -> MassFunctions:
-        """Return the same masses on another family, which must contain every set that has mass."""
+        """Return the same mass functions on another family of focal sets, which must contain every set with mass."""
         if validate_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
@@ -542,24 +549,26 @@ class MassFunctions:
         Parameters
         ----------
         rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance", "maximality"}
-            Expected loss to minimize: pignistic, lower (maximax, optimistic), upper (maximin, pessimistic), or
-            ``optimism`` times the lower plus 1 - ``optimism`` times the upper loss (hurwicz). With 0-1 losses the
-            first three rules choose the answer of largest pignistic probability, plausibility and belief. Interval
-            dominance keeps every act whose lower loss is not above the upper loss of another act. Maximality keeps
-            every act that no other act beats under every probability that the evidence allows. These acts are a subset
-            of the acts that interval dominance keeps.
+            "pignistic", "maximax" (optimistic) and "maximin" (pessimistic) minimize the pignistic, the lower and the
+            upper expected loss. With 0-1 losses they choose the answer with the largest pignistic probability,
+            plausibility and belief, respectively. "hurwicz" minimizes ``optimism`` times the lower plus
+            1 - ``optimism`` times the upper expected loss. "interval_dominance" keeps every act whose lower expected
+            loss is not above the upper expected loss of any other act. "maximality" keeps a subset of these acts: an
+            act is removed if another act has a smaller expected loss for every probability distribution compatible
+            with the masses.
         losses : array-like of shape (c, acts) or (c + 1, acts), optional
-            Loss of each act (column) if each answer (row) is true; by default 0-1 losses. An additional row is for
-            an unknown answer, which belongs to the whole frame and to no other set.
+            Loss of each act (column) if the answer of the row is true; by default 0-1 losses. Row c + 1 is for an
+            unknown answer, which only the whole frame contains.
         reject : float, optional
-            Loss of rejection.
+            Loss of rejection. If the expected losses of all acts are larger, the result is -1.
         optimism : float in [0, 1]
             Weight of the lower expected loss, for ``rule="hurwicz"``.
 
         Returns
         -------
         array
-            (n,) index of the act, -1 for rejection; for interval dominance and maximality (n, acts) Boolean.
+            Index of the act, shape (n,), with -1 for rejection. For "interval_dominance" and "maximality", a Boolean
+            array of shape (n, acts), true for the acts that are kept.
 
         Notes
         -----
@@ -576,22 +585,24 @@ class MassFunctions:
         Parameters
         ----------
         tolerance : float in [0.5, 1], default=0.8
-            Tolerance to imprecision: the utility of a pair that contains the true answer, if that of the true answer
-            alone is 1.
-        rule, optimism
-            As in `decide`, for rules that choose one act.
+            Tolerance to imprecision. It is the utility of a set of two answers that contains the true answer; the
+            utility of the true answer alone is 1.
+        rule : {"pignistic", "maximax", "maximin", "hurwicz"}, default="pignistic"
+            Expected loss that is minimized; see `decide`.
+        optimism : float in [0, 1], default=0.5
+            Weight of the lower expected loss, for ``rule="hurwicz"``.
         max_size : int, optional
-            Largest number of answers of a set other than the whole frame; by default 2 if there are more than eight
-            answers, otherwise there is no limit.
+            Maximum number of answers of a set other than the whole frame. By default it is 2 for frames of more than
+            eight answers, otherwise there is no limit.
 
         Returns
         -------
-        Boolean array of shape (n, c)
+        Boolean array of shape (n, c), true for the answers in the chosen set
         """
         return decisions.decide_sets(*self._normalized, tolerance, rule, optimism, max_size)
 
     def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
-        """Return the (n, acts) expected losses that `decide` minimizes. Arguments as in `decide`."""
+        """Return the expected losses that `decide` minimizes, shape (n, acts). See `decide` for the arguments."""
         costs = decisions.validate_losses(reorder_by_names(losses, self.frame), self.n_clusters)
         return decisions.expected_losses(*self._normalized, costs, rule, optimism)
 
@@ -602,7 +613,7 @@ class MassFunctions:
     # ---- conversion -----------------------------------------------------------------------------------------------
 
     def to_dense(self) -> Array:
-        """Return (n, 2^c) masses of all sets in binary order: bit k of the index is set if answer k is in the set."""
+        """Return the masses of all sets, shape (n, 2^c). Bit k of the column index is 1 if answer k is in the set."""
         if self.n_clusters > _MAX_FRAME:
             raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
         return transforms.to_dense(self._masses, self.focal_sets)
@@ -613,7 +624,7 @@ class MassFunctions:
         Parameters
         ----------
         backend : {"pandas", "polars"}
-            The names of the rows are the index in pandas, and a first column "object" in polars.
+            Library of the table. The row names become the index in pandas and the first column, "object", in polars.
 
         Returns
         -------
@@ -652,12 +663,12 @@ class MassFunctions:
         return np.array(to_host(self.masses), dtype=dtype, copy=copy)
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
-        """Return multinomial opinions of subjective logic, if only single answers and the whole frame have mass.
+        """Return multinomial opinions of subjective logic. Only single answers and the whole frame may have mass.
 
         Parameters
         ----------
-        base_rate : array-like of shape (c,), summing to one, optional
-            Prior probabilities of the answers; by default 1/c each.
+        base_rate : array-like of shape (c,), optional
+            Prior probabilities of the answers, which sum to one; by default 1/c.
 
         Returns
         -------
@@ -672,7 +683,7 @@ class MassFunctions:
         return len(self._masses)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return the mass functions of an index, a slice, a Boolean mask or an array of indices."""
+        """Return the mass functions of the rows given by an index, a slice, a Boolean mask or an array of indices."""
         if is_integer(rows):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"rows must be an index of {len(self)} mass functions, got {rows}")
@@ -720,11 +731,11 @@ class MassFunctions:
         check_flags(normalized=normalized)
         if not normalized:
             return values
-        total = values.sum(axis=1, keepdims=True)  # This is 1 - m(empty set).
+        total = values.sum(axis=1, keepdims=True)  # The sum is 1 - m(empty set) for the pignistic probabilities.
         return divide(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
-        """Return other mass functions with rows in the order of this object; a single row is returned unchanged."""
+        """Return ``other`` with its rows in the order of the rows of this object, or unchanged if it has one row."""
         self._check_frame(other)
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
@@ -746,7 +757,7 @@ def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
 
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
-    """Return sqrt(d' J d / 2) for differences d, with J the Jaccard index of sets (Jousselme et al., 2001)."""
+    """Return sqrt(d' J d / 2) for each row d of ``difference``, with J the Jaccard indices (Jousselme et al., 2001)."""
     library, jaccard = library_of(difference), cast_like(family.jaccard, difference)
     squared = zeros((len(difference),), difference)
     for start in range(0, len(difference), _BLOCK_ROWS):
@@ -768,13 +779,12 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
     for start in range(0, len(difference), rows):
         d = difference[start : start + rows]
         dense = transforms.to_dense(d, family)
-        dense[:, 0] = 0  # Beliefs do not include the empty set.
+        dense[:, 0] = 0  # The belief in a set does not include the mass of the empty set.
         total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(axis=1)
     return total / 2
 
 
 def _row_text(m: MassFunctions, i: int) -> str:
-    """Return the largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
     sets = m.focal_sets.names([printable(name) for name in m.frame])
     row = to_host(m.masses[i])
     largest = [j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4]
@@ -783,7 +793,6 @@ def _row_text(m: MassFunctions, i: int) -> str:
 
 
 def _html_table(m: MassFunctions, title: str) -> str:
-    """Return the first rows as an HTML table with escaped names."""
     sets = m.focal_sets.names(m.frame)
     shown = min(len(m), _MAX_HTML_ROWS)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *sets])
@@ -798,6 +807,6 @@ def _html_table(m: MassFunctions, title: str) -> str:
 
 
 def _cell(value: float) -> str:
-    # Larger masses are darker.
+    # A larger mass has a darker background.
     shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' if value >= 5e-3 else ""
     return f"<td{shade}>{value:.3f}</td>" if value >= 5e-4 else "<td></td>"

@@ -12,7 +12,7 @@ from dempster._validation import as_reals, check, choice, convert_fields, real, 
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
-_SINGLE_TOLERANCE = 1e-5  # Tolerance of sums in single precision.
+_SINGLE_TOLERANCE = 1e-5  # Tolerance for sums in single precision.
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,9 @@ class Opinions:
     Attributes
     ----------
     belief : (n, c) array
+        Beliefs in the single answers.
     uncertainty : (n,) array
+        Uncertainty of each opinion; the beliefs and the uncertainty sum to one in each row.
     base_rate : (c,) array
         Prior probabilities of the answers.
 
@@ -55,16 +57,16 @@ class Opinions:
 
     @property
     def probability(self) -> np.ndarray:
-        """(n, c) projected probabilities, belief + base rate * uncertainty (the Dirichlet means)."""
+        """Probabilities belief + base rate * uncertainty, shape (n, c), the means of the Dirichlet distributions."""
         return self.belief + self.uncertainty[:, None] * self.base_rate
 
     def to_dirichlet(self, prior_weight: float | None = None) -> np.ndarray:
-        """Return the (n, c) parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
+        """Return the parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
 
         Parameters
         ----------
         prior_weight : float > 0, optional
-            W, the sum of the parameters of the prior; by default c, as in `MassFunctions.from_dirichlet`.
+            Sum W of the parameters of the prior; by default c, like the default of `MassFunctions.from_dirichlet`.
 
         Returns
         -------
@@ -88,7 +90,7 @@ class Opinions:
 
 
 def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
-    """Return masses with the beliefs on the single answers and the uncertainty on the whole frame."""
+    """Return the masses (beliefs of the single answers and uncertainty of the whole frame) and their focal sets."""
     beliefs = _table(belief, "belief")
     if uncertainty is None:
         uncertainties = 1 - beliefs.sum(axis=1)
@@ -114,12 +116,12 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
 
 
 def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
-    """Return the masses of the opinions b = (alpha - prior) / S, u = W / S, with S = sum(alpha) and W = sum(prior)."""
+    """Return the masses and focal sets for Dirichlet parameters; see `MassFunctions.from_dirichlet`."""
     parameters = _table(alpha, "alpha")
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
     if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
-        raise InvalidParameterError("prior", f"a positive number, or {c} of them", prior)
+        raise InvalidParameterError("prior", f"a positive number, or {c} positive numbers", prior)
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     short = evidence < -_tolerance(parameters) * before
@@ -151,7 +153,7 @@ def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
 
 
 def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray:
-    """Validate the prior probabilities of the answers, which are equal by default."""
+    """Return the validated prior probabilities of the answers, by default 1 / n_answers."""
     if base_rate is None:
         return np.full(n_answers, 1 / n_answers)
     rate = as_reals(reorder_by_names(base_rate, frame), "base_rate")

@@ -1,9 +1,9 @@
 """Transforms between the equivalent representations of a mass function.
 
-The transforms work on the last axis of an array, of length 2^c, in binary order: index s is the set that contains
-element k if bit k of s is set. They need c 2^(c-1) additions for each mass function (Kennes, 1992, "Computational
-aspects of the Moebius transformation of graphs"). On families other than the power set, masses are the solution of a
-small linear system.
+The transforms operate on the last axis of an array, which has length 2^c. Index s is the set that contains element k if
+bit k of s is 1 (binary order). A transform needs c 2^(c-1) additions for each mass function (Kennes, 1992,
+"Computational aspects of the Moebius transformation of graphs"). On families other than the power set, the masses are
+the solution of a small linear system.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dempster.belief.focal_sets import FocalSets, is_subset, unique_sets, valida
 
 
 def to_dense(masses: Array, family: FocalSets) -> Array:
-    """Return the (n, 2^c) masses of all sets in binary order."""
+    """Return the masses of all sets in binary order, shape (n, 2^c)."""
     out = zeros((len(masses), 1 << family.n_clusters), masses)
     out[:, to_device_of(family.codes, out)] = masses
     return out
@@ -35,10 +35,10 @@ def _frame_size(values: Array) -> int:
 
 
 def _sweep(values: Array, target: int, sign: int) -> Array:
-    """Update the half with ``target`` in bit k by adding (or subtracting) the other half, for each bit k in turn."""
+    """Add (or subtract), for each bit k, the values with the opposite bit to the values whose bit k is ``target``."""
     out = _copy(values)
     for k in range(_frame_size(out)):
-        # The second last axis is bit k.
+        # The second to last axis is bit k.
         view = out.reshape(out.shape[:-1] + (out.shape[-1] >> (k + 1), 2, 1 << k))
         if sign > 0:
             view[..., target, :] += view[..., 1 - target, :]
@@ -48,7 +48,6 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
 
 
 def _copy(values: Array) -> Array:
-    """Return a contiguous floating-point copy."""
     if not is_tensor(values):
         return np.array(values, dtype=np.result_type(values, np.float32), order="C")
     floating = values if values.is_floating_point() else values.double()
@@ -56,14 +55,14 @@ def _copy(values: Array) -> Array:
 
 
 def _reversed(values: Array) -> Array:
-    """Reverse the last axis, which maps each set to its complement."""
+    # Reversing the last axis replaces each set by its complement.
     return library_of(values).flip(values, (-1,))
 
 
 def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
-    """Apply `_sweep` in place to the first axis, of length 2^c, of an array with a mass function in each column.
+    """Apply `_sweep` in place to the columns of an array of shape (2^c, n), which contain n mass functions.
 
-    This is faster for many mass functions if the array fits in the cache.
+    This is faster than `_sweep` for many mass functions if the array fits in the cache.
     """
     for k in range(_frame_size(columns[:, 0])):
         view = columns.reshape(-1, 2, 1 << k, columns.shape[1])
@@ -74,7 +73,7 @@ def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
 
 
 def mass_to_commonality(mass: Array) -> Array:
-    """Return q(A), the sum of m(B) over B that contain A."""
+    """Return the commonalities q(A), the sums of m(B) over all sets B that contain A."""
     return _sweep(as_array(mass), 0, 1)
 
 
@@ -84,7 +83,7 @@ def commonality_to_mass(commonality: Array) -> Array:
 
 
 def mass_to_implicability(mass: Array) -> Array:
-    """Return b(A), the sum of m(B) over B contained in A, including the empty set."""
+    """Return the implicabilities b(A), the sums of m(B) over all subsets B of A, including the empty set."""
     return _sweep(as_array(mass), 1, 1)
 
 
@@ -94,19 +93,19 @@ def implicability_to_mass(implicability: Array) -> Array:
 
 
 def mass_to_belief(mass: Array) -> Array:
-    """Return the unnormalized bel(A) = b(A) - m(empty set)."""
+    """Return the unnormalized beliefs bel(A) = b(A) - m(empty set), where b is the implicability."""
     mass = as_array(mass)
     return mass_to_implicability(mass) - mass[..., :1]
 
 
 def belief_to_mass(belief: Array) -> Array:
-    """Invert `mass_to_belief`; m(empty set) = 1 - bel(whole frame)."""
+    """Invert `mass_to_belief`, using m(empty set) = 1 - bel(whole frame)."""
     belief = as_array(belief)
     return implicability_to_mass(belief + (1 - belief[..., -1:]))
 
 
 def mass_to_plausibility(mass: Array) -> Array:
-    """Return the unnormalized pl(A) = 1 - b(complement of A)."""
+    """Return the unnormalized plausibilities pl(A) = 1 - b(complement of A), where b is the implicability."""
     return 1 - _reversed(mass_to_implicability(mass))
 
 
@@ -116,14 +115,15 @@ def plausibility_to_mass(plausibility: Array) -> Array:
 
 
 def commonality_to_plausibility(commonality: Array) -> Array:
-    """Return pl(A), the sum over nonempty subsets B of A of (-1)^(|B|+1) q(B)."""
+    """Return the plausibilities pl(A), the sums of (-1)^(|B|+1) q(B) over the nonempty subsets B of A."""
     return mass_to_plausibility(commonality_to_mass(commonality))
 
 
 def mass_to_conjunctive_weights(mass: Array) -> Array:
-    """Return the weights w of the conjunctive canonical decomposition, which needs m(whole frame) > 0.
+    """Return the weights w of the conjunctive canonical decomposition, which requires m(whole frame) > 0.
 
-    ln w(A) is minus the sum of (-1)^(|B|-|A|) ln q(B) over B that contain A; the entry of the whole frame is 1.
+    With q the commonality, -ln w(A) is the sum of (-1)^(|B|-|A|) ln q(B) over all sets B that contain A. The weight of
+    the whole frame is set to 1.
     """
     mass = as_array(mass)
     if (mass[..., -1] <= 0).any():
@@ -134,7 +134,7 @@ def mass_to_conjunctive_weights(mass: Array) -> Array:
 
 
 def conjunctive_weights_to_mass(weights: Array) -> Array:
-    """Invert `mass_to_conjunctive_weights`; q(B) is the product of w(A) over A that do not contain B."""
+    """Invert `mass_to_conjunctive_weights`. The commonality q(B) is the product of w(A) over all A not containing B."""
     library = library_of(weights)
     logs = library.log(weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float))
     logs[..., -1] = 0
@@ -143,9 +143,10 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
 
 
 def mass_to_disjunctive_weights(mass: Array) -> Array:
-    """Return the weights v of the disjunctive canonical decomposition, which needs m(empty set) > 0.
+    """Return the weights v of the disjunctive canonical decomposition, which requires m(empty set) > 0.
 
-    The weights v are the conjunctive weights of the complementary mass function; the entry of the empty set is 1.
+    v(A) is the conjunctive weight of the complement of A for the mass function that gives the mass of each set to its
+    complement. The weight of the empty set is set to 1.
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
@@ -159,19 +160,20 @@ def disjunctive_weights_to_mass(weights: Array) -> Array:
 
 
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return nested masses whose plausibilities of the singletons are ``contour`` (n, c).
+    """Return the order of the elements and the nested masses with the plausibilities ``contour``, shape (n, c).
 
-    The first array contains the order (n, c) of the elements by decreasing value; ties are sorted by index.
-    The second array contains the masses (n, c + 1) of the empty set, the first element, the first two elements, ...
+    The order has shape (n, c) and sorts the elements by decreasing plausibility, then by index. The masses have shape
+    (n, c + 1) and belong to the empty set, the first element in this order, the first two elements, and so on.
     """
     order, levels = _sort_decreasing(contour)
     return order, -np.diff(levels, axis=1, prepend=1.0, append=0.0)
 
 
 def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least committed nested masses with the given pignistic probabilities (n, c).
+    """Return the order of the elements and the least committed masses with given pignistic probabilities.
 
-    m({first k elements}) = k (p_(k) - p_(k+1)). The format is that of `consonant_from_contour`.
+    The mass of the k most probable elements is k (p_(k) - p_(k+1)), where p_(k) is the k-th largest probability. The
+    shapes are those of `consonant_from_contour`.
     """
     order, levels = _sort_decreasing(probabilities)
     masses = -np.diff(levels, axis=1, append=0.0) * np.arange(1, levels.shape[1] + 1)
@@ -188,34 +190,34 @@ def _sort_decreasing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:
-    """Return (n, f) masses with the given implicabilities of the sets of the family."""
+    """Return the masses, shape (n, f), from the implicabilities of the f sets of a family."""
     validate_family(family, "focal_sets")
     return _solve_masses(values, family, implicability_to_mass, is_subset(family.membership, family.membership))
 
 
 def masses_from_commonality(values: Any, family: FocalSets) -> np.ndarray:
-    """Return (n, f) masses with the given commonalities of the sets of the family."""
+    """Return the masses, shape (n, f), from the commonalities of the f sets of a family."""
     validate_family(family, "focal_sets")
     return _solve_masses(values, family, commonality_to_mass, is_subset(family.membership, family.membership).T)
 
 
 def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
-    """Return (n, f) masses with the given plausibilities, if these determine the masses."""
+    """Return the masses, shape (n, f), from the plausibilities of the f sets; raise an error if they are not unique."""
     if validate_family(family, "focal_sets").is_full:
         return _solve_masses(values, family, plausibility_to_mass, 1 - family.conflict)
     values = validate_values(values, family)
-    # Plausibilities are sums over intersecting sets; the last equation is that the masses sum to one.
+    # A plausibility is a sum over intersecting sets. The last equation states that the masses sum to one.
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
         raise InvalidInputError(
-            "plausibilities of this family of sets do not determine the masses; use the full power set"
+            "the plausibilities of this family of focal sets do not determine the masses; use the full power set"
         )
     right = np.column_stack([values, np.ones(len(values))])
     return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
 
 def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
-    """Return nested masses (n, c + 1), in the format of `consonant_from_contour`, on the family of their sets."""
+    """Return the masses and the family of focal sets, from the two results of `consonant_from_contour`."""
     n, c = order.shape
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
@@ -232,14 +234,14 @@ def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, Fo
 
 
 def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
-    """Return the masses with the sets sorted by cardinality, then lexicographically."""
+    """Sort the sets by cardinality, then lexicographically; return the reordered masses and the family."""
     family = FocalSets(rows)
     ordered = family.sorted()
     return masses[:, family.find(ordered.membership)], ordered
 
 
 def validate_values(values: Any, family: FocalSets) -> np.ndarray:
-    """Return a finite array of shape (n, f) whose sums do not overflow."""
+    """Return ``values`` as a finite array of shape (n, f); raise an error if sums of its values could overflow."""
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
         raise InvalidParameterError(
@@ -257,5 +259,5 @@ def _solve_masses(values: Any, family: FocalSets, fast: Callable, system: np.nda
         dense = np.empty_like(values)
         dense[:, family.codes] = values
         return fast(dense)[:, family.codes]
-    # With the sets sorted by cardinality the system is unit triangular, hence solvable.
+    # The system has a unique solution, because it is unit triangular if the sets are sorted by cardinality.
     return np.linalg.solve(system.T.astype(float), values.T).T

@@ -32,14 +32,14 @@ from dempster.partition.credal_partition import as_credal_partition
 
 UNLABELLED = -1
 _ARRAY_LIKE = (list, tuple, str, memoryview)
-_MAX_OBJECT = np.iinfo(np.int32).max  # indices are int32 in the kernels, and codes i * n + j fit in int64
+_MAX_OBJECT = np.iinfo(np.int32).max  # The kernels use int32 indices, and the codes i * n + j of pairs fit in int64.
 
 
 # ---- pairs of objects as arrays -------------------------------------------------------------------------------------
 
 
 def validate_pairs(pairs: Any, name: str) -> np.ndarray:
-    """Return pairs (list of tuples, set, array, table with two columns) as a (p, 2) int64 array."""
+    """Return pairs of object indices (in any common format) as an int64 array of shape (p, 2)."""
     if pairs is None:
         return np.empty((0, 2), dtype=np.int64)
     if isinstance(pairs, set | frozenset):
@@ -50,14 +50,14 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
         raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs)
     try:
         array = np.asarray(pairs)
-    except Exception as error:  # Conversion of a value of any type can fail.
+    except Exception as error:  # The conversion may raise any exception.
         raise InvalidParameterError(name, "pairs of object indices of shape (p, 2)", pairs) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidParameterError(name, must=f"be pairs of object indices of shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(map(is_integer, array.flat)):
-        array = np.array([[int(i), int(j)] for i, j in array])  # Integers that are too large keep the type object.
+        array = np.array([[int(i), int(j)] for i, j in array])  # Only too large integers keep the type object.
     if array.dtype.kind not in "iu":
         raise InvalidParameterError(
             name, must=f"contain integers (object indices), got {format_value(pairs)} of type {array.dtype}"
@@ -70,7 +70,7 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
 
 
 def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
-    """Return the distinct pairs, smaller index first, in the order of first appearance, as a read-only array."""
+    """Return the distinct pairs as a read-only array, in the order of first appearance, with sorted indices."""
     pairs = np.sort(pairs, axis=1)
     first = np.unique(pair_codes(pairs), return_index=True)[1]
     pairs = np.ascontiguousarray(pairs[np.sort(first)])
@@ -89,10 +89,10 @@ def count_pairs(n: int) -> int:
 
 
 def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
-    """Return the (p, 2) pairs at the given positions of the list (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ..."""
+    """Return the pairs, shape (p, 2), at the given positions in the list (0, 1), (0, 2), ..., (1, 2), (1, 3), ..."""
     positions = np.asarray(positions, dtype=np.int64)
 
-    def start(i: np.ndarray) -> np.ndarray:  # position of (i, i + 1)
+    def start(i: np.ndarray) -> np.ndarray:  # Position of the pair (i, i + 1).
         return i * (2 * n - i - 1) // 2
 
     from_end = count_pairs(n) - 1 - positions
@@ -105,7 +105,7 @@ def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
 
 
 def validate_count(value: Any, name: str) -> int:
-    """Return a validated nonnegative integer."""
+    """Return ``value`` as an int; raise an error if it is not a nonnegative integer."""
     if not is_integer(value):
         raise InvalidParameterError(name, "an integer", value)
     if not 0 <= value <= _MAX_OBJECT:
@@ -114,8 +114,8 @@ def validate_count(value: Any, name: str) -> int:
 
 
 def resolve_rows(rows: Any, n: int) -> np.ndarray:
-    """Return the (r,) indices for a slice, a Boolean mask or an array of indices."""
-    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # scikit-learn indexes arrays this way.
+    """Return the nonnegative row indices that a slice, a Boolean mask or an array of indices selects."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # scikit-learn uses the index (rows, ...).
         rows = rows[0]
     if isinstance(rows, slice):
         return np.arange(n)[rows]
@@ -143,8 +143,9 @@ class Contradiction:
     Attributes
     ----------
     cannot_link : (int, int)
+        Indices of the two objects of the cannot-link.
     chain : tuple of int
-        Shortest chain of must-linked objects from the first object of the pair to the second.
+        Shortest chain of must-linked objects from the first object of the cannot-link to the second.
 
     Examples
     --------
@@ -170,7 +171,7 @@ class ContradictionWarning(UserWarning):
 
 
 class _Graph:
-    """Graph of the must-links between the constrained objects, renumbered from 0."""
+    """Graph of the must-links between the constrained objects, which are renumbered from 0."""
 
     def __init__(self, must_link: np.ndarray, cannot_link: np.ndarray):
         self.objects, numbers = np.unique(np.concatenate([must_link, cannot_link]), return_inverse=True)
@@ -180,7 +181,7 @@ class _Graph:
         self.broken = self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
 
     def contradictions(self, which: np.ndarray) -> list[Contradiction]:
-        """Return the shortest chains for the given cannot-links, by breadth-first search."""
+        """Return the contradictions of the cannot-links with the indices ``which``, by breadth-first search."""
         adjacency = _adjacency(self.must_link, len(self.objects))
         pairs = self.cannot_link[which]
         found: dict[int, Contradiction] = {}
@@ -196,12 +197,12 @@ class _Graph:
 
 
 def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
-    """Return the (n,) index of the connected component of every object."""
+    """Return for each object the index of its connected component in the graph of the must-links, shape (n,)."""
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
 
 
 def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the must-links and the cannot-links: the given pairs, then all implied pairs, given or not."""
+    """Return the must-links and the cannot-links of the closure; pairs that are given and implied occur twice."""
     if len(must_link) == 0:
         return must_link, cannot_link
     graph = _Graph(must_link, cannot_link)
@@ -219,7 +220,7 @@ def compute_closure(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.
 
 
 def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
-    """Return the symmetric adjacency matrix with sorted indices, which makes the search deterministic."""
+    """Return the symmetric adjacency matrix. Its sorted indices make the breadth-first search deterministic."""
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
     graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n))
     graph.sort_indices()
@@ -227,27 +228,26 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
 
 
 def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objects sorted by component, and the start and the size of each component."""
+    """Return the objects sorted by component, the position of the first object of each component, and its size."""
     sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
 
 def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for concatenated runs of the given lengths, the run and the position in the run of every element."""
+    """Return ``repeat(arange(k), lengths)`` and the position of every element within its run of equal values."""
     run = np.repeat(np.arange(len(lengths)), lengths)
     return run, np.arange(len(run)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _pairs_within(component: np.ndarray) -> np.ndarray:
-    """Return the (p, 2) pairs of objects of the same component."""
     members, start, size = _by_component(component)
     place = np.arange(len(members))
-    first, step = _runs((start + size)[component[members]] - place - 1)  # Pair each object with the following objects.
+    first, step = _runs((start + size)[component[members]] - place - 1)  # Pair each object with the objects after it.
     return np.column_stack([members[first], members[first + 1 + step]])
 
 
 def pairs_between(component: np.ndarray, components: np.ndarray, n_components: int = 0) -> np.ndarray:
-    """Return the (p, 2) pairs of objects of two components, for (q, 2) pairs of components."""
+    """Return the pairs of objects, shape (p, 2), between the two components in each row of ``components``."""
     members, start, size = _by_component(component, n_components)
     left, right = components.T
     run, step = _runs(size[left] * size[right])
@@ -263,15 +263,16 @@ def pairs_between(component: np.ndarray, components: np.ndarray, n_components: i
 class Violations:
     """Violations of constraints by a partition, computed by `Constraints.violations`.
 
-    The length is the number of violated constraints, so the object is false if all constraints are satisfied.
+    ``len()`` is the number of violated constraints, so ``bool()`` is False if all constraints are satisfied.
 
     Attributes
     ----------
     pairs : (p, 2) array
-        All constraints, the must-links first.
+        Object indices of all constraints, the must-links first.
     is_must_link : (p,) Boolean array
+        Whether the constraint is a must-link.
     violated : (p,) Boolean array
-        Whether the most plausible clusters violate the constraint.
+        Whether the most plausible clusters of the two objects violate the constraint.
     degree : (p,) array
         Plausibility, from 0 to 1, that the objects of a must-link are in different clusters, or that the objects of a
         cannot-link are in the same cluster.
@@ -343,7 +344,6 @@ class Violations:
         return table[self.violated].reset_index(drop=True) if only_violated else table
 
     def __len__(self) -> int:
-        """Return the number of violated constraints."""
         return int(self.violated.sum())
 
     def __repr__(self) -> str:
@@ -363,27 +363,29 @@ class Constraints:
     The object is immutable; every operation returns a new object. Pairs are unordered. Each pair is stored once,
     smaller index first, in the order of first appearance.
 
-    Constraints may contradict each other; `contradictions` lists the contradictions. Every method raises a
-    `ContradictionError` for a pair that is both a must-link and a cannot-link, and issues a `ContradictionWarning` for
-    contradictions through a chain, because methods weight constraints and need not satisfy all of them. Use
+    `contradictions` lists constraints that contradict each other. Every clustering method raises a `ContradictionError`
+    for a pair that is both a must-link and a cannot-link. For a contradiction through a chain of must-links it only
+    issues a `ContradictionWarning`, because clustering methods need not satisfy all constraints. Use
     ``warnings.simplefilter("error", ContradictionWarning)`` to raise an error instead.
 
     Parameters
     ----------
     must_link, cannot_link : array-like of shape (p, 2)
-        Object indices, starting at 0: a list of tuples, an array, or a table with two columns. Both are optional. A
-        must-link of an object with itself is ignored; such a cannot-link raises an error.
+        Pairs of object indices, starting at 0, as a list of tuples, an array, or a table with two columns. A must-link
+        of an object with itself is ignored; a cannot-link of an object with itself raises an error.
     n_objects : int, optional
-        Number of objects. It is then compared with the indices and with the number of rows in every ``fit``. It is
-        required for selecting the constraints between some of the rows (``constraints[rows]``), as scikit-learn does in
-        cross-validation.
+        Number of objects. If given, the indices and the number of rows of X in every ``fit`` are checked against it. It
+        is required to select the constraints between a subset of the objects by ``constraints[rows]``, which
+        scikit-learn does in cross-validation.
 
     Attributes
     ----------
     must_link, cannot_link : (p, 2) int64 arrays, read-only
+        Distinct pairs of object indices.
     n_objects : int or None
-    shape : (n_objects,)
-        Used by scikit-learn to select rows.
+        Number of objects, if given.
+    shape : tuple
+        ``(n_objects,)``, which scikit-learn uses to select rows.
 
     References
     ----------
@@ -423,7 +425,7 @@ class Constraints:
 
     @classmethod
     def from_labels(cls, y: Any, n_constraints: int, random_state: Any = None) -> Self:
-        """Draw pairs of labeled objects uniformly and derive their constraints from the labels.
+        """Draw random pairs of labeled objects; equal labels give a must-link, different labels a cannot-link.
 
         Parameters
         ----------
@@ -432,6 +434,7 @@ class Constraints:
         n_constraints : int
             Number of distinct pairs. The number of must-links among them is random.
         random_state : int, numpy Generator or RandomState, optional
+            Seed for the random pairs.
 
         Examples
         --------
@@ -451,17 +454,17 @@ class Constraints:
 
     @classmethod
     def from_partial_labels(cls, y: Any) -> Self:
-        """Return a constraint for every pair of labeled objects (-1: unlabeled)."""
+        """Return a must-link or a cannot-link for every pair of labeled objects; the label -1 means unlabeled."""
         codes = _label_codes(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
         pairs = count_pairs(len(labelled))
-        advice = "draw some of them with Constraints.from_labels"
+        advice = "draw a random subset of the pairs with Constraints.from_labels"
         check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice)
         return cls._from_codes(labelled[np.column_stack(np.triu_indices(len(labelled), 1))], codes)
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
-        """Return the constraints of given pairs, derived from labels; pairs with an unlabeled object are ignored."""
+        """Return a must-link or a cannot-link for each pair, by the labels; pairs with the label -1 are ignored."""
         codes = _label_codes(y)
         pairs = validate_pairs(pairs, "pairs")
         _check_range(pairs, "pairs", len(codes))
@@ -498,23 +501,22 @@ class Constraints:
         return (self._n_objects,)
 
     def __getitem__(self, rows: Any) -> Constraints:
-        """Return the constraints between some of the objects, renumbered.
+        """Return the constraints between the selected objects, which are renumbered from 0.
 
         Parameters
         ----------
         rows : slice, Boolean mask or array of indices
-            A repeated index gives several objects with the same constraints. Constraints that are implied through an
-            object that is not selected are lost; use `closure` first to keep them.
+            Objects to select. A repeated index gives several objects with the same constraints. Constraints that are
+            only implied by an object outside the selection are lost; call `closure` first to keep them.
         """
         n = self.shape[0]
         indices = resolve_rows(rows, n)
         must, cannot = (pairs_between(indices, pairs, n) for pairs in (self._must_link, self._cannot_link))
         return Constraints(must, cannot, n_objects=len(indices))
 
-    __iter__ = None  # Indexing selects objects, so iteration over constraints would be misleading.
+    __iter__ = None  # Indexing selects objects, so an iteration would not yield constraints.
 
     def __len__(self) -> int:
-        """Return the number of constraints."""
         return len(self._must_link) + len(self._cannot_link)
 
     def __repr__(self) -> str:
@@ -528,12 +530,10 @@ class Constraints:
         return hash(self._key())
 
     def _key(self) -> tuple[bytes, bytes, int | None]:
-        """Return a key that does not depend on the order of the pairs."""
         must, cannot = (np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link))
         return must, cannot, self._n_objects
 
     def __or__(self, other: object) -> Constraints:
-        """Return the union of two sets of constraints."""
         if not isinstance(other, Constraints):
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
@@ -564,7 +564,7 @@ class Constraints:
     # ---- closure and violations -----------------------------------------------------------------------------------
 
     def closure(self) -> Constraints:
-        """Return these constraints and all constraints that they imply.
+        """Return the constraints together with all constraints that they imply.
 
         Must-links (a, b) and (b, c) imply the must-link (a, c). A must-link (a, b) and a cannot-link (b, c) imply the
         cannot-link (a, c). The given pairs come first. A component of q must-linked objects has q (q - 1) / 2 pairs.
@@ -577,7 +577,7 @@ class Constraints:
         return Constraints(*compute_closure(self._must_link, self._cannot_link), n_objects=self._n_objects)
 
     def contradictions(self) -> list[Contradiction]:
-        """Return the cannot-links whose objects are connected by must-links, with the shortest chains."""
+        """Return the cannot-links between objects that a chain of must-links connects, with the shortest chains."""
         graph = _Graph(self._must_link, self._cannot_link)
         return graph.contradictions(np.flatnonzero(graph.broken))
 
@@ -588,7 +588,7 @@ class Constraints:
         ----------
         partition : CredalPartition or hard labels
             A must-link is violated if the most plausible clusters of its objects differ, a cannot-link if they are
-            equal. An object without a plausible cluster (noise, -1 in hard labels) differs from all others.
+            equal. An object without a plausible cluster (noise, -1 in hard labels) shares its cluster with no object.
 
         Examples
         --------
@@ -607,21 +607,21 @@ class Constraints:
 
         Let N(i) contain object i and its K nearest neighbors. For each constraint (i, j), must-links first, the
         candidates are the pairs (r, s) without a constraint, with r in N(i) but not in N(j) and s in N(j) but not in
-        N(i). The K candidates with the smallest d(i, r) + d(j, s) become constraints of the same kind. The result has
-        at most (K + 1) times the number of constraints. Ties are resolved by the lowest indices.
+        N(i). The K candidates with the smallest d(i, r) + d(j, s) become constraints of the same type as (i, j). The
+        result has at most (K + 1) times the number of constraints. Ties are resolved by the lowest indices.
 
-        The added constraints may be wrong near the border of two clusters. A warning is issued if a pair is a neighbor
-        of both a must-link and a cannot-link; the pair then keeps its first kind.
+        The added constraints may be wrong near the border of two clusters. A warning is issued if
+        the neighbors imply the opposite of an existing constraint; the existing constraint is kept.
 
         Parameters
         ----------
         D : array-like of shape (n, n) or (n, d)
             Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the rows of constrained
-            objects are used; no n x n matrix is computed from attributes.
+            objects are read from a matrix, and no n x n matrix is computed from attributes.
         n_neighbors : int, default 5
-            K. Values above 10 give no improvement; 0 adds no constraints.
+            Number K of neighbors. Values above 10 give no improvement; 0 adds no constraints.
         metric : str or callable, default "precomputed"
-            Any metric of `sklearn.neighbors.NearestNeighbors`, for attributes.
+            "precomputed" if D is a matrix of dissimilarities, or a metric of `sklearn.neighbors.NearestNeighbors`.
 
         References
         ----------
@@ -650,7 +650,7 @@ def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
 
 
 def _label_codes(y: Any) -> np.ndarray:
-    """Return (n,) label codes; -1 where y is -1, or "-1" as in an array of text."""
+    """Return an integer code for each label, shape (n,); the code is -1 where y is -1 or "-1"."""
     labels = as_labels(y, "y")
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
@@ -673,17 +673,17 @@ def _show_pair(pair: np.ndarray) -> str:
 
 # ---- neighbors of constrained objects -------------------------------------------------------------------------------
 
-Neighborhoods = dict[int, dict[int, float]]  # each constrained object: itself and its neighbors, with distances
+Neighborhoods = dict[int, dict[int, float]]  # Distances from each constrained object to itself and to its neighbors.
 
-_TIE = 1e-9  # relative difference of tied distances
-_ROWS_PER_BLOCK = 128  # rows of a dissimilarity matrix
+_TIE = 1e-9  # Distances with a smaller relative difference are tied.
+_ROWS_PER_BLOCK = 128  # Number of rows of a dissimilarity matrix.
 _QUERIES_PER_BLOCK = 4096
 
 
 def find_neighborhoods(
     data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
 ) -> tuple[Neighborhoods, int]:
-    """Return the k nearest neighbors of the given objects, and the number of all objects.
+    """Return the k nearest neighbors of the objects with the given indices, and the total number of objects.
 
     ``check`` is called with the number of objects before the search.
     """
@@ -691,7 +691,7 @@ def find_neighborhoods(
 
     precomputed = isinstance(metric, str) and metric == "precomputed"
     if precomputed:
-        # The whole matrix is neither converted nor checked, because it may be large or memory-mapped.
+        # Only the required rows are converted and validated, because the matrix may be large or memory-mapped.
         with validating(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
@@ -704,7 +704,7 @@ def find_neighborhoods(
         with validating(data, "D"):
             return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
     with validating(data, "D"):
-        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A function might modify its input.
+        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # A callable metric might modify X.
     check(len(X))
     try:
         return _find_neighborhoods_in_space(X, objects, k, metric), len(X)
@@ -714,7 +714,7 @@ def find_neighborhoods(
 
 
 def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the validated rows of the given objects, in blocks because reading columns is slow."""
+    """Yield the index and the validated row of each given object. Blocks are used because reading columns is slow."""
     for start in range(0, len(objects), _ROWS_PER_BLOCK):
         block = objects[start : start + _ROWS_PER_BLOCK]
         rows, columns = D[block].astype(float), D[:, block].T.astype(float)
@@ -737,7 +737,7 @@ def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.nda
 
 
 def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Return object i and its k nearest neighbors from its distances to all objects."""
+    """Return the distances to object i and to its k nearest neighbors, given the distances to all objects."""
     others = distances.copy()
     others[i] = np.inf
     k = min(k, len(others) - 1)
@@ -748,7 +748,7 @@ def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
 
 
 def _select_nearest(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
-    """Return object i and the k nearest candidates; ties are resolved by the lowest indices."""
+    """Return the distances to object i and to its k nearest candidates; ties are resolved by the lowest indices."""
     best = np.lexsort((candidates, distances))[:k]
     return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
 
@@ -760,8 +760,8 @@ def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, met
     if len(objects) == 0 or k == 0:
         return {i: {i: 0.0} for i in objects.tolist()}
     if isinstance(metric, str) and metric == "euclidean":
-        X = X - X.mean(axis=0)  # Fast Euclidean distances are inaccurate far from the origin.
-    n_requested = min(n, 2 * k + 2)  # More than k, to detect ties.
+        X = X - X.mean(axis=0)  # scikit-learn's Euclidean distances are inaccurate far from the origin.
+    n_requested = min(n, 2 * k + 2)  # More than k neighbors are needed to detect ties.
     index = NearestNeighbors(n_neighbors=n_requested, metric=metric).fit(X)
     out: Neighborhoods = {}
     for start in range(0, len(objects), _QUERIES_PER_BLOCK):
@@ -769,7 +769,7 @@ def _find_neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, met
         found = index.kneighbors(X[rows])
         for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
             if isinstance(metric, str) and metric == "euclidean":
-                distances = _euclidean(X[candidates], X[i])  # Exact distances, which detect ties.
+                distances = _euclidean(X[candidates], X[i])  # Ties are detected with exact distances.
             others = candidates != i
             near = _select_nearest(i, candidates[others], distances[others], k)
             if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
@@ -794,7 +794,7 @@ def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
 def expand_pairs(
     must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return given and added must-links and cannot-links (Li, Li and Denoeux, 2018, k-CEVCLUS, Algorithm 2)."""
+    """Return the given and the added must-links, and the given and the added cannot-links; see `Constraints.expand`."""
     kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
     known = [set(pairs) for pairs in kinds]
     clashes = known[0] & known[1]
@@ -812,15 +812,15 @@ def expand_pairs(
                     added += 1
     if clashes:
         warnings.warn(
-            f"must-links and cannot-links conflict at {len(clashes)} pair(s), for example {min(clashes)}: the pair is "
-            "of one kind and a neighbor of a constraint of the other kind, or was given as both; its kind is unchanged",
+            f"{len(clashes)} pair(s) of objects, for example {min(clashes)}, are must-links and cannot-links at once "
+            "(given or implied by neighbors); the constraints that were added first are kept",
             stacklevel=3,
         )
     return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(kinds[1], dtype=np.int64).reshape(-1, 2)
 
 
 def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tuple[float, tuple[int, int]]]:
-    """Return the pairs of a neighbor of i only and a neighbor of j only, sorted by cost, then by index."""
+    """Return the candidates of `Constraints.expand` as (cost, pair), sorted by cost, then by index."""
     only_j = [(s, d) for s, d in near_j.items() if s not in near_i]
     return sorted(
         (d_ir + d_js, (r, s) if r < s else (s, r))
@@ -834,22 +834,25 @@ def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tupl
 
 
 def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the symmetric sparse adjacency of the constraints as arrays for compiled code.
+    """Return the symmetric adjacency matrix of the constraints as arrays ``indptr``, ``indices`` and ``sign``.
 
-    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order, with ``sign`` +1 for
-    must-links and -1 for cannot-links.
+    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order.
 
     Parameters
     ----------
     constraints : Constraints or None
+        Must-links and cannot-links; None stands for no constraints.
     n : int
         Number of objects.
 
     Returns
     -------
-    indptr : (n + 1,) int64
-    indices : (2 * len(constraints),) int32
-    sign : (2 * len(constraints),) float64
+    indptr : int64 array of shape (n + 1,)
+        Start of the linked objects of each object in ``indices``.
+    indices : int32 array of shape (2 * len(constraints),)
+        Linked objects.
+    sign : float64 array of shape (2 * len(constraints),)
+        +1 for must-links, -1 for cannot-links.
 
     Examples
     --------
@@ -872,11 +875,11 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
 
 
 def validate_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Constraints:
-    """Return validated constraints between n objects; None gives no constraints.
+    """Return validated constraints between n objects. None stands for no constraints.
 
-    A pair that is both a must-link and a cannot-link raises an error, because it is a mistake. A contradiction through
-    a chain gives a warning: answers of experts and pairs added by `Constraints.expand` may be wrong, and methods do not
-    require that all constraints are satisfied.
+    A pair that is both a must-link and a cannot-link raises an error. A contradiction through a chain of must-links
+    only issues a warning, because answers of experts and pairs added by `Constraints.expand` may be wrong, and
+    clustering methods do not have to satisfy all constraints.
     """
     if constraints is None:
         return Constraints()
@@ -889,7 +892,7 @@ def validate_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Co
         raise ContradictionError(f"constraints contradict each other: {direct[0]!r}")
     if contradictions:
         warnings.warn(
-            f"{len(contradictions)} constraints contradict others, so not all can be satisfied: {contradictions[0]!r}",
+            f"{len(contradictions)} cannot-links contradict the must-links, for example {contradictions[0]!r}",
             ContradictionWarning,
             stacklevel=stacklevel,
         )

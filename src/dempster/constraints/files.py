@@ -1,4 +1,4 @@
-"""Tables of constraints: two objects and "same" or "different" in each row."""
+"""Input and output of tables of constraints, with two objects and "same" or "different" in each row."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "
 
 
 def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
-    r"""Read constraints from a table.
+    r"""Read must-link and cannot-link constraints from a file.
 
     Parameters
     ----------
     path : path
-        A table with three columns (in any format of `dempster.io.read_table`), with or without a header: two objects
-        and ``same`` or ``different`` (or must-link and cannot-link, yes and no, 1 and 0); or a file written by
-        `dempster.persistence.save` that contains `Constraints`.
+        A table in any format of `dempster.io.read_table`, with or without a header. Its three columns contain two
+        objects and ``same`` or ``different`` (or must-link and cannot-link, yes and no, 1 and 0). A file that
+        `dempster.persistence.save` wrote from `Constraints` can be read, too.
     index : sequence, optional
         Names of the objects. By default the table contains indices, starting at 0.
     n_objects : int, optional
@@ -44,7 +44,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     Raises
     ------
     ValueError
-        If an object is unknown, or if the third column contains another word.
+        If an object is not in ``index``, or if the third column contains an unknown word.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     index = None if index is None else as_list(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
-        # Imported by name, because persistence is a layer above this one.
+        # This package must not import persistence, a higher layer, directly.
         constraints = import_module("dempster.persistence").load(file, kind=Constraints)
         if n is not None:
             constraints.check(n)
@@ -83,10 +83,10 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
 
 
 def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
-    """Return whether the first row is a header, or None if the reader should decide.
+    """Return whether the first row is a header, or None if the table reader should decide.
 
-    The row is no header if it contains an object, or if its third value is an answer. It is a header if its third value
-    is a word, as in ``a,b,same``, and all values below are 1 and 0, or yes and no.
+    The first row is not a header if it contains the name of an object. Otherwise it is a header if its third value is
+    not an answer. The header ``a,b,same`` is recognized if all values below ``same`` are numbers, yes or no.
     """
     try:
         table = read_quietly(file, header=False)
@@ -104,13 +104,14 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
 
 
 def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:
-    """Write constraints as a table for `read_constraints`; the file is written atomically.
+    """Write constraints to a table that `read_constraints` can read; the file is written atomically.
 
     Parameters
     ----------
     constraints : Constraints
+        Must-links and cannot-links.
     path : path
-        ``.csv`` or ``.tsv``.
+        Name of a file that ends with ``.csv`` or ``.tsv``.
     index : sequence, optional
         Names of the objects. By default indices are written.
     """
@@ -147,7 +148,7 @@ def _read_indices(cells: Any, file: Path) -> np.ndarray:
 
 
 def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
-    """Return the indices of named objects; raise an error for an unknown or ambiguous name."""
+    """Return the position of each name in ``index``; raise an error for an unknown or ambiguous name."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(map(str, index)):
         places.setdefault(name, []).append(place)

@@ -16,41 +16,42 @@ from dempster.partition.credal_partition import CredalPartition, as_credal_parti
 def suggest_pairs(
     partition: Any, n: int, *, constraints: Constraints | None = None, random_state: Any = None
 ) -> np.ndarray:
-    """Return the pairs of objects for the next questions to an expert: "Are these two objects in the same cluster?".
+    """Return the n most useful pairs of objects to ask an expert: "Are these two objects in the same cluster?".
 
     Each pair consists of an uncertain and a certain object (Antoine et al., 2012):
 
-    - the *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty sets of clusters.
-      Mass on the empty set is ignored, because the cluster of an outlier contains little information about the
-      clusters. Ties (all values are 0 in a fuzzy partition) are resolved by the entropy of the pignistic probabilities;
-    - the object is compared with the *representative* of its most plausible cluster k: among the objects whose most
-      plausible cluster is k, the one with the largest mass on {k};
-    - if the answer is "no", the next question is about the next most plausible cluster. The *usefulness* of a question
-      is the uncertainty of the object times the probability that the answers for its more plausible clusters are all
-      "no" (by normalized plausibilities). It is 0 for the last cluster, which the other answers determine.
+    - The *uncertainty* of an object is its nonspecificity, the sum of m(A) log2 |A| over nonempty sets A of clusters.
+      Mass on the empty set is ignored, because an outlier contains little information about the clusters. Ties (in a
+      fuzzy partition all values are 0) are resolved by the entropy of the pignistic probabilities.
+    - The uncertain object is compared with the *representative* of its most plausible cluster k. The representative is
+      the object with the largest mass on {k} among the objects whose most plausible cluster is k.
+    - If the answer is "no", the next question is about the next most plausible cluster. The *usefulness* of a question
+      is the uncertainty of the object times the probability (by normalized plausibilities) that the answers for all
+      more plausible clusters are "no". It is 0 for the least plausible cluster, which the previous answers determine.
 
-    Pairs are sorted by decreasing usefulness. After all representatives, the next most certain object of each cluster
-    is used, until there are no more pairs.
+    Pairs are sorted by decreasing usefulness. If more pairs are needed after all pairs with representatives, the next
+    most certain object of each cluster is used in place of the representative.
 
-    Must-linked objects are treated as one object with the masses of the most certain of them (largest mass on a single
-    cluster). Clusters with a cannot-link between the object and the representative are excluded. No answer is therefore
-    known or implied by transitivity, and no two questions have the same answer by implication.
+    Must-linked objects are treated as one object, which has the masses of the most certain of these objects (largest
+    mass on a single cluster). Clusters with a cannot-link between the object and the representative are excluded. The
+    constraints therefore do not imply the answer to any question.
 
     Parameters
     ----------
-    partition : CredalPartition (or hard labels)
+    partition : CredalPartition or hard labels
+        Partition of the objects.
     n : int
         Number of pairs.
     constraints : Constraints, optional
-        Known constraints. They may contradict each other.
+        Known constraints, which may contradict each other.
     random_state : int, numpy Generator or RandomState, optional
         If set, ties are resolved at random; by default by the lowest index.
 
     Returns
     -------
     (n, 2) int64 array
-        Distinct pairs of an uncertain and a certain object, the most useful first. Fewer rows if there are no more
-        pairs. The memory is linear in the number of objects.
+        Distinct pairs of an uncertain and a certain object, the most useful first. There are fewer than n rows if no
+        other pairs are left.
 
     References
     ----------
@@ -76,30 +77,23 @@ def suggest_pairs(
         raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
     constraints.check(len(credal))
     groups = _Groups.from_partition(credal, constraints, random_state)
-    # The first pair of an object precedes all pairs of less uncertain objects, and is excluded only for representatives
-    # and objects with constraints. This number of the most uncertain objects is therefore sufficient.
+    # The first pair of an object precedes all pairs of less uncertain objects, and only representatives and objects
+    # with constraints may lack it. Therefore n_pairs objects plus the number of these exceptions are sufficient.
     enough = min(n_pairs + 2 * len(constraints) + credal.n_clusters, len(groups))
     return groups.select_pairs(n_pairs, np.arange(enough))
 
 
 @dataclass
 class _Groups:
-    """Groups of must-linked objects (most of them single objects), the most uncertain first.
+    """Groups of must-linked objects (or single objects), sorted by decreasing uncertainty."""
 
-    member : (g,) most certain object of each group
-    uncertainty : (g, 2) nonspecificity and entropy
-    plausible : (g, c) normalized plausibilities of the clusters
-    ranked, start, size : groups sorted by cluster, the most certain first, and the start and size of each cluster
-    apart : codes of the pairs of groups with a cannot-link
-    """
-
-    member: np.ndarray
-    uncertainty: np.ndarray
-    plausible: np.ndarray
-    ranked: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-    apart: np.ndarray
+    member: np.ndarray  # Most certain object of each group, shape (g,).
+    uncertainty: np.ndarray  # Nonspecificity and entropy of each group, shape (g, 2).
+    plausible: np.ndarray  # Normalized plausibilities of the clusters for each group, shape (g, c).
+    ranked: np.ndarray  # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
+    start: np.ndarray  # Position in ``ranked`` of the first group of each cluster, shape (c,).
+    size: np.ndarray  # Number of groups of each cluster, shape (c,).
+    apart: np.ndarray  # Codes of the pairs of groups with a cannot-link.
 
     def __len__(self) -> int:
         return len(self.member)
@@ -116,7 +110,7 @@ class _Groups:
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
-        member = order[np.unique(component[order], return_index=True)[1]]  # The first object of every component.
+        member = order[np.unique(component[order], return_index=True)[1]]  # The most certain object of every component.
         member = member[np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
@@ -135,7 +129,7 @@ class _Groups:
         )
 
     def select_pairs(self, n_pairs: int, who: np.ndarray) -> np.ndarray:
-        """Return at most ``n_pairs`` pairs of objects; the first object is in one of the given groups."""
+        """Return at most ``n_pairs`` pairs of objects. The first object of a pair is in one of the groups ``who``."""
         group, cluster = self._sort_by_usefulness(who)
         pairs = np.empty((0, 2), dtype=np.int64)
         for depth in range(int(self.size.max(initial=0))):
@@ -147,7 +141,7 @@ class _Groups:
         return self.member[pairs[:n_pairs]]
 
     def _sort_by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return groups and the clusters to compare them with, the most useful first."""
+        """Return the group and the cluster of every question about the groups ``who``, the most useful first."""
         possible = np.tile(self.size > 0, (len(who), 1))
         for k in np.flatnonzero(self.size > 0):
             representative = np.full(len(who), self.ranked[self.start[k]])
@@ -166,7 +160,6 @@ class _Groups:
         return who[place[order]], cluster.ravel()[order]
 
     def _remove_known(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the distinct pairs of different groups without a cannot-link, in the given order."""
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         codes = pair_codes(pairs, len(self))
         first = np.sort(np.unique(codes, return_index=True)[1])

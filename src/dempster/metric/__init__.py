@@ -1,7 +1,7 @@
 """Metric learning from labels or pairwise constraints.
 
-From labels: `FDA` (linear), `LFDA` (linear, for classes of several clusters), `KFDA` (nonlinear). From must-link and
-cannot-link pairs: `PCCA` (few linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric).
+`FDA` (linear), `LFDA` (linear, for classes of several clusters) and `KFDA` (nonlinear) learn from labels. `PCCA` (few
+linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric) learn from must-links and cannot-links.
 """
 
 from dempster.metric.fisher import FDA, KFDA, LFDA

@@ -1,4 +1,4 @@
-"""Base classes of the metric learners: fit, labels and pairs, linear maps and kernels."""
+"""Base classes of the metric learners."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ KERNEL_RULES: Mapping[str, rule.Rule] = {
 
 UNLABELED = -1
 MIN_THREADED_ROWS = 500  # Products of smaller matrices are faster with one BLAS thread.
-MAX_GAMMA_ROWS = 1000  # maximum number of rows for the estimate of the median distance
-MAX_BLOCK_CELLS = 2**22  # number of kernel values in memory at once
+MAX_GAMMA_ROWS = 1000  # Maximum number of rows for the estimate of the median distance.
+MAX_BLOCK_CELLS = 2**22  # Maximum number of kernel values in memory.
 
 
 class Classes(NamedTuple):
-    """Indices of the labeled objects, their classes encoded as 0..c-1, and the names of the classes."""
+    """Indices of the labeled objects, their classes encoded as 0, ..., c-1, and the names of the c classes."""
 
     positions: np.ndarray
     codes: np.ndarray
@@ -70,48 +70,47 @@ class Classes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Indices (N, 2) of the two objects of each pair, and signs, +1 for a must-link and -1 for a cannot-link."""
+    """Indices of the two objects of N pairs, shape (N, 2), and signs, +1 for a must-link and -1 for a cannot-link."""
 
     ends: np.ndarray
     signs: np.ndarray
 
     def differences(self, data: np.ndarray, sign: int) -> np.ndarray:
-        """Return the difference vectors of the pairs of one kind."""
+        """Return the differences of the two objects of each must-link (sign 1) or of each cannot-link (sign -1)."""
         first, second = self.ends[self.signs == sign].T
         return data[first] - data[second]
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the metric learners; a method implements ``_learn``, which sets ``components_``, and ``_transform``."""
+    """Base class of the metric learners. A subclass implements ``_learn`` and ``_transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}
-    _needs_square_matrices = False  # whether the method uses matrices of shape (n_features, n_features)
+    _needs_square_matrices = False  # Whether matrices of shape (n_features, n_features) are used.
     components_: np.ndarray
     n_components: int | None
-    max_iter: int  # Only the methods that learn from pairs have this parameter and the next two.
+    max_iter: int  # Only learners from pairs have this parameter and the next two.
     max_pairs: int
     tol: float
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        """Set the fitted attributes; ``_classes`` or ``_pairs`` validates the labels or constraints."""
+        """Learn from validated data and set the fitted attributes, including ``components_``."""
         raise NotImplementedError
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
-        """Return the learned features of validated rows."""
         raise NotImplementedError
 
     def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn the features from labels or pairs.
+        """Learn features from labels or pairwise constraints.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
-            All objects, with or without labels or constraints. float32 is kept.
+            All objects, including those without labels or constraints. The type float32 is kept.
         y : array-like of shape (n_samples,), optional
-            Labels, -1 for unlabeled objects. For a method that learns from pairs, two labeled objects are a must-link
-            if their labels are equal, otherwise a cannot-link.
+            Labels, -1 for unlabeled objects. If the estimator learns from pairs, two labeled objects are a must-link if
+            their labels are equal, otherwise a cannot-link.
         constraints : Constraints, optional
-            Pairs of rows of X, instead of ``y``. FDA, KFDA and LFDA learn from labels and do not accept constraints.
+            Must-links and cannot-links between rows of X, instead of ``y``. FDA, KFDA and LFDA accept only labels.
 
         Returns
         -------
@@ -123,16 +122,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the learned features; their Euclidean distances are the learned distances.
+        """Return the learned features. Euclidean distances between them are the learned distances.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            With ``kernel="precomputed"``: kernel values of the rows with all training objects.
+            Objects. With ``kernel="precomputed"``, kernel values of the objects with all training objects.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
+            Learned features.
         """
         check_is_fitted(self, "components_")
         data = self._validate_features(X, reset=False)
@@ -149,7 +149,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         return tags
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a float array; the type float32 is kept."""
         if reset:
             rule.check_parameters(self, self._rules)
         min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
@@ -159,17 +158,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         (check_scale if reset else check_size)(values, "X")
         if reset and self._needs_square_matrices:
             p = values.shape[1]
-            check_memory(4 * 8 * p * p, f"{p:,} features times themselves", "select fewer of them, for example by PCA")
+            check_memory(4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer features, such as by PCA")
         return values
 
     def _number_of_components(self, maximum: int, description: str) -> int:
-        """Return ``n_components``, or the maximum if it is None; raise an error if it exceeds the maximum."""
+        """Return ``n_components``, by default ``maximum``; raise an error if it exceeds ``maximum``."""
         if self.n_components is not None and self.n_components > maximum:
             raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
         return maximum if self.n_components is None else int(self.n_components)
 
     def _classes(self, data: np.ndarray, y: Any, constraints: Any) -> Classes:
-        """Return the classes, for a method that learns from labels."""
+        """Validate and encode the labels; raise an error if there are none, or if constraints are given."""
         learner = type(self).__name__
         if constraints is not None or isinstance(y, Constraints):
             raise InvalidParameterError(
@@ -185,9 +184,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         return _encode_labels(data, y)
 
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
-        """Return the pairs of the constraints, or up to ``max_pairs`` pairs of labeled objects.
+        """Return the constrained pairs, or at most ``max_pairs`` pairs of labeled objects.
 
-        Pairs are sorted, so that the result does not depend on their order.
+        The pairs are sorted, so that the order of the constraints does not change the result.
         """
         learner = type(self).__name__
         if isinstance(y, Constraints):
@@ -203,7 +202,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
                 )
             constraints = _pairs_from_classes(_encode_labels(data, y), len(data), self.max_pairs, rng)
         elif y is not None:
-            raise InvalidInputError("y and constraints must not be combined: labels already imply pairs")
+            raise InvalidInputError("y and constraints must not be given together, because labels already imply pairs")
         constraints = validate_constraints(constraints, len(data))
         if len(constraints) == 0:
             raise InvalidParameterError(
@@ -230,12 +229,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
 
 
 class LinearMetricLearner(MetricLearner):
-    """Base of the linear metric learners: z = L x, with L in ``components_``."""
+    """Base class of the linear metric learners, whose features are z = L x with the matrix L in ``components_``."""
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return X as a float array.
+        """Return X as a validated array.
 
-        For learning, which uses only differences between rows, values far from zero are centered.
+        In ``fit``, which uses only differences between rows, values far from zero are centered.
         """
         values = super()._validate_features(X, reset=reset)
         origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
@@ -246,9 +245,10 @@ class LinearMetricLearner(MetricLearner):
 
 
 class KernelMetricLearner(MetricLearner):
-    """Base of the kernel metric learners: z(x) = sum_i a_i k(x_i, x) over the objects in ``support_``.
+    """Base class of the kernel metric learners.
 
-    ``components_`` holds the coefficients a.
+    The features are z(x) = sum_i a_i k(x_i, x), where x_i are the objects in ``support_`` and a_i is column i of
+    ``components_``.
     """
 
     kernel: str
@@ -278,9 +278,9 @@ class KernelMetricLearner(MetricLearner):
         return data
 
     def _set_support(self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray) -> None:
-        """Set the support objects and their coefficients.
+        """Set the fitted attributes of the objects with coefficients.
 
-        If the kernel is precomputed, only the indices of the objects are set.
+        ``support_vectors_`` is not set if the kernel is precomputed.
         """
         self.support_ = positions
         if self.kernel != "precomputed":
@@ -288,7 +288,7 @@ class KernelMetricLearner(MetricLearner):
         self.components_ = coefficients
 
     def _gram(self, data: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return the kernel matrix of some training objects, in double precision."""
+        """Return the kernel matrix of the training objects at ``positions``, in double precision."""
         if self.kernel == "precomputed":
             return data[np.ix_(positions, positions)].astype(np.float64)
         return self._kernel_values(data[positions], data[positions])
@@ -351,23 +351,24 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
 
 
 def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
-    """Return two divided by the median squared distance (for the Laplacian kernel, by the median L1 distance).
+    """Return the default ``gamma``, 2 divided by the median squared distance between rows.
 
-    For standardized features, the result is about one divided by the number of features.
+    For the Laplacian kernel, 2 is divided by the median L1 distance. For the RBF kernel and standardized features, the
+    result is about 1 / n_features.
     """
     sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
     distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
-    typical = np.median(distances) or distances.mean()  # The median is 0 if many objects are equal.
+    typical = np.median(distances) or distances.mean()  # The median is 0 if many rows are equal.
     return 2 / typical if typical > 0 else 1.0
 
 
 def limit_threads(size: int) -> AbstractContextManager[None]:
-    """Use one BLAS thread for products of small matrices."""
+    """Return a context that uses one BLAS thread if ``size`` is small, which is faster for small matrices."""
     return one_blas_thread() if size < MIN_THREADED_ROWS else nullcontext()
 
 
 def fix_signs(rows: np.ndarray) -> np.ndarray:
-    """Give each row the sign that makes its largest coefficient positive."""
+    """Multiply rows by -1 where necessary to make their largest absolute value positive."""
     largest = np.abs(rows).argmax(axis=1)
     signs = np.sign(rows[np.arange(len(rows)), largest])
     return rows * np.where(signs == 0, 1.0, signs)[:, None]

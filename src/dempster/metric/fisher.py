@@ -1,6 +1,6 @@
 """Fisher discriminant analysis (FDA), its kernel version (KFDA) and its local version (LFDA).
 
-These methods find directions with a large scatter between classes relative to the scatter within classes.
+The three methods find directions with a large scatter between classes relative to the scatter within classes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster.metric._base import KERNEL_RULES, Classes, KernelMetricLearner, LinearMetricLearner, fix_signs
 
-_MAX_RIDGE_SHARE = 0.99  # largest share of the ridge in the within-class variance along a direction
-_MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue; directions with smaller eigenvalues are dropped
+_MAX_RIDGE_SHARE = 0.99  # Maximum share of the ridge in the regularized scatter within classes along a direction.
+_MIN_EIGENVALUE = 1e-10  # Directions with eigenvalues below this share of the largest one are dropped.
 
 
 def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
-    """Add ``ridge`` times the mean eigenvalue to the diagonal of a scatter matrix."""
+    """Add ``ridge`` times the mean eigenvalue to the diagonal of the scatter matrix within classes."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
         raise InvalidParameterError(
-            "y", must="contain a class whose objects differ: the scatter within classes is zero"
+            "y", must="contain a class with different objects, because the scatter within classes is zero"
         )
     return within + ridge * mean * np.eye(len(within))
 
@@ -35,16 +35,17 @@ def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
 def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
     return InvalidParameterError(
         "regularization",
-        message="regularization must be positive here: the scatter within classes is singular "
-        f"({len(within)} dimensions), got {ridge:g}",
+        message=f"regularization must be larger than {ridge:g}, because the scatter matrix within classes is singular "
+        f"({len(within)} dimensions)",
     )
 
 
 def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find q eigenvalues and (q, p) directions that separate the classes and have unit variance within classes.
+    """Return the q largest eigenvalues and their directions, shape (q, p), with unit variance within classes.
 
-    The directions v are the leading solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices
-    within and between classes. H has only c rows, so one Cholesky factor of W and an eigenproblem of size c suffice.
+    The directions v are solutions of H'H v = lambda (W + ridge) v, where W and H'H are the scatter matrices within and
+    between classes. H has only c rows for c classes, so a Cholesky factor of W + ridge and the eigenvalues of a c x c
+    matrix are sufficient.
     """
     counts = classes.counts
     means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
@@ -64,10 +65,10 @@ def fisher_directions(rows: np.ndarray, classes: Classes, ridge: float, q: int) 
 
 
 def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
-    """Scale rows v so that v' W v = 1.
+    """Scale each row v of ``vectors`` so that v' W v = 1, where W is the scatter matrix within classes.
 
-    With few objects W may vanish along v. The divisor is therefore at least a hundredth of v' (W + ridge) v; otherwise
-    a feature that separates the labeled objects by chance would dominate all others.
+    With few objects v' W v may be zero. It is therefore replaced by a hundredth of v' (W + ridge) v if it is smaller.
+    Otherwise a feature that separates the labeled objects by chance would dominate all others.
     """
     variances = np.einsum("qi,ij,qj->q", vectors, within, vectors, optimize=True)
     regularized = np.einsum("qi,ij,qj->q", vectors, regular, vectors, optimize=True)
@@ -76,13 +77,14 @@ def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -
 
 
 class FDA(LinearMetricLearner):
-    """Fisher discriminant analysis: linear features that separate labeled classes.
+    """Fisher discriminant analysis, which learns linear features that separate labeled classes.
 
-    The rows v of the map are the leading solutions of
+    The rows v of the linear map are the solutions with the largest eigenvalues lambda of
 
         S_b v = lambda (S_w + rho tr(S_w)/d I) v,
 
-    where S_w and S_b are the scatter matrices of the labeled objects within and between classes. There are at most
+    where S_w and S_b are the scatter matrices of the labeled objects within and between classes, d is the number of
+    attributes and I is the identity matrix. There are at most
     n_classes - 1 features. They have unit variance within classes, so their Euclidean distances are comparable.
 
     Unlike scikit-learn's ``LinearDiscriminantAnalysis``, whose shrinkage also changes S_b, this class ignores unlabeled
@@ -91,17 +93,18 @@ class FDA(LinearMetricLearner):
     Parameters
     ----------
     n_components : int, optional
-        Number of features. None: the maximum, min(n_classes - 1, n_features).
+        Number of features; by default the maximum, min(n_classes - 1, n_features).
     regularization : float >= 0, default=1e-3
         Ridge rho, in units of the mean eigenvalue of S_w.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
+        Matrix of the linear map, one row per feature.
     eigenvalues_ : ndarray of shape (n_components,)
         Ratio of the scatter between classes to the scatter within classes along each component.
     objective_ : float
-        Sum of these ratios.
+        Sum of the eigenvalues.
     classes_ : ndarray
         Distinct labels, without -1.
     n_features_in_ : int
@@ -142,33 +145,37 @@ class FDA(LinearMetricLearner):
 
 
 class LFDA(LinearMetricLearner):
-    """Local Fisher discriminant analysis: linear features for classes that consist of several clusters.
+    """Local Fisher discriminant analysis, which learns linear features for classes of several clusters.
 
-    The method is a variant of `FDA` in which a pair of objects of one class has the weight A_ij = exp(-|x_i - x_j|^2 /
-    (sigma_i sigma_j)), where sigma_i is the distance to the ``n_neighbors``-th neighbor in the class. Only near objects
-    of a class remain near each other, so the clusters of a class remain separate, and there may be more features than
+    The method is a variant of `FDA` in which two objects of the same class have the weight
+
+        A_ij = exp(-|x_i - x_j|^2 / (sigma_i sigma_j)),
+
+    where sigma_i is the distance from x_i to its ``n_neighbors``-th neighbor in the class. The method therefore brings
+    only near objects of a class together and keeps the clusters of a class separate. There may be more features than
     classes. For nonlinear features, apply scikit-learn's ``KernelPCA`` first.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features, at most n_features. None: all features that separate the classes.
+        Number of features, at most n_features; by default all features that separate the classes.
     n_neighbors : int, default=7
-        Rank of the neighbor that defines the local scale; in smaller classes, the farthest object defines it.
+        Rank of the neighbor that defines sigma_i. In smaller classes, it is the farthest object of the class.
     embedding : {"weighted", "plain", "orthonormalized"}, default="weighted"
-        "plain": features of unit local variance within classes. "weighted": the plain features times the square root of
-        their eigenvalues, which gives more weight to the features that separate best. "orthonormalized": orthonormal
-        components.
+        Scaling of the features. With "plain", they have unit local variance within classes. With "weighted", they are
+        also multiplied by the square roots of the eigenvalues, which gives more weight to the features that separate
+        the classes best. With "orthonormalized", the rows of ``components_`` are orthonormal.
     regularization : float >= 0, default=1e-3
         Ridge on the local scatter within classes, in units of its mean eigenvalue.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
+        Matrix of the linear map, one row per feature.
     eigenvalues_ : ndarray of shape (n_components,)
         Ratio of the local scatter between classes to the local scatter within classes along each component.
     objective_ : float
-        Sum of these ratios.
+        Sum of the eigenvalues.
     classes_ : ndarray
         Distinct labels, without -1.
     n_features_in_ : int
@@ -226,7 +233,7 @@ class LFDA(LinearMetricLearner):
         self._set_eigenvalues(eigenvalues, classes)
 
     def _leading(self, within: np.ndarray, between: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return up to q solutions of S_b v = lambda (S_w + ridge) v that separate the classes."""
+        """Return at most q eigenvalues lambda > 0 and vectors v with S_b v = lambda (S_w + ridge) v."""
         regular = add_ridge(within, self.regularization)
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
@@ -246,11 +253,11 @@ class LFDA(LinearMetricLearner):
 
 
 def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Compute exp(-|x_i - x_j|^2 / (sigma_i sigma_j)) with local scales sigma (Sugiyama, 2007)."""
+    """Return exp(-|x_i - x_j|^2 / (sigma_i sigma_j)), with sigma_i the distance to neighbor ``n_neighbors``."""
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
-    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # The nearest object is the object itself.
-    # If more than k objects are equal, their scale is zero. Their affinity is one to each other and zero to others.
+    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # Position 0 is the object itself.
+    # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to different objects.
     with np.errstate(over="ignore"):
         return np.exp(-squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny))
 
@@ -258,12 +265,12 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
 def local_scatters(
     labeled: np.ndarray, classes: Classes, affinity: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the local scatter within and between classes (Sugiyama, 2007).
+    """Return the local scatter matrices within and between classes (Sugiyama, 2007).
 
-    Two objects i and j of class k have the weight A_ij / n_k in the scatter within classes and A_ij (1/n - 1/n_k) in
-    the scatter between classes. Two objects of different classes have the weight 1/n in the scatter between classes.
-    The sum over pairs of different classes is computed as the sum over all pairs minus the sum over pairs of one class,
-    so that no matrix is larger than a class.
+    Two objects i and j of class k (n_k of the n objects) have the weight A_ij / n_k in the scatter within classes and
+    A_ij (1/n - 1/n_k) in the scatter between classes, where A_ij is their affinity. Two objects of different classes
+    have the weight 1/n in the scatter between classes. The sum over pairs of different classes is the sum over all
+    pairs minus the sums over the pairs of each class, so that only affinities within a class are stored.
     """
     n = len(labeled)
     centered = labeled - labeled.mean(axis=0)
@@ -281,30 +288,30 @@ def local_scatters(
 
 
 class KFDA(KernelMetricLearner):
-    """Kernel Fisher discriminant analysis: nonlinear features that separate labeled classes.
+    """Kernel Fisher discriminant analysis, which learns nonlinear features that separate labeled classes.
 
-    Let K be the kernel matrix of the labeled objects. The coefficients of a feature z(x) = sum_i alpha_i k(x_i, x) are
-    a leading solution of
+    Let K be the kernel matrix of the n labeled objects. The coefficients alpha of a feature
+    z(x) = sum_i alpha_i k(x_i, x) are a solution with a large eigenvalue lambda of
 
         M alpha = lambda (N + rho tr(N)/n I) alpha,
 
     where M and N are the scatter matrices of the columns of K between and within classes. There are at most
     n_classes - 1 features, each with unit variance within classes. The cost is cubic in the number of labeled objects
-    and linear in the number of other objects. The ridge prevents overfitting to a few labels.
+    and linear in the number of unlabeled objects. The ridge rho prevents overfitting to a few labels.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features. None: the maximum, n_classes - 1.
+        Number of features; by default the maximum, n_classes - 1.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X contains kernel values. In ``fit`` these are the values for all pairs of training objects; in
-        ``transform`` they are the values for the new rows and all training objects.
+        Kernel function k. With "precomputed", X contains kernel values. In ``fit`` these are the values for all pairs
+        of training objects; in ``transform`` they are the values of the new objects (rows) with all training objects.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto": two divided by
-        the median squared distance of the objects (for the Laplacian kernel, by the median L1 distance).
+        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel. "auto" is 2 divided by
+        the median squared distance between objects (for the Laplacian kernel, by the median L1 distance).
     regularization : float >= 0, default=1
-        Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, use 0.1 or
-        less for features that follow the classes more closely.
+        Ridge rho, in units of the mean eigenvalue of N. The default is suitable for tens of labels. With
+        hundreds of labels, use 0.1 or less.
 
     Attributes
     ----------
@@ -313,12 +320,13 @@ class KFDA(KernelMetricLearner):
     support_ : ndarray of shape (n_support,)
         Indices of the labeled objects.
     support_vectors_ : ndarray of shape (n_support, n_features)
-        These objects; absent if the kernel is precomputed.
+        Labeled objects; absent if the kernel is precomputed.
     gamma_ : float
+        Value of ``gamma``.
     eigenvalues_ : ndarray of shape (n_components,)
         Ratio of the scatter between classes to the scatter within classes along each component.
     objective_ : float
-        Sum of these ratios.
+        Sum of the eigenvalues.
     classes_ : ndarray
         Distinct labels, without -1.
     n_features_in_ : int
@@ -361,7 +369,7 @@ class KFDA(KernelMetricLearner):
         classes = self._classes(data, y, constraints)
         n_classes = len(classes.names)
         q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
-        # K is symmetric, so its rows have the role of the features in FDA.
+        # K is symmetric, so that its rows can be used like the rows of X in FDA.
         gram = self._gram(data, classes.positions)
         eigenvalues, vectors = interruptible(fisher_directions, gram, classes, self.regularization, q)
         self._set_support(data, classes.positions, vectors)

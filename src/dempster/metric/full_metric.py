@@ -1,7 +1,7 @@
-"""Full metrics (x - x')' A (x - x') learned from must-links and cannot-links: MMC and DMLEig.
+"""Learning of full metrics (x - x')' A (x - x') from must-links and cannot-links (MMC and DMLEig).
 
-Let S be the scatter of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of the squared distances of
-the must-links is then tr(B). The feasible matrices B are the positive semidefinite matrices with trace one.
+Let S be the scatter matrix of the must-links plus a small ridge, and B = S^1/2 A S^1/2. The sum of the squared
+distances of the must-links is then tr(B). The feasible matrices B are positive semidefinite with trace one.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from dempster._validation import row_mean
 from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, fix_signs, limit_threads
 from dempster.optimize.descent import Run
 
-_MIN_SQUARE = 1e-12  # smallest squared distance in gradients, as a share of the mean
+_MIN_SQUARE = 1e-12  # Minimum squared distance in gradients, as a share of the mean.
 _FIRST_SMOOTHING = 0.1
-_ROUGH_TOL = 1e-2  # tolerance for all degrees of smoothing except the last
+_ROUGH_TOL = 1e-2  # Tolerance for all degrees of smoothing except the last.
 
-Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # maps B to the objective and its gradient
+Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # Maps B to the objective and its gradient.
 
 
 class Whitened(NamedTuple):
-    """Cannot-link differences in coordinates in which the must-links have unit scatter, and the inverse transformation.
+    """Differences of the cannot-links in whitened coordinates, in which the scatter of the must-links is the identity.
 
-    With more features than objects, ``basis`` contains (r, d) orthonormal directions that span all differences, and the
-    coordinates refer to these directions. The optimal metric is zero in all orthogonal directions. Otherwise ``basis``
-    is None.
+    ``inverse`` is S^-1/2. With more features than objects, the coordinates refer to r orthonormal directions that span
+    all differences, ``basis``, shape (r, d), and the optimal metric is zero in all orthogonal directions. Otherwise
+    ``basis`` is None.
     """
 
     cannot: np.ndarray
@@ -43,14 +43,14 @@ class Whitened(NamedTuple):
     basis: np.ndarray | None
 
     def metric(self, B: np.ndarray) -> np.ndarray:
-        """Return A = S^-1/2 B S^-1/2."""
+        """Return the matrix A = S^-1/2 B S^-1/2 of the metric."""
         A = self._along_basis(B)
         if self.basis is not None:
             A = self.basis.T @ A @ self.basis
         return (A + A.T) / 2
 
     def root(self, B: np.ndarray, q: int) -> np.ndarray:
-        """Return the (q, d) map L to the leading q features of the metric A; L'L = A if q = d."""
+        """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of the metric A."""
         if self.basis is None:
             return _metric_root(self.metric(B), q)
         r, d = self.basis.shape
@@ -63,9 +63,10 @@ class Whitened(NamedTuple):
 
 
 def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
-    """Whiten the cannot-link differences by the scatter of the must-links, or by its diagonal if ``diagonal`` is True.
+    """Whiten the differences of the cannot-links by the scatter matrix of the must-links.
 
-    The ridge is in units of the mean eigenvalue of the scatter of the must-links.
+    If ``diagonal`` is True, only the diagonal of the scatter matrix is used. ``ridge`` times the mean eigenvalue of the
+    scatter matrix is added to its diagonal.
     """
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
     for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
@@ -87,32 +88,33 @@ def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagon
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
         raise InvalidParameterError(
             "regularization",
-            message="regularization must be larger: the scatter of the must-links is singular "
-            f"({len(must)} must-links, {data.shape[1]} features), got {ridge:g}",
+            message=f"regularization must be larger than {ridge:g}, because the scatter matrix of the must-links is "
+            f"singular ({len(must)} must-links, {data.shape[1]} features)",
         )
     inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
     return Whitened(cannot @ inverse, inverse, basis)
 
 
 def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
-    """Return (r, d) orthonormal directions that span all differences, or None if there are fewer features."""
+    """Return orthonormal directions, shape (r, d), that span all differences, or None if there are many objects."""
     if len(objects) > objects.shape[1]:
         return None
     return interruptible(np.linalg.svd, objects - row_mean(objects), False)[2]
 
 
 def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
-    """Return the (q, d) map L to the leading q features of the metric A; L'L = A if q = d."""
+    """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of A; L'L = A if q = d."""
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)
     return fix_signs(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
-    """Return the projection onto the span of difference vectors, which is the initial value of B.
+    """Return the matrix of the projection onto the span of the differences, which is the initial value of B.
 
-    From this initial value, B never leaves the span. Weight outside the span would not change the objective but would
-    affect new objects, for example if a feature is constant in the training data.
+    With this initial value, B remains zero in the directions orthogonal to all differences. Other values in these
+    directions, such as a feature that is constant in the training data, would not change the objective but would affect
+    new objects.
     """
     eigenvalues, vectors = np.linalg.eigh(differences.T @ differences)
     spanned = vectors[:, eigenvalues > 1e-12 * eigenvalues[-1]]
@@ -120,11 +122,12 @@ def projector(differences: np.ndarray) -> np.ndarray:
 
 
 def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Maximize a concave function of B by L-BFGS on a factor: B = F F' / tr(F F'), or b = f^2 / sum(f^2).
+    """Maximize a concave function of B, a positive semidefinite matrix with trace one, by L-BFGS.
 
-    The factor is a square matrix, or a vector for a diagonal B. Because B has trace one, the objective can increase by
-    at most the largest eigenvalue (or entry) of the gradient minus its inner product with B. The iterations stop when
-    this bound is at most ``tol`` times the value, so a converged result is a global maximum.
+    The variables are a square matrix F with B = F F' / tr(F F') or, for a diagonal B, a vector f with the diagonal
+    f^2 / sum(f^2). The objective can increase by at most the largest eigenvalue (or entry) of the gradient minus its
+    inner product with B. The iterations stop when this bound is at most ``tol`` times the objective, so that a
+    converged result is a global maximum.
     """
     objective = _FactorObjective(problem, start)
     history, converged = [objective.evaluate(start)[0]], False
@@ -154,12 +157,12 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
 
 
 def normalize_factor(factor: np.ndarray) -> np.ndarray:
-    """Return the matrix (or vector) with trace one that corresponds to a factor."""
+    """Return the matrix B = F F' / tr(F F') for a matrix F, or the vector f^2 / sum(f^2) for a vector f."""
     return (factor**2 if factor.ndim == 1 else factor @ factor.T) / np.vdot(factor, factor)
 
 
 class _FactorObjective:
-    """Objective as a function of the factor, with a cache for the last point, which is evaluated twice."""
+    """Objective as a function of the factor F. The last result is cached, because it is used twice."""
 
     def __init__(self, problem: Problem, start: np.ndarray):
         self.problem = problem
@@ -167,7 +170,7 @@ class _FactorObjective:
         self.result: tuple[float, np.ndarray, Callable[[], float]]
 
     def evaluate(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
-        """Return the value, the gradient with respect to the factor, and a function for the bound on the increase."""
+        """Return the value, the gradient with respect to F, and a function that returns the bound on the increase."""
         if not np.array_equal(factor, self.last):
             B = normalize_factor(factor)
             value, gradient = self.problem(B)
@@ -183,7 +186,7 @@ class _FactorObjective:
 
 
 class FullMetricLearner(LinearMetricLearner):
-    """Base of the learners of a full metric, which differ in their objective."""
+    """Base class of the learners of a full metric. A subclass defines the objective."""
 
     _needs_square_matrices = True
     _rules = {
@@ -196,7 +199,7 @@ class FullMetricLearner(LinearMetricLearner):
     diagonal = False
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Maximize the objective of the method, for the cannot-link differences in whitened coordinates."""
+        """Maximize the objective, given the differences of the cannot-links in whitened coordinates."""
         raise NotImplementedError
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
@@ -214,47 +217,47 @@ class FullMetricLearner(LinearMetricLearner):
 
 
 class MMC(FullMetricLearner):
-    """Metric learning with side information (Xing et al., also called LSI): cannot-links far, must-links near.
+    """Metric learning with side information (Xing et al., also called LSI).
 
-    The method maximizes, over positive semidefinite matrices A, the sum of the distances of the cannot-links under a
-    bound on the squared distances of the must-links,
+    The method maximizes, over positive semidefinite matrices A, the sum of the distances of the cannot-links (CL) under
+    a bound on the squared distances of the must-links (ML),
 
         sum_CL sqrt(u' A u)    subject to    sum_ML u' A u <= 1,
 
     where u is the difference of the two objects of a pair. The problem is convex. It is solved by L-BFGS on a factor of
-    A, in coordinates in which the must-links have unit scatter, up to a duality gap of ``tol``. The cost of an
-    iteration is cubic in the number of attributes, so the method is suitable for few attributes. Standardize them
-    first.
+    A, up to a duality gap of ``tol``. The cost of an iteration is cubic in the number of attributes, so the method is
+    suitable for few attributes. Standardize the attributes first.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features: the leading ones of the metric. None: n_features.
+        Number of features, those with the largest eigenvalues of A; by default n_features.
     diagonal : bool, default=False
-        Learn a diagonal A, that is, weights of the attributes. (The published form of this variant minimizes
-        sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to scale.)
+        Whether to learn a diagonal A, that is, weights of the attributes. The published variant minimizes
+        sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to a factor.
     regularization : float > 0, default=1e-6
-        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes,
-        the metric collapses to directions in which the must-linked objects do not differ; use a larger ridge in that
-        case.
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. Use a larger value if there are
+        fewer must-links than attributes. Otherwise A is concentrated on directions in which must-linked objects do not
+        differ.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-3
-        Relative duality gap: the objective is at most this share below its maximum.
+        Relative duality gap at which the iterations stop. The objective is at most this share below its maximum.
     random_state : int, RandomState, Generator or None
-        Seed for the sample of pairs.
+        Seed for drawing pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Map L with L'L = A; features are sorted by their weight.
+        Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted by eigenvalue.
     metric_matrix_ : ndarray of shape (n_features, n_features)
-        The matrix A.
+        Matrix A of the metric.
     objective_ : float
         Sum of the distances of the cannot-links.
     history_ : ndarray
-        Objective at the start and after every iteration; never decreases.
+        Objective at the initial value and after every iteration; it never decreases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -305,7 +308,7 @@ class MMC(FullMetricLearner):
 
 
 def _matrix_problem(U: np.ndarray) -> Problem:
-    """Return sum_n sqrt(u_n' B u_n) and its gradient with respect to B."""
+    """Return a function that computes sum_n sqrt(u_n' B u_n) and its gradient with respect to B; U has the rows u_n."""
 
     def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
         value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
@@ -315,7 +318,7 @@ def _matrix_problem(U: np.ndarray) -> Problem:
 
 
 def _weights_problem(U: np.ndarray) -> Problem:
-    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b."""
+    """Return a function that computes sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b."""
     squares = U**2
 
     def value_and_gradient(b: np.ndarray) -> tuple[float, np.ndarray]:
@@ -326,58 +329,59 @@ def _weights_problem(U: np.ndarray) -> Problem:
 
 
 def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of the distances, and its derivative with respect to each squared distance."""
     squared = np.maximum(squared, 0)
     bounded = np.sqrt(np.maximum(squared, max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)))
     return float(np.sqrt(squared).sum()), 0.5 / bounded
 
 
 class DMLEig(FullMetricLearner):
-    """Metric learning by eigenvalue optimization (DML-eig): maximize the smallest distance of the cannot-links.
+    """Metric learning by eigenvalue optimization (DML-eig).
 
-    The method maximizes, over positive semidefinite matrices A, the smallest squared distance of the cannot-links under
-    a bound on the squared distances of the must-links,
+    The method maximizes, over positive semidefinite matrices A, the smallest squared distance of the cannot-links (CL)
+    under a bound on the squared distances of the must-links (ML),
 
         min_CL u' A u    subject to    sum_ML u' A u <= 1,
 
-    where u is the difference of the two objects of a pair. The minimum is smoothed, f = -mu ln sum_CL exp(-u'Au / mu),
-    and mu is decreased by factors of ten down to ``smoothing``; each problem starts from the previous solution. (The
-    paper uses Frank-Wolfe steps. L-BFGS on a factor of A reaches the same duality gap in far fewer iterations.) The
-    cannot-link with the smallest distance determines the result, so one wrong cannot-link can make the metric useless.
-    Prefer `MMC` or `PCCA` if there may be errors. Cannot-links of identical objects are ignored with a warning.
-    Standardize the attributes first.
+    where u is the difference of the two objects of a pair. The minimum is replaced by a smooth function,
+    -mu ln sum_CL exp(-u'Au / mu). The parameter mu is decreased by factors of ten down to ``smoothing``, and each
+    solution is the initial value for the next mu. L-BFGS on a factor of A needs far fewer iterations than the
+    Frank-Wolfe steps of the paper.
+
+    The cannot-link with the smallest distance determines the result, so that one wrong cannot-link can make the metric
+    useless. Prefer `MMC` or `PCCA` if there may be errors. Cannot-links between identical objects are ignored with a
+    warning. Standardize the attributes first.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features: the leading ones of the metric. None: n_features.
+        Number of features, those with the largest eigenvalues of A; by default n_features.
     smoothing : float > 0, default=1e-3
-        Smallest value of mu, in units of the mean squared distance of the cannot-links under the initial metric, for
-        which the must-links have the same scatter in all directions.
+        Final value of mu, divided by the mean squared distance of the cannot-links under the initial metric, in which
+        the must-links have the same scatter in all directions.
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
     max_iter : int, default=1000
-        Iterations for each degree of smoothing.
+        Maximum number of iterations for each value of mu.
     tol : float, default=1e-3
-        Relative duality gap: the objective is at most this share below its maximum.
+        Relative duality gap at which the iterations stop. The objective is at most this share below its maximum.
     random_state : int, RandomState, Generator or None
-        Seed for the sample of pairs.
+        Seed for drawing pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Map L with L'L = A; features are sorted by their weight.
+        Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted by eigenvalue.
     metric_matrix_ : ndarray of shape (n_features, n_features)
-        The matrix A.
+        Matrix A of the metric.
     objective_ : float
-        Smoothed smallest squared distance of the cannot-links. The smallest distance itself is larger by at most
+        Smoothed minimum of the squared distances of the cannot-links. The exact minimum is larger by at most
         mu ln(number of cannot-links).
     history_ : ndarray
-        Objective at the start and after every iteration; never decreases.
+        Objective at the initial value and after every iteration; it never decreases.
     smoothing_ : float
-        Last mu.
+        Final value of mu.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -420,7 +424,7 @@ class DMLEig(FullMetricLearner):
         self.random_state = random_state
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        """Maximize the objective for each degree of smoothing, in decreasing order."""
+        """Maximize the objective for decreasing degrees of smoothing."""
         different = U.any(axis=1)
         if not different.all():
             warnings.warn(
@@ -444,7 +448,7 @@ class DMLEig(FullMetricLearner):
 
 
 def _smoothed_minimum(U: np.ndarray, mu: float) -> Problem:
-    """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B (Ying and Li, 2012)."""
+    """Return a function that computes -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B."""
 
     def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
         exponents = -np.einsum("nd,nd->n", U @ B, U) / mu

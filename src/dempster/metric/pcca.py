@@ -1,4 +1,4 @@
-"""Pairwise constrained component analysis, linear (PCCA) and with kernels (KPCCA)."""
+"""Pairwise constrained component analysis, linear (PCCA) and with a kernel (KPCCA)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from dempster.metric._base import (
 )
 from dempster.optimize.descent import Run
 
-_MIN_ITERATIONS = 10  # The first steps from a start near zero are short.
-_ROUNDING = 1e-13  # Distances below this share of the largest coordinate are rounding errors.
-_TIE = 1e-3  # relative difference of objectives below which starts are tied and the first one is kept
-_MIN_EIGENVALUE = 1e-10  # share of the largest eigenvalue of the kernel matrix
-_MAX_NEGATIVE = 0.1  # a kernel matrix may have small negative eigenvalues by rounding; a distance matrix has large ones
+_MIN_ITERATIONS = 10  # The first steps from an initial value near zero are short.
+_ROUNDING = 1e-13  # Distances below this share of the largest value are rounding errors.
+_TIE = 1e-3  # Objectives with a smaller relative difference are tied; the first one is kept.
+_MIN_EIGENVALUE = 1e-10  # Eigenvalues of the kernel matrix below this share of the largest one are ignored.
+_MAX_NEGATIVE = 0.1  # Rounding gives small negative eigenvalues; a distance matrix has large ones.
 
 PCCA_RULES = {
     **PAIR_RULES,
@@ -44,13 +44,13 @@ PCCA_RULES = {
 
 
 class PairLoss:
-    """E(L) = 1/beta sum_n ln(1 + exp(beta y_n (|L u_n|^2 - 1))) + penalty |L|^2 (Mignon and Jurie, 2012)."""
+    """Objective of `PCCA` for a linear map L, plus ``penalty`` times the squared norm of L."""
 
     def __init__(self, objects: np.ndarray, pairs: Pairs, beta: float, penalty: float = 0.0):
         n_pairs = len(pairs.signs)
         used, ends = np.unique(pairs.ends, return_inverse=True)
         self.objects, self.signs, self.beta, self.penalty = objects[used], pairs.signs, beta, penalty
-        # The product u_n = sum_i incidence_ni x_i is cheaper than N difference vectors.
+        # The product with a sparse matrix, u_n = sum_i incidence_ni x_i, is cheaper than storing all differences.
         self.incidence = sparse.csr_array(
             (np.tile([1.0, -1.0], n_pairs), (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1))),
             shape=(n_pairs, len(used)),
@@ -60,11 +60,11 @@ class PairLoss:
             raise InvalidParameterError("X", must="separate at least one pair, but all pairs join identical objects")
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
-        """Return the (N, q) vectors L u_n."""
+        """Return the vectors L u_n of all N pairs, shape (N, q), where u_n is the difference of the two objects."""
         return self.incidence @ (self.objects @ L.T)
 
     def value_and_gradient(self, L: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E(L) and 2 L sum_n w_n u_n u_n' with w_n = y_n / (1 + exp(-beta y_n (|L u_n|^2 - 1)))."""
+        """Return the objective and its gradient with respect to L."""
         mapped = self.mapped_differences(L)
         excess = self.beta * self.signs * (np.einsum("nq,nq->n", mapped, mapped) - 1)
         value = np.logaddexp(0, excess).sum() / self.beta + self.penalty * np.vdot(L, L)
@@ -74,17 +74,17 @@ class PairLoss:
 
 
 def _typical(differences: np.ndarray) -> float:
-    """Return the median of the squared lengths, or their mean if the median is zero."""
+    """Return the median of the squared norms of the rows, or their mean if the median is zero."""
     squared = np.einsum("nq,nq->n", differences, differences)
     return np.median(squared) or squared.mean()
 
 
 def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any) -> list[np.ndarray]:
-    """Return (q, r) initial maps, scaled so that the median of the squared distances of the pairs is one.
+    """Return initial maps of shape (q, r), scaled so that the median squared distance of the pairs is one.
 
-    With ``init="pca"`` the first map holds the principal directions; the others are random. The rows of a random map
-    are random combinations of the centered objects, because gradient steps cannot change components outside the span of
-    the objects.
+    With ``init="pca"`` the first map consists of the principal directions; all others are random. The rows of a random
+    map are random linear combinations of the centered objects, because gradient steps cannot change directions outside
+    the span of the objects.
     """
     centered = objects - row_mean(objects)
     maps = []
@@ -97,28 +97,28 @@ def initial_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init:
     maps += [rng.standard_normal((q, len(centered))) @ centered for _ in range(n_init - len(maps))]
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
-    # If no map separates the pairs, the attributes themselves do: the constructor of the loss made sure of it.
+    # If the objects of all pairs coincide in all maps, use the attributes, in which at least one pair differs.
     return useful or [np.eye(q, objects.shape[1]) / loss.typical_distance]
 
 
 def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | None:
-    """Return ``init`` as an array of this shape, or None if it is the name of a rule."""
+    """Return ``init`` as an array of the given shape, or None if it is a string."""
     if isinstance(init, str):
         return None
     start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
         raise InvalidParameterError("init", must=f"have shape {shape} ({axes}), got {start.shape}")
     if not np.isfinite(start).all() or not start.any():
-        raise InvalidParameterError("init", "finite and not all zero (the gradient vanishes at zero)")
+        raise InvalidParameterError("init", "finite and not all zero, because the gradient is zero there")
     return start
 
 
 def best_descent(
     params: PCCA | KPCCA, loss: PairLoss, objects: np.ndarray, q: int, start: np.ndarray | None, rng: Any
 ) -> Run[np.ndarray]:
-    """Return the run with the smallest objective, and the first of these runs in case of ties.
+    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``; return the best run.
 
-    The runs begin at one given map, or at the initial maps selected by ``init``.
+    In case of ties the first run is returned.
     """
     if start is not None:
         return _descend(loss, start, params.max_iter, params.tol)
@@ -132,8 +132,8 @@ def best_descent(
 
 
 def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """Run L-BFGS until the relative decrease of the objective is below ``tol`` or the gradient vanishes."""
-    # The thresholds of the optimizer assume unknowns of order one, in any units of the objects.
+    """Run L-BFGS until the relative decrease of the objective is at most ``tol`` or the gradient is zero."""
+    # The unknowns are scaled to order one, so that the thresholds of the optimizer do not depend on the units.
     unit = loss.typical_distance
 
     def scaled(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -158,23 +158,23 @@ def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Ru
         callback=check_decrease,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 1e-2 * tol},
     )
-    # Status 1 means that the limit was reached; otherwise the objective cannot be decreased further.
+    # Status 1 means that max_iter was reached. Otherwise the objective cannot be decreased further.
     return Run(result.x.reshape(start.shape) / unit, history, settled or result.status != 1)
 
 
 def warn_one_kind(learner: str, pairs: Pairs) -> None:
     """Warn if there are only must-links or only cannot-links, for which the optimal map is trivial."""
     if (pairs.signs > 0).all():
-        message = "has only must-links, for which the optimal map sends all objects to one point"
+        message = "has only must-links, so that the optimal map sends all objects to one point"
     elif (pairs.signs < 0).all():
-        message = "has only cannot-links, for which the optimal map spreads all objects without limit"
+        message = "has only cannot-links, so that the distances of the optimal map are unbounded"
     else:
         return
-    warnings.warn(f"{learner} {message}; pass pairs of both kinds", UserWarning, stacklevel=4)
+    warnings.warn(f"{learner} {message}; pass both must-links and cannot-links", UserWarning, stacklevel=4)
 
 
 class PCCA(LinearMetricLearner):
-    """Pairwise constrained component analysis: few linear features in which must-links have distances below one.
+    """Pairwise constrained component analysis, which learns linear features from must-links and cannot-links.
 
     The method minimizes, over linear maps L,
 
@@ -190,29 +190,33 @@ class PCCA(LinearMetricLearner):
     n_components : int, default=2
         Number of features, at most the number of attributes.
     beta : float > 0, default=1
-        Sharpness of the threshold at distance one.
+        Steepness of the loss at the distance 1, which separates must-links from cannot-links.
     regularization : float >= 0, default=0
-        Weight of the squared norm of L, added to the objective; zero in the paper.
+        Weight of the squared norm of L, which is added to the objective; zero in the paper.
     init : {"pca", "random"} or array of shape (n_components, n_features), default="pca"
-        "pca": principal directions, scaled so that the median distance of the pairs is one, then random maps. The
-        objective has several minima, and L = 0 is stationary. An array is used once, whatever ``n_init``.
+        Initial value of L. "pca" uses the principal directions first, then random maps, and "random" uses random maps
+        only. They are scaled so that the median squared distance of the pairs is one. If an array is given, ``n_init``
+        is ignored.
     n_init : int, default=3
-        Number of starts; the smallest objective is kept (the first one if they differ by less than a thousandth).
+        Number of initial values. The result with the smallest objective is kept; if the relative difference is below
+        0.001, the first one.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-5
         Relative decrease of the objective at which the iterations (L-BFGS) stop.
     random_state : int, RandomState, Generator or None
-        Seed for the random starts and the sample of pairs.
+        Seed for random initial values and for drawing pairs.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map L, which is determined up to a rotation.
+        Matrix L of the linear map, which is unique only up to a rotation.
     objective_ : float
+        Final value of the objective.
     history_ : ndarray
-        Objective at the best start and after every iteration; never increases.
+        Objective at the initial value and after every iteration; it never increases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -272,43 +276,46 @@ class PCCA(LinearMetricLearner):
 
 
 class KPCCA(KernelMetricLearner):
-    """Kernel pairwise constrained component analysis: nonlinear features from must-link and cannot-link pairs.
+    """Kernel pairwise constrained component analysis, which learns nonlinear features from pairs.
 
     The method is `PCCA` in the feature space of a kernel. It minimizes, over coefficients A,
 
         E(A) = 1/beta sum_n ln(1 + exp(beta y_n (|A (k_i - k_j)|^2 - 1))),    pair n = (i, j),
 
-    where k_i is the column of object i in the kernel matrix. Only constrained objects have coefficients, so the cost
-    does not depend on the number of other objects. The features of any object are z(x) = sum_i a_i k(x_i, x). The
-    gradient is taken in the feature space of the kernel. For example, fifty pairs are enough to separate a disc from
-    the ring around it by one feature.
+    where k_i is the column of object i in the kernel matrix, and y_n is 1 for a must-link and -1 for a cannot-link. The
+    features of any object x are z(x) = sum_i a_i k(x_i, x), where a_i is column i of A. Only constrained objects have
+    coefficients, so that the cost does not depend on the number of other objects. For example, fifty pairs are enough
+    to separate a disc from a surrounding ring by one feature.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of features, at most the number of constrained objects.
     kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        "precomputed": X contains kernel values, as in `KFDA`.
+        Kernel function. With "precomputed", X contains kernel values; see `KFDA`.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the kernel, as in `KFDA`.
+        Inverse width of the kernel; see `KFDA`.
     beta : float > 0, default=1
-        Sharpness of the threshold at distance one.
+        Steepness of the loss at the distance 1, which separates must-links from cannot-links.
     regularization : float >= 0, default=0
-        Weight of the squared norm of the map in the feature space, added to the objective; zero in the paper.
+        Weight of the squared norm of the map in the feature space, which is added to the objective; zero in the paper.
         With few pairs a small value (0.01) makes the features smoother.
     init : {"pca", "random"} or array of shape (n_components, n_samples), default="pca"
-        "pca": kernel principal directions of the constrained objects, scaled so that the median distance of the pairs
-        is one, then random coefficients. An array is used once, whatever ``n_init``; objects with a nonzero coefficient
-        are added to the constrained ones.
+        Initial coefficients. "pca" uses the kernel principal directions of the constrained objects first, then random
+        coefficients, and "random" uses random coefficients only. They are scaled so that the median squared distance of
+        the pairs is one. If an array is given, ``n_init`` is ignored, and objects with a nonzero coefficient are added
+        to ``support_``.
     n_init : int, default=3
-        Number of starts; the smallest objective is kept (the first one if they differ by less than a thousandth).
+        Number of initial values. The result with the smallest objective is kept; if the relative difference is below
+        0.001, the first one.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects; if there are more, a random sample of this size is used.
+        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-4
         Relative decrease of the objective at which the iterations (L-BFGS) stop. Much smaller values overfit the pairs.
     random_state : int, RandomState, Generator or None
-        Seed for the random starts and the sample of pairs.
+        Seed for random initial values and for drawing pairs.
 
     Attributes
     ----------
@@ -317,11 +324,13 @@ class KPCCA(KernelMetricLearner):
     support_ : ndarray of shape (n_support,)
         Indices of the objects that have a coefficient.
     support_vectors_ : ndarray of shape (n_support, n_features)
-        These objects; absent if the kernel is precomputed.
+        Objects in ``support_``; absent if the kernel is precomputed.
     gamma_ : float
+        Value of ``gamma``.
     objective_ : float
+        Final value of the objective.
     history_ : ndarray
-        Objective at the best start and after every iteration; never increases.
+        Objective at the initial value and after every iteration; it never increases.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int
@@ -391,10 +400,10 @@ class KPCCA(KernelMetricLearner):
 
 
 def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix.
+    """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix Q.
 
-    The matrix converts a linear map M of the coordinates to coefficients A of the objects with A K = M R'. In these
-    coordinates the problem is the same as for linear PCCA.
+    In these coordinates the problem is the same as for linear PCCA. A linear map M of the coordinates corresponds to
+    the coefficients A = M Q of the objects, for which A K = M R'.
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
     if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):

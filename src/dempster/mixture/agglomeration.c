@@ -1,35 +1,36 @@
-/* Agglomeration by a Gaussian classification likelihood.
+/* Agglomerative clustering by a Gaussian classification likelihood.
  *
- * A cluster of size n_k and scatter matrix W_k (d, d) costs (Banfield and Raftery, 1993; Fraley, 1998)
+ * The cost of a cluster with size n_k and scatter matrix W_k (d, d) is (Banfield and Raftery, 1993; Fraley, 1998)
  *
  *     EII:  tr W_k
  *     VII:  n_k log(tr W_k / n_k + a)
  *     VVV:  n_k log(|W_k / n_k| + tr W_k / n_k + a)
  *
- * where a is the mean variance of a column of the data; it and the trace keep the cost finite for small clusters,
- * whose scatter matrix is singular. Every step merges the two clusters whose union increases the total cost least.
+ * where a is the mean variance of the columns of the data. The terms tr W_k / n_k and a keep the cost finite for small
+ * clusters, whose scatter matrix is singular. Every step merges the two clusters whose union increases the total cost
+ * least.
  */
 #include "_native/native.h"
 
-enum { EII, VII, VVV }; /* in the order of dempster.mixture.hierarchical */
+enum { EII, VII, VVV }; /* The order is that of dempster.mixture.hierarchical. */
 
-/* Clusters, initially m points; the union of two clusters has the lower of their numbers. */
+/* Clusters. Initially each of the m points is a cluster. The union of two clusters gets the lower of their indices. */
 typedef struct {
     index_t model, m, d;
     double alpha;
     double *means;    /* (m, d) */
     double *sizes;    /* (m,) */
     double *traces;   /* (m,) */
-    double *scatter;  /* (m, d, d), the lower triangles; VVV only */
+    double *scatter;  /* (m, d, d) lower triangles, for VVV only */
     double *costs;    /* (m,) */
-    double *rises;    /* (m, m) cost of the union of two minus their costs, above the diagonal */
-    double *best;     /* (m,) the smallest rise with a cluster of higher number */
-    index_t *nearest; /* (m,) that cluster, -1 without one */
-    bool *active;     /* (m,) */
-    double *matrix, *factor; /* (d, d) scratch */
+    double *rises;    /* (m, m) cost of the union of two clusters minus their costs, above the diagonal */
+    double *best;     /* (m,) smallest rise for the union with a cluster of higher index */
+    index_t *nearest; /* (m,) index of this cluster, or -1 if there is none */
+    bool *active;     /* (m,) whether the cluster exists */
+    double *matrix, *factor; /* (d, d) scratch memory */
 } Clusters;
 
-/* log |matrix| of a symmetric matrix (lower triangle read), -inf if it is not positive definite. */
+/* Return the log-determinant of a symmetric matrix (lower triangle), or -inf if it is not positive definite. */
 static double log_determinant(index_t d, const double *matrix, double *factor) {
     double total = 0.0;
     for (index_t j = 0; j < d; j++) {
@@ -53,11 +54,12 @@ static double cost(const Clusters *clusters, double size, double trace, double l
     double spherical = (trace + clusters->alpha) / size;
     if (clusters->model == VII || log_det == -INFINITY) return size * log(spherical);
     log_det -= (double)clusters->d * log(size);
-    if (log_det > 0.0) return size * (log_det + log1p(exp(-log_det) * spherical)); /* no overflow */
+    if (log_det > 0.0) return size * (log_det + log1p(exp(-log_det) * spherical)); /* This form avoids overflow. */
     return size * log(exp(log_det) + spherical);
 }
 
-/* Cost of the union of i and j, with scatter matrix W_i + W_j + n_i n_j / (n_i + n_j) (m_i - m_j)(m_i - m_j)'. */
+/* Return the cost of the union of clusters i and j, whose scatter matrix is
+ * W_i + W_j + n_i n_j / (n_i + n_j) (m_i - m_j)(m_i - m_j)', where m_i and m_j are the means. */
 static double cost_of_union(const Clusters *clusters, index_t i, index_t j) {
     index_t d = clusters->d;
     const double *mean_i = clusters->means + i * d, *mean_j = clusters->means + j * d;
@@ -77,7 +79,7 @@ static double cost_of_union(const Clusters *clusters, index_t i, index_t j) {
     return cost(clusters, size, trace, log_determinant(d, clusters->matrix, clusters->factor));
 }
 
-/* Replace cluster i by the union of i and j. */
+/* Replace cluster i by the union of clusters i and j. */
 static void unite(const Clusters *clusters, index_t i, index_t j) {
     index_t d = clusters->d;
     double *mean_i = clusters->means + i * d, *mean_j = clusters->means + j * d;
@@ -98,7 +100,7 @@ static void unite(const Clusters *clusters, index_t i, index_t j) {
     clusters->active[j] = false;
 }
 
-/* Find the cluster of higher number with the smallest rise; the first on ties. */
+/* Set `best` and `nearest` of a cluster, the smallest rise with a cluster of higher index and that cluster. */
 static void scan(const Clusters *clusters, index_t row) {
     const double *rises = clusters->rises + row * clusters->m;
     double best = INFINITY;
@@ -109,14 +111,14 @@ static void scan(const Clusters *clusters, index_t row) {
             best = rises[s];
             nearest = s;
         } else if (nearest < 0) {
-            nearest = s; /* Use the first one if every rise overflows. */
+            nearest = s; /* Use the first cluster if every rise is infinite. */
         }
     }
     clusters->best[row] = best;
     clusters->nearest[row] = nearest;
 }
 
-/* Find the cluster with the smallest rise of all. */
+/* Return the cluster with the smallest value of `best`. */
 static index_t cheapest(const Clusters *clusters) {
     index_t best = -1;
     for (index_t r = 0; r < clusters->m; r++)
@@ -158,7 +160,7 @@ static void merge(const Clusters *clusters, index_t i, index_t j) {
 
 static double *numbers(Scratch *scratch, index_t count) { return take(scratch, count, sizeof(double)); }
 
-/* Write the merges (steps, 2) of steps + 1 points with the given sizes, in order. */
+/* Write the two merged clusters of each step to `merges` (steps, 2). There are steps + 1 points with given weights. */
 KERNEL agglomerate(index_t steps, index_t d, const double *points, const double *sizes, index_t model, double alpha,
                    index_t *merges) {
     index_t m = steps + 1;
@@ -185,12 +187,12 @@ KERNEL agglomerate(index_t steps, index_t d, const double *points, const double 
     return release(&scratch);
 }
 
-/* Write labels of the steps + 1 points after the first n_merges merges, numbered by first appearance. */
+/* Write the labels of the steps + 1 points after n_merges merges; clusters are numbered in order of appearance. */
 KERNEL cut_merges(index_t steps, const index_t *merges, index_t n_merges, index_t *labels) {
-    for (index_t i = 0; i <= steps; i++) labels[i] = i; /* initially the parent of each point */
+    for (index_t i = 0; i <= steps; i++) labels[i] = i; /* Parent of each point. */
     for (index_t step = 0; step < n_merges; step++) labels[merges[2 * step + 1]] = merges[2 * step];
     index_t count = 0;
-    for (index_t i = 0; i <= steps; i++) /* A parent has a lower number than its children. */
+    for (index_t i = 0; i <= steps; i++) /* A parent has a lower index than its children. */
         labels[i] = labels[i] == i ? count++ : labels[labels[i]];
     return DONE;
 }

@@ -1,4 +1,5 @@
-/* Functions that maximize return -1, or the index of a component without a maximum (singular scatter matrix). */
+/* The functions of the covariance models return -1, or the index of a component for which no maximum exists, because
+ * its scatter matrix is singular. */
 #include "covariances.h"
 
 #include "linear_algebra.h"
@@ -47,8 +48,10 @@ static void divide_by_mean(index_t d, double *shape) {
     for (index_t j = 0; j < d; j++) shape[j] /= mean;
 }
 
-/* Volumes (g,) and one shape (d,) for variances `spectra` (g, d) times sizes: alternate two conditional
- * maximizations. The problem is convex in the logarithms, so the solution does not depend on the first shape. */
+/* Compute the volumes (g,) and the common shape (d,) of the components by alternating maximization.
+ *
+ * `spectra` (g, d) contains the variances times the sizes of the components. The problem is convex in the logarithms,
+ * so the solution does not depend on the initial shape. */
 static index_t volumes_and_common_shape(index_t g, index_t d, const double *sizes, const double *spectra, double *shape,
                                         double *volumes) {
     divide_by_mean(d, shape);
@@ -76,7 +79,7 @@ static index_t volumes_and_common_shape(index_t g, index_t d, const double *size
     return -1;
 }
 
-/* Variances (g, d) with a common volume and one shape for each component. */
+/* Compute the variances (g, d) of components with a common volume and different shapes. */
 static index_t common_volume(index_t g, index_t d, const double *sizes, const double *spectra, const double *floors,
                              double *out) {
     double volume = 0.0;
@@ -93,7 +96,7 @@ static index_t common_volume(index_t g, index_t d, const double *sizes, const do
     return -1;
 }
 
-/* EII and EEI: variances common to all components, one for all columns or one for each. */
+/* Models EII and EEI. All components have the same variances, which are equal for all columns in EII. */
 static void common_variances(const Maximization *step, const double *spectra, double *variances) {
     index_t g = step->g, d = step->d;
     double n = total(g, step->sizes);
@@ -133,7 +136,7 @@ static index_t diagonal_models(const Maximization *step) {
     return -1;
 }
 
-/* EEE. */
+/* Model EEE. */
 static index_t common_covariance(const Maximization *step) {
     index_t size = step->d * step->d;
     pooled(step, step->covariances);
@@ -154,7 +157,7 @@ static void inverse_of_scaled(index_t d, const double *factor, double scale, dou
     }
 }
 
-/* VEE. Start from the common matrix of the last call, `step->matrix`. */
+/* Model VEE. The initial value is the common matrix of the previous call, `step->matrix`. */
 static index_t volumes_and_common_matrix(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *matrix = step->matrix, *volumes = step->volumes, *factor = step->factor, *inverse = step->inverse;
@@ -187,11 +190,11 @@ static index_t volumes_and_common_matrix(const Maximization *step) {
     return -1;
 }
 
-/* Rotate the axes in every plane to the exact minimum of sum_k tr(W_k D V_k^-1 D').
+/* Minimize sum_k tr(W_k D V_k^-1 D') over rotations of the common axes D, exactly in one plane after the other.
  *
- * `turned` (g, d, d) are the scatter matrices in these axes (rows of `axes`), `variances` (g, d) the variances along
- * them. In the plane of axes j and i the sum is P cos 2t + Q sin 2t plus a constant, where t is the angle. Return the
- * sine of the largest angle. */
+ * W_k are the scatter matrices and V_k the diagonal matrices of `variances` (g, d). `turned` (g, d, d) contains the
+ * scatter matrices in the coordinates of the axes (rows of `axes`). In the plane of axes j and i the sum is
+ * P cos 2t + Q sin 2t plus a constant, where t is the angle. Return the sine of the largest angle. */
 static double turn_common_axes(index_t g, index_t d, double *turned, double *axes, const double *variances) {
     double largest = 0.0;
     for (index_t j = 0; j < d - 1; j++) {
@@ -215,7 +218,7 @@ static double turn_common_axes(index_t g, index_t d, double *turned, double *axe
     return largest;
 }
 
-/* EVE and VVE: alternate between axes for given variances and variances for given axes. */
+/* Models EVE and VVE. Compute the axes for given variances and the variances for given axes in turn. */
 static index_t common_axes(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *axes = step->axes, *turned = step->matrices;
@@ -238,7 +241,7 @@ static index_t common_axes(const Maximization *step) {
     return -1;
 }
 
-/* EEV and VEV: axes of each component, common shape (largest variance first). */
+/* Models EEV and VEV. Each component has its own axes; the common shape is in decreasing order. */
 static index_t own_axes(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *shape = step->shape, *spectra = step->spectra, *axes = step->matrices, *volumes = step->volumes;
@@ -264,7 +267,7 @@ static index_t own_axes(const Maximization *step) {
     return -1;
 }
 
-/* EVV. */
+/* Model EVV. */
 static index_t common_volume_own_matrix(const Maximization *step) {
     index_t g = step->g, d = step->d, size = d * d;
     double *floors = step->floors;

@@ -1,4 +1,4 @@
-/* The maximization step of the 14 covariance models (Celeux and Govaert, 1995; the names are those of mclust).
+/* Maximization step of EM for the 14 covariance models (Celeux and Govaert, 1995; the names are those of mclust).
  *
  * Given the sizes n_k and scatter matrices W_k of the components, `update_covariances` writes the covariances that
  * maximize
@@ -11,16 +11,16 @@
 
 #include "_native/native.h"
 
-/* In the order of dempster.mixture.em.MODELS. */
+/* The order is that of dempster.mixture.em.MODELS. */
 enum { EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV };
 
 typedef struct {
     index_t model, g, d;
     const double *sizes;   /* (g,) */
     const double *scatter; /* (g, d, d) */
-    const double *least;   /* (d,) smallest permitted variance of each column */
+    const double *least;   /* (d,) minimum variance of each column */
     double *covariances;   /* (g, d, d) */
-    /* State of the inner loops, kept between calls. */
+    /* Final values of the inner loops, which are the initial values of the next call. */
     double *shape;  /* (d,) */
     double *axes;   /* (d, d) common axes, in rows */
     double *matrix; /* (d, d) */
@@ -32,10 +32,10 @@ typedef struct {
     double *floors;              /* (d,) */
 } Maximization;
 
-/* Initialize the inner loops with the pooled scatter matrix, its shape and, unless `has_axes`, its axes. */
+/* Set `matrix`, `shape` and, unless `has_axes`, `axes` to the pooled scatter matrix, its shape and its axes. */
 void initialize_state(const Maximization *step, bool has_axes);
 
-/* Write the covariances; return -1, or the index of a component without a maximum. */
+/* Write the covariances. Return -1, or the index of a component for which no maximum exists. */
 index_t update_covariances(const Maximization *step);
 
 #endif

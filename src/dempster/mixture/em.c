@@ -1,19 +1,18 @@
-/* Expectation-maximization. The data are transposed, (columns of the table, rows of the table), so that inner loops run
- * along memory.
+/* Expectation-maximization. The table is transposed, so that inner loops over its rows access contiguous memory.
  *
- * Rows are processed in blocks that stay in the cache. A pass gives the responsibilities under the current parameters,
- * the log-likelihood, and the weighted sums for the next parameters. The sums are centered at the current means to
- * avoid a loss of digits. */
+ * The rows of the table are processed in blocks that fit in the cache. One pass over all blocks computes the
+ * responsibilities for the current parameters, the log-likelihood, and the weighted sums for the next parameters. The
+ * sums are centered at the current means to avoid a loss of digits. */
 #include "_native/native.h"
 #include "_native/sums.h"
 #include "covariances.h"
 #include "linear_algebra.h"
 
-enum { BLOCK = 256 };          /* rows of a block, a multiple of the number of lanes */
-enum { FINE, LOST, SINGULAR }; /* problems with a component, as in em.py */
+enum { BLOCK = 256 };          /* Number of rows in a block, a multiple of the number of SIMD lanes. */
+enum { FINE, LOST, SINGULAR }; /* Problems with a component, see em.py. */
 
-static const double NEGLIGIBLE = -700.0; /* Smaller exponents are set to zero, because denormal numbers are slow. */
-static const double MIN_SHARE = 1e-10; /* of the total weight; a component with less is empty */
+static const double NEGLIGIBLE = -700.0; /* exp of smaller values is set to zero, because denormal numbers are slow. */
+static const double MIN_SHARE = 1e-10; /* A component with a smaller share of the total weight is empty. */
 static const double LOG_2PI = 1.8378770664093453;
 
 typedef struct {
@@ -26,14 +25,14 @@ typedef struct {
     index_t g;
     const double *means;     /* (g, d) */
     const double *inverses;  /* (g, d, d) inverse Cholesky factors of the covariances */
-    const double *constants; /* (g,) logarithms of the proportions and of the determinants */
+    const double *constants; /* (g,) terms of the log-densities that do not depend on the data */
     bool diagonal;           /* whether the covariances are diagonal */
 } Densities;
 
 typedef struct {
-    double *sizes;  /* (g,) sums of the weights */
-    double *first;  /* (g, d) weighted sums of the rows */
-    double *second; /* (g, d, d) weighted sums of products, the lower triangle */
+    double *sizes;  /* (g,) sums of the weights times responsibilities */
+    double *first;  /* (g, d) weighted sums of the centered rows */
+    double *second; /* (g, d, d) weighted sums of products of columns, lower triangles only */
 } Sums;
 
 /* Scratch memory for the rows of a block. */
@@ -48,12 +47,11 @@ static Buffers new_buffers(Scratch *scratch, index_t d) {
     return (Buffers){numbers(scratch, d * BLOCK), numbers(scratch, BLOCK), numbers(scratch, BLOCK)};
 }
 
-/* Number of rows in the block that begins at `start`. */
 static index_t block_size(index_t n, index_t start) { return n - start < BLOCK ? n - start : BLOCK; }
 
-/* ---- the expectation ----------------------------------------------------------------------------------------- */
+/* ---- expectation step ----------------------------------------------------------------------------------------- */
 
-/* Write the logarithm of proportion times density of component k for rows start..start + b - 1 into `out`. */
+/* Write log(proportion * density) of component k for the b rows from `start` to `out`. */
 static void log_joint(const Data *data, index_t start, index_t b, const Densities *densities, index_t k,
                       Buffers buffers, double *restrict out) {
     index_t d = data->d;
@@ -77,8 +75,8 @@ static void log_joint(const Data *data, index_t start, index_t b, const Densitie
     for (index_t i = 0; i < b; i++) out[i] = constant - 0.5 * out[i];
 }
 
-/* Normalize the logarithms in Z (g, n) to responsibilities, for rows start..start + b - 1; write their log-densities
- * (the logarithms of the sums over components) into buffers.part. */
+/* Convert log(proportion * density) in Z (g, n) to responsibilities, for the b rows from `start`. Write the log-density
+ * of each row (the logarithm of the sum over the components) to buffers.part. */
 static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b, Buffers buffers) {
     double *restrict top = buffers.part, *restrict sum = buffers.line;
     for (index_t i = 0; i < b; i++) {
@@ -107,9 +105,9 @@ static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b,
     }
 }
 
-/* ---- the weighted sums --------------------------------------------------------------------------------------- */
+/* ---- weighted sums --------------------------------------------------------------------------------------- */
 
-/* Add the sums of component k over rows start..start + b - 1, centered at its mean; Z (g, n) are responsibilities. */
+/* Add the b rows from `start`, weighted by the responsibilities Z (g, n), to the sums of component k. */
 static void add_sums(const Data *data, index_t start, index_t b, const double *Z, const double *means, bool diagonal,
                      index_t k, Buffers buffers, const Sums *sums) {
     index_t d = data->d, padded = padded_to_lanes(b);
@@ -142,7 +140,7 @@ static void clear(index_t g, index_t d, const Sums *sums) {
     for (index_t i = 0; i < g * d * d; i++) sums->second[i] = 0.0;
 }
 
-/* Compute the sums for given responsibilities Z (g, n), centered at the means. */
+/* Compute the sums of all rows for given responsibilities Z (g, n), centered at the means. */
 static void weighted_sums(const Data *data, index_t g, const double *Z, const double *means, bool diagonal,
                           Buffers buffers, const Sums *sums) {
     clear(g, data->d, sums);
@@ -170,9 +168,10 @@ static double expect(const Data *data, const Densities *densities, double *Z, Bu
     return likelihood;
 }
 
-/* ---- the maximization ---------------------------------------------------------------------------------------- */
+/* ---- maximization step ---------------------------------------------------------------------------------------- */
 
-/* Compute inverse Cholesky factors and constants of the log-densities; return -1, or the first singular component. */
+/* Compute the inverse Cholesky factors and the constants of the log-densities. Return -1, or the first component with
+ * a singular covariance matrix. */
 static index_t prepare(index_t g, index_t d, const double *proportions, const double *covariances, const double *least,
                        double *inverses, double *constants) {
     for (index_t k = 0; k < g; k++) {
@@ -183,8 +182,8 @@ static index_t prepare(index_t g, index_t d, const double *proportions, const do
     return -1;
 }
 
-/* Compute proportions, means and (in sums->second) scatter matrices from sums centered at the old means; `added` is
- * added to the variances. Return -1, or an empty component. */
+/* Compute the proportions, the means and (in sums->second) the scatter matrices from the sums, which are centered at
+ * the old means. `added` is added to the variances. Return -1, or the first empty component. */
 static index_t new_moments(index_t g, index_t d, const double *added, double *proportions, double *means,
                            const Sums *sums) {
     double total = 0.0;
@@ -210,7 +209,7 @@ static index_t new_moments(index_t g, index_t d, const double *added, double *pr
     return -1;
 }
 
-/* Compute weighted means and variances of the columns; the variance of a constant column is exactly zero. */
+/* Compute the weighted mean and variance of each column. The variance of a constant column is exactly zero. */
 static void mean_and_variances(const Data *data, double *mean, double *variances) {
     const double *weights = data->weights;
     double total = 0.0;
@@ -233,7 +232,7 @@ static void mean_and_variances(const Data *data, double *mean, double *variances
     }
 }
 
-/* Compute the smallest permitted variances, and the regularization of the variances within components. */
+/* Compute the minimum variance of each column, and the value added to its variance within components. */
 static void variance_limits(index_t d, const double *variances, double share, double regularization, double *least,
                             double *added) {
     double mean = 0.0;
@@ -247,8 +246,8 @@ static void variance_limits(index_t d, const double *variances, double share, do
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
-/* Write the logarithms of proportion times density (g, n) or, if `normalized`, the responsibilities into `out`. The
- * result is -1, or the first component whose covariance matrix is not positive definite. */
+/* Write log(proportion * density) or, if `normalized`, the responsibilities to `out` (g, n). The result is -1, or the
+ * first component whose covariance matrix is not positive definite. */
 KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const double *proportions,
                          const double *means, const double *covariances, bool diagonal, bool normalized, double *out,
                          index_t *result) {
@@ -269,7 +268,7 @@ KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const
     return release(&scratch);
 }
 
-/* Outcome of EM: number of iterations, convergence, problem and its component. */
+/* Positions in `outcome` of the number of iterations, convergence, the problem, and the component with the problem. */
 enum { N_ITER, CONVERGED, FLAW, COMPONENT };
 
 static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, index_t component) {
@@ -279,7 +278,7 @@ static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, 
     outcome[COMPONENT] = component;
 }
 
-/* Run EM from responsibilities Z (g, n) or from parameters; all are overwritten. See `dempster.mixture.em`. */
+/* Run EM from initial responsibilities Z (g, n) or parameters, which are overwritten. See `dempster.mixture.em`. */
 KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
               double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
               double reference, index_t max_iter, double regularization, double share, double *history,

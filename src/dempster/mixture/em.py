@@ -1,7 +1,7 @@
-"""Expectation-maximisation for one covariance model, and the 14 models.
+"""Expectation-maximisation (EM) for Gaussian mixtures with one of 14 covariance models.
 
-`fit_em` has little overhead, and its compiled loop releases the interpreter lock, so that many fits (a bootstrap, a
-grid of models) run in parallel threads. It reports the collapse of a component instead of raising an error.
+`fit_em` runs compiled code without the interpreter lock, so that many fits (a bootstrap, a grid of models) can run in
+parallel threads. If a component collapses, its result contains a message; no error is raised.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, convert_fields
 
-# The letters describe volume, shape and orientation, which are Equal for all components, Varying, or the Identity
-# (Celeux and Govaert, 1995).
+# The three letters of a model describe the volume, the shape and the orientation of the covariances. Each of them is
+# Equal for all components, Varying, or the Identity (Celeux and Govaert, 1995).
 MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 DIAGONAL_MODELS = MODELS[:6]
 _ONE_DIMENSIONAL = {"E": "EII", "V": "VII"}
-_NO_PROBLEM, _SINGULAR = 0, 2  # codes of the kernel; code 1 means that a component is empty
-# Write log(proportion * density) or, if normalized is true, responsibilities. Return the first component whose
-# covariance matrix is not positive definite, or -1 if there is none. X is transposed.
+_NO_PROBLEM, _SINGULAR = 0, 2  # Codes of run_em; code 1 means that a component is empty.
+# Write log(proportion * density) or, if normalized is true, the responsibilities to `out`. Return the first component
+# whose covariance matrix is not positive definite, or -1 if all are. X is transposed.
 _densities = kernel("""mixture_densities(
     X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
     diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
-# Run EM from responsibilities Z, or from parameters; Z and the parameters are overwritten. EM stops when the
-# log-likelihood L changes by at most tol (1 + |L - reference|). `regularization` times the variances of the data is
-# added to the variances within components. Covariances below `share` times the variances of the data are singular.
-# `outcome` contains the number of iterations, whether EM converged, the code of the problem, and its component.
+# Run EM with the initial responsibilities Z or, if given_parameters is true, with the initial parameters. Both are
+# overwritten. EM stops when the log-likelihood L changes by at most tol (1 + |L - reference|). `regularization` times
+# the variances of the data is added to the variances within components. Variances below `share` times the variances of
+# the data are considered zero. `outcome` contains the number of iterations, whether EM converged, the code of the
+# problem, and the component with the problem.
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
@@ -42,17 +43,20 @@ SINGULAR_SHARE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class GaussianParameters:
-    """A Gaussian mixture.
+    """Parameters of a Gaussian mixture of g components in d dimensions.
 
     Parameters
     ----------
     proportions : ndarray of shape (g,)
+        Proportions of the components, which sum to one.
     means : ndarray of shape (g, d)
+        Means of the components.
     covariances : ndarray of shape (g, d, d)
+        Covariance matrices of the components.
     model : str
         Covariance model, one of `dempster.mixture.em.MODELS`.
     orientation : ndarray of shape (d, d), optional
-        Common axes (rows) of the models EVE and VVE, for a warm start.
+        Common axes (rows) of the covariances in the models EVE and VVE, used as initial values in a new fit.
     """
 
     proportions: np.ndarray
@@ -69,15 +73,15 @@ class GaussianParameters:
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """Result of EM; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
+    """Result of `fit_em`; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
 
     parameters: GaussianParameters | None
-    log_likelihood: float  # weighted log-likelihood; -inf if a component collapsed
+    log_likelihood: float  # Weighted log-likelihood; -inf if a component collapsed.
     n_iter: int
     converged: bool
-    responsibilities: np.ndarray | None  # (n, g) array that includes the rows of weight zero
-    problem: str | None  # message about the component that collapsed
-    history: np.ndarray  # (n_iter,) log-likelihoods after every iteration
+    responsibilities: np.ndarray | None  # Shape (n, g), including the rows of weight zero.
+    problem: str | None  # Message about the component that collapsed, else None.
+    history: np.ndarray  # Log-likelihood after every iteration, shape (n_iter,).
 
 
 def fit_em(
@@ -91,33 +95,38 @@ def fit_em(
     regularization: float = 0.0,
     scaled: bool = True,
 ) -> EMResult:
-    """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
+    """Maximise the log-likelihood of a Gaussian mixture by EM, within a covariance model.
 
-    Arguments are not validated. The attributes are divided by `binary_unit`, so that multiplying them by a power of two
-    does not change the responsibilities.
+    The log-likelihood is sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k). Arguments are not
+    validated. The data are divided by `binary_unit`, so that multiplying them by a power of two does not change the
+    responsibilities.
 
     Parameters
     ----------
     data : ndarray of shape (n, d), float64
+        Rows x_i.
     weights : ndarray of shape (n,) or None
-        None: all weights are one. A row of weight 2 counts as two rows; a row of weight 0 is ignored.
+        Weights of the rows. A row of weight 2 counts as two rows; a row of weight 0 is ignored. None means that all
+        weights are one.
     start : GaussianParameters or ndarray of shape (n, g)
-        Parameters (of any model), or responsibilities.
+        Initial parameters (of any covariance model), or initial responsibilities.
     model : str
         One of `dempster.mixture.em.MODELS`.
     tol : float
         EM stops when the log-likelihood L changes by at most ``tol * (1 + |L - L0|)``. L0 is `unit_log_likelihood`,
-        so that the result does not depend on units.
+        so that the result does not depend on the units of the data.
     max_iter : int
+        Maximum number of iterations.
     regularization : float
-        Share of the variance of each attribute that is added to the variance within every component, before the
+        This share of the variance of each column is added to its variance within every component, before the
         constraints of the covariance model are applied.
     scaled : bool
-        Whether L0 is subtracted; otherwise it is zero.
+        If False, L0 is zero.
 
     Returns
     -------
     EMResult
+        Parameters, responsibilities and log-likelihood, or a message if a component collapsed.
 
     References
     ----------
@@ -176,7 +185,7 @@ def fit_em(
 
 
 def binary_unit(variance: float) -> float:
-    """Return the power of two above the square root of a variance; division by it is exact.
+    """Return the smallest power of two above the square root of a variance. The division by it is exact.
 
     >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
     (4.0, 4096.0)
@@ -185,10 +194,10 @@ def binary_unit(variance: float) -> float:
 
 
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the log-likelihood of a density that is one in a box of the size of the data.
+    """Return the log-likelihood of a density that is constant in a box whose sides are the standard deviations.
 
-    Multiplying an attribute by s subtracts log(s) per row both from the log-likelihood of a mixture and from this
-    value.
+    If a column is multiplied by s, log(s) per row is subtracted both from this value and from the log-likelihood of a
+    mixture, so that their difference does not depend on the units.
 
     >>> import numpy as np
     >>> x = np.array([[1.0], [3.0]])
@@ -203,7 +212,7 @@ def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> flo
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-    """Return the (n, g) logarithms of the proportion times the density of each component.
+    """Return log(proportion * density) of each component for each row of X, shape (n, g).
 
     >>> import numpy as np
     >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
@@ -214,7 +223,7 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
 
 
 def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
-    """Return responsibilities if ``normalized`` is True, else the logarithms of proportion times density."""
+    """Return the responsibilities if ``normalized`` is True, else log(proportion * density), shape (n, g)."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)
@@ -225,13 +234,13 @@ def _evaluate_components(parameters: GaussianParameters, X: np.ndarray, normaliz
     is_diagonal = parameters.model in DIAGONAL_MODELS
     singular = _densities(columns, proportions, means, covariances, is_diagonal, normalized, out)
     if singular >= 0:
-        message = f"covariances must be positive definite, but the one of component {singular} is not"
+        message = f"covariances must be positive definite, but the matrix of component {singular} is not"
         raise InvalidParameterError("covariances", message=message)
     return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
-    """Return the initial axes of EVE and VVE for a start from parameters."""
+    """Return the initial common axes of the models EVE and VVE for given initial parameters."""
     if model not in ("EVE", "VVE"):
         return np.empty_like(start.covariances[0])
     if start.orientation is not None:
@@ -244,7 +253,7 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
 
 
 def resolve_model(name: str, n_features: int) -> str:
-    """Return the name of a covariance model in `MODELS`; with one attribute "E" and "V" are valid, too.
+    """Return the name of a covariance model in `MODELS`. With one column, "E" and "V" are valid names, too.
 
     >>> resolve_model("VEV", 4), resolve_model("E", 1)
     ('VEV', 'EII')
@@ -258,7 +267,7 @@ def resolve_model(name: str, n_features: int) -> str:
 
 
 def count_parameters(model: str, n_components: int, n_features: int) -> int:
-    """Count the proportions, means and free parameters of the covariances (Celeux and Govaert, 1995, table 1).
+    """Return the number of free parameters of a mixture (Celeux and Govaert, 1995, table 1).
 
     >>> count_parameters("VVV", 3, 4), count_parameters("EII", 3, 4)
     (44, 15)

@@ -49,22 +49,22 @@ from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import find_likeliest
 from dempster.optimize.k_means import k_means
 
-_TREE_LIMIT = 2000  # maximum number of rows for the merge tree, which has quadratic cost (as in mclust)
-_TREE_SAMPLE = 1000  # size of the sample if there are more rows
-_PARTITIONS = 5  # runs of k-means; the best run is compared with the tree of a sample
-_FIRST_ITERATIONS = 10  # number of iterations after which starts are compared
+_TREE_LIMIT = 2000  # Maximum number of rows for the merge tree, which has quadratic cost (the limit of mclust).
+_TREE_SAMPLE = 1000  # Number of rows that are drawn for the merge tree if there are more.
+_PARTITIONS = 5  # Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
+_FIRST_ITERATIONS = 10  # Number of iterations after which runs of EM are compared.
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 _AUTO_COMPONENTS = range(1, 10)
-_TIE = 1e-9  # relative difference of criteria that is considered a rounding error
+_TIE = 1e-9  # Relative differences of BIC below this value are considered rounding errors.
 
 
 def _several(test: Any) -> Any:
-    """Return a test of nonempty sequences whose items all pass a test."""
+    """Return a function that tests whether a value is a nonempty collection whose items all pass ``test``."""
 
     def passes(value: Any) -> bool:
         try:
             items = [] if isinstance(value, str | Iterator) else list(value)
-        except Exception:  # not an iterable
+        except Exception:  # The value is not iterable.
             return False
         return len(items) > 0 and all(map(test, items))
 
@@ -74,67 +74,78 @@ def _several(test: Any) -> Any:
 class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, selected by BIC.
 
-    The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k': a volume lambda_k, a shape A_k
-    (diagonal, of determinant one) and an orientation D_k (orthogonal). Three letters describe whether each of them is
-    Equal for all components, Varies among them, or is the Identity: "EII" are spheres of one size, "VEV" ellipsoids of
-    one shape with different sizes and directions, "VVV" has no constraint. EM maximises the likelihood, starting from a
-    partition of the objects. The number of components and the model may be given or selected by the Bayesian
-    information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is better** (the sign of
-    mclust; scikit-learn's criterion has the opposite one).
+    The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k', where lambda_k is the volume,
+    A_k the shape (diagonal, with determinant one) and D_k the orientation (orthogonal) of component k. The three
+    letters of a covariance model describe whether volume, shape and orientation are Equal for all components, Varying,
+    or the Identity. For example, the components are spheres of the same size with "EII", ellipsoids of the same shape
+    but with different sizes and directions with "VEV", and unconstrained with "VVV".
+
+    EM maximises the likelihood, starting from a partition of the objects. The number of components and the model can be
+    selected by the Bayesian information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is
+    better**, like in mclust; scikit-learn's criterion has the opposite sign.
 
     Prefer a general model if the components overlap or are few, and a simple model if there are few objects.
 
     Parameters
     ----------
     n_components : int, iterable of int or "auto", default="auto"
-        Several numbers: the number with the largest BIC is selected. "auto": 1 to 9, at most the number of different
-        objects.
+        Number of components. If it contains several numbers, the number with the largest BIC is selected. "auto"
+        stands for 1 to 9, but at most the number of different objects.
     model : str, iterable of str or "auto", default="auto"
-        EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV; several: the one with the largest BIC.
-        "auto": all 14 (with one attribute EII and VII, also called E and V, to which the others are equal).
+        Covariance model, EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV or VVV. If there are several
+        names, the model with the largest BIC is selected. "auto" stands for all models. For one attribute all models
+        are equal to EII or VII, which are then also called E and V.
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
-        Start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in mclust;
-        "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000 objects, EM
-        starts from the tree of a sample of 1,000 objects or from k-means of all objects, whichever gives the larger
-        likelihood. "k-means": ``n_init`` runs on standardised data; the run with the largest likelihood is kept. An
-        array contains labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters`
-        (``parameters_`` of a fitted mixture) are a warm start.
+        Initialization of EM. "hierarchical" uses model-based hierarchical clustering of sphered data with the criterion
+        VVV, like mclust, and "ward" with the criterion EII. Above 2,000 objects, hierarchical clustering of 1,000
+        randomly drawn objects is compared with k-means of all objects, and EM continues with the larger likelihood.
+        "k-means" runs EM from ``n_init`` partitions of the standardised data and keeps the largest likelihood. An array
+        contains labels, shape (n_samples,), or responsibilities, shape (n_samples, n_components).
+        `GaussianParameters` are initial parameters, such as ``parameters_`` of a fitted mixture.
     n_init : int, default=10
-        Number of starts with k-means; the other starts are deterministic.
+        Number of partitions for ``init="k-means"``; the other initializations are used once.
     tol : float, default=1e-5
         EM stops when the log-likelihood L changes by at most ``tol * (1 + |L|)``.
     max_iter : int, default=1000
+        Maximum number of iterations of EM.
     reg_covar : float >= 0, default=0
-        Share of the variance of each attribute (of the mean variance for a constant one) that is added to the variance
-        within the components, before the constraints of the model are applied. It prevents components from collapsing
-        to a point or a plane. With 0, the result is the maximum likelihood estimate, and a collapse is reported.
+        This share of the variance of each attribute (of the mean variance if the attribute is constant) is added to its
+        variance within the components, before the constraints of the model are applied. It prevents components from
+        collapsing to a point or a plane. With 0, the result is the maximum likelihood estimate, and a collapse is
+        reported.
     convention : {"scaled", "mclust"}, default="scaled"
-        Units of L in ``tol``: standard deviations of the attributes ("scaled"), or the units of X, as in mclust
-        ("mclust"), where EM stops earlier if L is large because of the units.
+        Units of the attributes for L in ``tol``. With "scaled", they are the standard deviations of the attributes.
+        With "mclust", they are the units of X, like in mclust, so that EM stops earlier if L is large because of the
+        units.
     random_state : int, RandomState, Generator or None
-        Seed for k-means and for samples.
+        Seed for k-means and for drawing objects.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Attributes
     ----------
     n_components_ : int
+        Number of components.
     model_ : str
+        Covariance model.
     weights_ : ndarray of shape (n_components_,)
-        Proportions.
+        Proportions of the components.
     means_ : ndarray of shape (n_components_, n_features)
+        Means of the components.
     covariances_ : ndarray of shape (n_components_, n_features, n_features)
+        Covariance matrices of the components.
     parameters_ : GaussianParameters
-        The estimates as one object, for a warm start.
+        Proportions, means and covariances as one object, which can be used as ``init``.
     labels_ : ndarray of shape (n_samples,)
-        Most probable component.
+        Most probable component of each training object.
     log_likelihood_, bic_ : float
         Log-likelihood and BIC of the (weighted) training objects.
     n_parameters_ : int
+        Number of free parameters.
     bic_table_ : pandas.DataFrame
-        One row for each (n_components, model): ``bic``, ``log_likelihood``, ``n_parameters``, ``n_iter``, ``converged``
-        and ``problem``. The column ``problem`` contains the reason if a model could not be fitted (its criteria are
-        then -inf) and is empty otherwise. ``bic_table_["bic"].unstack()`` is the table of mclust.
+        Table with a row for each number of components and each model, and the columns ``bic``, ``log_likelihood``,
+        ``n_parameters``, ``n_iter``, ``converged`` and ``problem``. If a model could not be fitted, ``problem``
+        contains the reason, and ``bic`` is -inf. ``bic_table_["bic"].unstack()`` has the format of mclust.
     history_ : ndarray
         Log-likelihood after every iteration; it never decreases (with ``reg_covar=0``).
     n_iter_ : int
@@ -143,13 +154,13 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     Notes
     -----
-    A component collapses when the variance of an attribute, given the previous attributes, falls below
-    1e-10 of the variance of the attribute in the data, or when the component has no objects left. Such a model is
-    marked in ``bic_table_``; if all models collapse, `fit` raises a ValueError with the reason. With a constant
-    attribute, only the spherical models EII and VII can be fitted.
+    A component collapses if it has no objects left, or if the conditional variance of an attribute given the previous
+    attributes falls below 1e-10 times the variance of the attribute in the data. ``bic_table_`` contains the reason. If
+    all models collapse, `fit` raises a ValueError. With a constant attribute, only the spherical models EII and VII can
+    be fitted.
 
-    Estimates agree with those of mclust from the same start except for the model VVE, whose orientation mclust 6.0.0
-    computes without the volumes, so that its likelihood is slightly below the maximum.
+    From the same initialization, the estimates agree with those of mclust, except for the model VVE. mclust 6.0.0
+    computes its orientation without the volumes, so that the likelihood is slightly below the maximum.
 
     References
     ----------
@@ -214,15 +225,15 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     # ---- fitting --------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture, and select the number of components and the model if several are given.
+        """Estimate the mixture, and select the number of components and the covariance model if several are given.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training objects.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            An object of weight 2 counts as two; an object of weight 0 is ignored (a bootstrap sample is a vector of
-            weights).
+            Weights of the objects. An object of weight 2 counts as two objects; an object of weight 0 is ignored.
         """
         with fit_transaction(self) as draft:
             draft._estimate(X, sample_weight)
@@ -255,7 +266,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     def _candidates(self, n_start: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
         """Return all pairs (number of components, model), the simplest first, and the number of different rows.
 
-        ``n_start`` is the number of components of a start given by the user.
+        ``n_start`` is the number of components of ``init`` if it is an array or `GaussianParameters`, else None.
         """
         d = used.shape[1]
         if isinstance(self.n_components, str):
@@ -271,7 +282,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
                     "n_components", f"at most the number of different objects in X, {n_different}", numbers[0]
                 )
         if n_start is not None and numbers != [n_start]:
-            raise InvalidParameterError("n_components", f"{n_start}, as in init", self.n_components)
+            raise InvalidParameterError("n_components", f"{n_start}, the number in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
             models = list(MODELS if d > 1 else MODELS[:2])
         else:
@@ -282,17 +293,16 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     def _find_problem(
         self, n_components: int, model: str, n_different: int, constant: np.ndarray, is_short: bool
     ) -> str | None:
-        """Return why a model cannot be fitted; ``is_short``: whether there are fewer rows than columns."""
+        """Return the reason why a model cannot be fitted, or None. ``is_short`` means that n_samples <= n_features."""
         if n_components > n_different:
             return f"more components than the {n_different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
             return f"attribute {constant.argmax() + 1} is constant, which only the spherical models EII and VII allow"
         if is_short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
-            return "every covariance matrix is singular: there must be more objects than attributes"
+            return "every covariance matrix is singular, because there are not more objects than attributes"
         return None
 
     def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
-        """Run EM for every candidate, from its best start."""
         scaled = self.convention == "scaled"
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar, "scaled": scaled}
         shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
@@ -359,17 +369,17 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return self._log_joint(X).argmax(axis=1)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, and return the most probable component of each training object."""
+        """Fit the mixture and return the most probable component of each training object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities (n_samples, n_components_) of the components given the objects."""
+        """Return the posterior probabilities of the components, shape (n_samples, n_components_)."""
         joint = self._log_joint(X)
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the logarithm (n_samples,) of the density at each object."""
+        """Return the log-density of each object, shape (n_samples,)."""
         joint = self._log_joint(X)
         top = joint.max(axis=1)
         return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
@@ -379,7 +389,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
-        """Return 2 log-likelihood - (number of parameters) log n; larger is better, as for ``bic_``."""
+        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better."""
         density = self.score_samples(X)
         return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
 
@@ -389,13 +399,16 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         Parameters
         ----------
         n_samples : int, default=1
+            Number of objects.
         random_state : int, RandomState, Generator or None
-            None: ``random_state`` of the mixture.
+            Seed; by default the parameter ``random_state`` of the mixture.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            Objects, sorted by component.
         components : ndarray of shape (n_samples,)
+            Component of each object.
         """
         check_is_fitted(self, "parameters_")
         rule.check(n_samples, "n_samples", rule.integer(1))
@@ -408,7 +421,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """Count the different rows; stop after the first thousand rows if they include ``enough`` different rows."""
+    """Count the distinct rows; if the first 1,000 rows include ``enough`` distinct rows, count only these."""
     first = len(np.unique(X[:1000], axis=0))
     return first if first >= enough or len(X) <= 1000 else len(np.unique(X, axis=0))
 
@@ -430,7 +443,7 @@ def _failure_message(table: Any, n_used: int, d: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class EMStart:
-    """Start of EM, given by parameters or by responsibilities; ``data`` is the sample used (None: all rows)."""
+    """Initial parameters or responsibilities of EM. ``data`` contains the rows of the responsibilities (None: all)."""
 
     state: np.ndarray | GaussianParameters
     data: np.ndarray | None = None
@@ -446,7 +459,7 @@ class EMStart:
 
 
 class EMStarts:
-    """Starts for every number of components, which share one tree and one order of the rows."""
+    """Initial values of EM for every number of components, computed from the same merge tree."""
 
     def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
         self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
@@ -460,16 +473,16 @@ class EMStarts:
         self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def n_components(self) -> int | None:
-        """Return the number of components of a start given by the user, else None."""
+        """Return the number of components of ``init`` if it is an array or `GaussianParameters`, else None."""
         if isinstance(self.init, str):
             return None
         return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
 
     def create(self, n_components: int) -> Sequence[EMStart]:
-        """Return the starts for a number of components.
+        """Return the initial values for a number of components.
 
-        These are one start, or ``n_init`` starts from k-means, or two starts from the tree of a sample and from k-means
-        of all rows.
+        There are ``n_init`` initial values for k-means, two for hierarchical clustering of a subset of the rows (the
+        second is from k-means of all rows), and one otherwise.
         """
         if not isinstance(self.init, str):
             return [EMStart(self.init)]
@@ -482,14 +495,14 @@ class EMStarts:
         return [merged] if sample is None else [merged, self._run_k_means(n_components, _PARTITIONS)]
 
     def fit_best(self, starts: Sequence[EMStart], model: str, **settings: Any) -> EMResult:
-        """Run EM from the best start.
+        """Run EM from several initial values and return the result with the largest likelihood.
 
-        Runs from k-means are compared after they end. The runs from a tree and from k-means are compared after a few
-        iterations; if a component of the better run collapses, the other run is used.
+        With ``init="k-means"``, complete runs are compared. Otherwise the runs from the merge tree and from k-means are
+        compared after a few iterations. If a component of the better run collapses later, the other run is used.
         """
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
-            # Runs are often equal up to rounding, which must not determine the numbering of the components.
+            # Likelihoods are often equal up to rounding errors, which must not determine the numbering of components.
             best = find_likeliest([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
             return runs[best[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
@@ -499,7 +512,7 @@ class EMStarts:
         return next((run for run in ends if run.problem is None), runs[0])
 
     def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
-        """Return the merge tree, and the sample from which it was built (None: all rows)."""
+        """Return the merge tree and the subset of the rows from which it was built (None if all rows were used)."""
         if self._tree is None:
             order, _, w = self._in_order()
             if len(order) <= _TREE_LIMIT:
@@ -513,10 +526,10 @@ class EMStarts:
         return self._tree
 
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows of positive weight, sorted along a projection, with their standardised data and weights.
+        """Return the indices of the rows of positive weight, sorted along a projection, their data and weights.
 
-        Random choices use this order, so that neither a permutation of the rows nor repeated rows instead of weights
-        change the start.
+        The data are standardised. Random choices use this order, so that the initial values do not depend on the order
+        of the rows, and rows can be repeated instead of weighted.
         """
         if self._ordered is None:
             w = np.ones(len(self.data)) if self.weights is None else self.weights
@@ -529,7 +542,6 @@ class EMStarts:
         return self._ordered
 
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
-        """Return the start from the best of several runs of k-means."""
         order, scaled, w = self._in_order()
         runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
         _, best = min(runs, key=lambda run: np.dot(w, np.square(scaled - run[0][run[1]]).sum(axis=1)))
@@ -539,7 +551,6 @@ class EMStarts:
 
 
 def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
-    """Continue a run to its end."""
     max_iter = settings["max_iter"] - run.n_iter
     if run.parameters is None or run.converged or max_iter == 0:
         return run
@@ -549,12 +560,12 @@ def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the (n, g) responsibilities for the labels of a partition; rows with label -1 get zeros."""
+    """Return the responsibilities of a hard partition, shape (n, g); rows with the label -1 contain zeros."""
     return (labels[:, None] == np.arange(n_components)).astype(np.float64)
 
 
 def _read_responsibilities(init: Any, n: int) -> np.ndarray:
-    """Convert labels or an (n, g) array to responsibilities."""
+    """Validate ``init``, labels or responsibilities of n objects; return responsibilities of shape (n, g)."""
     if isinstance(init, MassFunctions):
         message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
         raise InvalidParameterError("init", message=message)

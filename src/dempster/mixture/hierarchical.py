@@ -10,7 +10,7 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
 
-_MODELS = ("EII", "VII", "VVV")  # in the order of agglomeration.c, which defines the costs
+_MODELS = ("EII", "VII", "VVV")  # In the order of the constants in agglomeration.c.
 _agglomerate = kernel("""agglomerate(
     points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges: int64[steps, 2] out)""")
 _cut = kernel("""cut_merges(
@@ -19,13 +19,13 @@ _cut = kernel("""cut_merges(
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """Merges of an agglomerative clustering of points; equal rows are one point."""
+    """Merges of an agglomerative clustering of the distinct rows (points) of a table."""
 
-    merges: np.ndarray  # (n_points - 1, 2) clusters merged at each step; a cluster has the index of its first point
-    point_of: np.ndarray  # (n_samples,), index of the point of each row, -1 for a row of weight zero
+    merges: np.ndarray  # Clusters merged at each step, shape (n_points - 1, 2), given by their first points.
+    point_of: np.ndarray  # Index of the point of each row, shape (n_samples,); -1 for a row of weight zero.
 
     def labels(self, n_clusters: int) -> np.ndarray:
-        """Return labels 0..n_clusters-1 in the order of the sorted points, and -1 for rows of weight zero."""
+        """Return the cluster of each row, numbered in the order of the sorted points; -1 for rows of weight zero."""
         n_points = len(self.merges) + 1
         if not 1 <= n_clusters <= n_points:
             expected = f"between 1 and the number of different objects, {n_points}"
@@ -36,20 +36,23 @@ class MergeTree:
 
 
 def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
-    """Repeatedly merge the two clusters whose union decreases a Gaussian classification likelihood least.
+    """Compute a hierarchy of clusters by a Gaussian classification likelihood.
 
-    Time and memory are quadratic in the number of different rows, so use this function for at most a few thousand rows.
+    Each step merges the two clusters whose union decreases the likelihood least. Time and memory are quadratic in the
+    number of different rows, so use this function for at most a few thousand rows.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
+        Rows to cluster.
     model : {"VVV", "VII", "EII"}, default="VVV"
-        Covariance model of the likelihood: free, spherical, or spherical with one volume (the method of Ward).
+        Covariance model of the likelihood, which is unconstrained ("VVV"), spherical ("VII"), or spherical with equal
+        volumes ("EII", Ward's method).
     sample_weight : array-like of shape (n_samples,), optional
-        A row of weight 2 counts as two; a row of weight 0 is ignored.
+        Weights of the rows. A row of weight 2 counts as two rows; a row of weight 0 is ignored.
     sphere : bool, default=True
-        Standardise, rotate to principal axes and divide by the square roots of the singular values first (Scrucca and
-        Raftery, 2015).
+        Whether to standardise the data first, rotate them to their principal axes and divide them by the square roots
+        of the singular values (Scrucca and Raftery, 2015).
 
     Returns
     -------
@@ -72,7 +75,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    # The points are sorted and unique, so that the result depends neither on the order nor on repetitions of rows.
+    # The points are sorted and distinct, so that the result does not depend on the order of the rows.
     points, inverse = np.unique(data[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     sizes = np.bincount(inverse, weights[used], minlength=len(points))
@@ -88,7 +91,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
 
 
 def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return standardised points in principal axes, divided by the square roots of the singular values."""
+    """Return the standardised points in their principal axes, divided by the square roots of the singular values."""
     total = sizes.sum()
     gaps = points - np.average(points, axis=0, weights=sizes)
     deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))

@@ -19,7 +19,7 @@ double inverse_factor(index_t d, const double *matrix, const double *least, doub
             inverse[i * d + j] = value / pivot;
         }
     }
-    for (index_t j = 0; j < d; j++) { /* Overwrite the factor by its inverse, column by column. */
+    for (index_t j = 0; j < d; j++) { /* Replace the factor by its inverse, column by column. */
         inverse[j * d + j] = 1.0 / inverse[j * d + j];
         for (index_t i = j + 1; i < d; i++) {
             double value = 0.0;
@@ -30,7 +30,7 @@ double inverse_factor(index_t d, const double *matrix, const double *least, doub
     return log_det;
 }
 
-/* Rotate in all planes once; return whether any rotation was needed. */
+/* Apply a Jacobi rotation in every plane; return whether any rotation was necessary. */
 static bool jacobi_sweep(index_t d, double *matrix, double *vectors) {
     bool rotated = false;
     for (index_t p = 0; p < d - 1; p++) {

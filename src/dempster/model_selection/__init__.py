@@ -1,4 +1,4 @@
-"""Model selection: choice of the number of clusters."""
+"""Selection of the number of clusters."""
 
 from dempster.cluster.number import NumberOfClusters
 from dempster.model_selection.n_clusters import NClustersCurve, n_clusters_curve, number_of_clusters

@@ -1,4 +1,4 @@
-"""Number of clusters: compare candidates by four criteria on a sample, or by the nonspecificity of partitions."""
+"""Selection of the number of clusters, by four criteria on a subset of the objects or by nonspecificity."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 
 _MAX_CANDIDATES = 100_000
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
-_MIN_ROWS = 6  # three in each of two clusters
-# A cluster that is cut in two puts mass on the pair, so pairs detect too many clusters. Single clusters and the frame
-# often do not (the curve continues to decrease or is flat); they are used only if there would be too many pairs.
-_PAIRS_UP_TO = 10  # clusters
+_MIN_ROWS = 6  # Three objects in each of two clusters.
+# If a cluster is split in two, the pair of its two parts gets mass, so that focal sets with all pairs detect too many
+# clusters. Without pairs the curve often continues to decrease or is flat. Pairs are therefore omitted only if there
+# are too many of them.
+_PAIRS_UP_TO = 10  # Maximum number of clusters for focal sets with all pairs.
 
 
 def _check_candidates(candidates: Any, name: str) -> list[int]:
-    """Return the candidates sorted; raise an error unless they are different integers of at least 2."""
+    """Return the sorted candidates; raise an error if they are not distinct integers of at least 2."""
     if not isinstance(candidates, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
     values = as_list(candidates, name, "integers")
@@ -64,16 +65,18 @@ class NClustersCurve:
     Attributes
     ----------
     n_clusters : (k,) int array
-        Candidates, from the smallest to the largest.
+        Numbers of clusters, in increasing order.
     nonspecificity : (k,) array
-        N* of each partition, from 0 (precise) to 1 (vacuous).
+        Mean nonspecificity N* of each partition, from 0 (precise) to 1 (vacuous).
     objective : (k,) array
-        Objective of each fit, NaN for estimators without ``objective_``. It usually decreases with the number of
+        Final objective of each fit, NaN for estimators without ``objective_``. It usually decreases with the number of
         clusters, so its minimum is not informative.
     converged : (k,) Boolean array
+        Whether each fit converged.
     partitions : list of k CredalPartition
+        Partition into each number of clusters.
     estimators : list of k fitted estimators, or None
-        Present with ``return_estimators=True``.
+        Fitted estimators, if ``return_estimators=True``.
     """
 
     n_clusters: np.ndarray
@@ -85,7 +88,7 @@ class NClustersCurve:
 
     @property
     def best(self) -> int:
-        """Number of clusters with the smallest N*; the smaller number on ties."""
+        """Number of clusters with the smallest nonspecificity; the smallest number in case of ties."""
         return int(self.n_clusters[self.nonspecificity.argmin()])
 
     @property
@@ -101,8 +104,8 @@ class NClustersCurve:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
-        """Draw the curve (see `dempster.plot.NonspecificityDisplay`)."""
-        from dempster.plot.number_of_clusters import NonspecificityDisplay  # needs matplotlib
+        """Plot the nonspecificity against the number of clusters (see `dempster.plot.NonspecificityDisplay`)."""
+        from dempster.plot.number_of_clusters import NonspecificityDisplay  # This module needs matplotlib.
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 
@@ -124,57 +127,57 @@ def n_clusters_curve(
     return_estimators: bool = False,
     **fit_params: Any,
 ) -> NClustersCurve:
-    """Fit an estimator with each number of clusters and measure the nonspecificity of the partitions.
+    """Fit an estimator with each number of clusters and compute the nonspecificity of each partition.
 
-    The average nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters (mass on large sets
-    or on the empty set) and if there are too many (mass on the union of the parts of one cluster). Choose the number
-    where it is smallest, or where it stops decreasing.
+    The mean nonspecificity N* (Masson and Denoeux, 2008) is large if there are too few clusters (mass on large sets or
+    on the empty set) and if there are too many (mass on the union of the parts of one cluster). Choose the number of
+    clusters where it is smallest, or where it stops decreasing.
 
-    The minimum is clear and correct for compact, well separated clusters, such as simulated ones. The curve also shows
-    how the imprecision of a method changes with the number of clusters. On most real data the curve only decreases or
-    only increases: on 29 labelled public data sets, its minimum was the number of classes once with ECM and five times
-    with EVCLUS. To choose a number, use `number_of_clusters`, or ``n_clusters="auto"`` in a clusterer.
+    The minimum is clear and correct for compact, well separated clusters, which are common in simulated data. On most
+    real data the curve only decreases or only increases. For 29 labelled public data sets, its minimum was at the
+    number of classes once with ECM and five times with EVCLUS. To choose a number, use `number_of_clusters`, or
+    ``n_clusters="auto"`` in a clusterer.
 
-    N* can only be compared between partitions with the *same kind* of focal sets. Therefore:
+    N* can only be compared between partitions with the *same type* of focal sets. Therefore:
 
-    - ``focal_sets="auto"`` adds pairs of neighboring clusters after the fit, so that its N* measures the overlap of
-      clusters, not their number. It is replaced by sets that take part in the fit: ``"pairs"`` if the largest candidate
-      is at most 10, ``"simple"`` above. With ``"simple"`` the curve often continues to decrease slowly, or is flat,
-      after the right number; look for the elbow.
-    - A `FocalSets` object has one number of clusters and raises an error.
-    - If the method estimates its scale for each number of clusters (``d0="auto"`` of EVCLUS, ``delta="auto"`` of ECM),
-      a fixed value makes the candidates easier to compare.
+    - ``focal_sets="auto"`` is replaced by ``"pairs"`` if the largest candidate is at most 10, otherwise by
+      ``"simple"``. It would add pairs of neighboring clusters after the fit, so that N* would measure the overlap of
+      the clusters. With ``"simple"`` the curve often continues to decrease slowly, or is flat, above the right number;
+      look for the elbow.
+    - A `FocalSets` object raises an error, because it is valid for one number of clusters only.
+    - Some parameters are estimated for each number of clusters (``d0="auto"`` of EVCLUS, ``delta="auto"`` of ECM).
+      Fixed values make the partitions easier to compare.
 
     Parameters
     ----------
     estimator : clusterer
-        It has the parameter ``n_clusters`` and, after `fit`, ``credal_partition_``. It is copied.
+        Estimator with the parameter ``n_clusters`` and the fitted attribute ``credal_partition_``. It is copied.
     X : table, array or square matrix of dissimilarities
         Data for ``estimator.fit``.
     n_clusters : iterable of int, default=range(2, 11)
-        Different candidates from 2 to the number of objects, in any order.
+        Distinct numbers of clusters to compare, from 2 to the number of objects, in any order.
     n_jobs : int or None, default=-1
-        Number of candidates fitted in parallel, in threads: -1 uses all processors, None one unless
+        Number of threads, each of which fits one estimator. -1 uses all processors; None uses one unless
         `joblib.parallel_config` sets another number. With more than one thread, the estimators use ``n_jobs=1``.
     verbose : int, default=0
         1 shows a progress bar.
     return_estimators : bool, default=False
         Whether to keep the fitted estimators.
     **fit_params
-        Passed to ``fit``: ``sample_weight``, ``constraints``, ...
+        Arguments of ``estimator.fit``, such as ``sample_weight``.
 
     Returns
     -------
     NClustersCurve
+        Partitions and their nonspecificity.
 
     See Also
     --------
-    number_of_clusters : four other criteria, which do not depend on a method and are correct more often.
+    number_of_clusters : Four criteria that do not depend on an estimator and are correct more often.
 
     Notes
     -----
-    The seed of each candidate depends on the ``random_state`` of the estimator and the number of clusters only, not on
-    the other candidates.
+    The seed of each fit depends only on the ``random_state`` of the estimator and on the number of clusters.
 
     References
     ----------
@@ -203,7 +206,7 @@ def n_clusters_curve(
     check_flags(return_estimators=return_estimators)
     check(verbose, "verbose", verbosity)
     threads = min(n_threads(n_jobs), len(candidates))
-    # Nested threads would compete for the same processors, and nested progress bars for the same line.
+    # Nested threads would compete for the processors, and nested progress bars would write to the same line.
     settings = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
     jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
     fits = run_fits_in_threads(_fit_candidate, jobs, threads)
@@ -225,7 +228,7 @@ def n_clusters_curve(
 def _fit_candidate(
     model: Any, settings: dict[str, Any], X: Any, fit_params: dict[str, Any], return_estimator: bool
 ) -> tuple[CredalPartition, float, bool, Any]:
-    """Fit one candidate; return its partition, objective, convergence and, if required, the model."""
+    """Fit a clusterer; return the partition, the objective, whether it converged and, if required, the estimator."""
     parameters = model.get_params(deep=False)
     changed = {name: value for name, value in settings.items() if name in parameters}
     model.set_params(**changed).fit(X, **fit_params)
@@ -240,7 +243,7 @@ def _fit_candidate(
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
-    """Copy the estimator for each candidate, with the same kind of focal sets and different seeds."""
+    """Return a copy of the estimator for each number of clusters, with the same type of focal sets."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
         raise InvalidParameterError("estimator", "a clusterer with the parameter n_clusters", estimator)
     parameters = estimator.get_params(deep=False)
@@ -249,7 +252,7 @@ def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
     if isinstance(family, FocalSets):
         raise InvalidInputError(
             "focal_sets of the estimator must be a name, which is valid for every number of clusters, got a FocalSets "
-            f"for {family.n_clusters} clusters"
+            f"object for {family.n_clusters} clusters"
         )
     if isinstance(family, str) and family == "auto":
         common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
@@ -271,34 +274,36 @@ def number_of_clusters(
     random_state: Seed = None,
     n_jobs: int | None = -1,
 ) -> NumberOfClusters:
-    """Estimate the number of clusters, and compare candidates by four criteria.
+    """Estimate the number of clusters by the mean of four criteria.
 
-    The criteria are computed on a sample of at most 1,500 objects (`dempster.cluster.number` defines them): the
-    silhouette, the penalised likelihoods of spherical clusters with a common size and with one size each, and the
-    number of belief peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the
-    best. Clusterers with ``n_clusters="auto"`` use this function, and store the result in ``number_``.
+    The criteria are the silhouette, the penalised likelihoods of spherical clusters with equal and with different
+    sizes, and the number of belief peaks. They are computed on at most 1,500 randomly drawn objects and scaled to
+    [0, 1]. The best number of clusters has the largest mean of the four criteria. Clusterers with ``n_clusters="auto"``
+    use this function, and store the result in ``number_``.
 
-    When to trust it:
+    Limitations:
 
-    - *It works* for compact clusters, in any number, of unequal sizes or with some noise. The criteria then rarely fail
-      together; examine the plot, and the support of the second best candidate.
-    - *It cannot find one cluster.* The silhouette is not defined for one cluster, so the candidates start at two.
-    - *Rings, spirals and other clusters without a center* are divided into compact pieces, and the pieces are counted.
-    - *Classes are not clusters.* On labelled public data it finds the number of classes less than half of the time,
-      as all methods without labels do (``benchmarks/DEFAULTS.md``). If you know the number, use it.
+    - The estimate is reliable for compact clusters, also with unequal sizes or noise. The criteria then rarely fail
+      together; examine the plot, and the mean criterion (support) of the second best number.
+    - The smallest number is two, because the silhouette is not defined for one cluster.
+    - Rings, spirals and other clusters without a center are divided into compact parts, and the parts are counted.
+    - Classes are not clusters. On labelled public data the estimate is the number of classes less than half of the
+      time, like that of all methods without labels (``benchmarks/DEFAULTS.md``). If you know the number, use it.
 
     Parameters
     ----------
     X : table, array or square matrix of dissimilarities
-        Scale the attributes first if their units differ.
+        Data. Scale the attributes first if their units differ.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X contains dissimilarities.
     candidates : iterable of int or None, default=None
-        Different numbers of at least 2; None: 2 to 25, and the numbers within 20 % of the number of belief peaks.
-        Candidates above a third of the number of different objects are ignored.
+        Distinct numbers of clusters to compare, at least 2. By default 2 to 25, and the numbers within 20 % of the
+        number of belief peaks. Numbers above a third of the number of different objects are ignored.
     sample_weight : array-like of shape (n,), optional
+        Weights of the objects.
     random_state : int, RandomState, Generator or None
+        Seed for drawing objects and for initial values.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
@@ -309,7 +314,7 @@ def number_of_clusters(
 
     See Also
     --------
-    n_clusters_curve : nonspecificity of the partitions of a method against the number of clusters.
+    n_clusters_curve : Nonspecificity of the partitions of an estimator for each number of clusters.
 
     References
     ----------
@@ -349,13 +354,13 @@ def number_of_clusters(
             "X", must=f"contain at least {_MIN_ROWS} different objects that are not outliers, got {result.n_objects}"
         )
     if numbers is not None and not np.isin(result.n_clusters, numbers).all():
-        expected = f"contain a number of at most a third of the {result.n_objects} objects in the sample"
+        expected = f"contain a number of at most a third of the {result.n_objects} sampled objects"
         raise InvalidParameterError("candidates", must=expected, value=numbers)
     return result
 
 
 class _Reader(BaseEstimator):
-    """Estimator with the parameters that validation of X needs."""
+    """Estimator with the parameters that the validation of X requires."""
 
     def __init__(self, metric: Metric, random_state: Seed, n_jobs: int | None):
         self.metric, self.random_state, self.n_jobs = metric, random_state, n_jobs

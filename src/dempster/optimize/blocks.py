@@ -1,4 +1,4 @@
-"""Threads over blocks of rows, with results that do not depend on the number of threads."""
+"""Threads that process blocks of rows. The results do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MAX_THREADS = 256
 
 
 class Apply(Protocol):
-    """Function that calls another function with each tuple of arguments, possibly in threads."""
+    """Callable that calls a function with each tuple of arguments, possibly in threads, and returns the results."""
 
     def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]: ...
 
 
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
-    """Divide n rows into at most ``most`` blocks of at least ``rows`` rows; the blocks do not depend on threads."""
+    """Divide n rows into at most ``most`` blocks of ``rows`` or more rows; return the start and end of each block."""
     size = rows if most is None else max(rows, -(-n // most))
     if 0 < n <= size:
         return [(0, n)]
@@ -32,9 +32,9 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> lis
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for ``n_jobs``, which has the same meaning as in scikit-learn.
+    """Return the number of threads for the parameter ``n_jobs`` of an estimator.
 
-    The result is 1 inside a worker of joblib, and at most 256.
+    The result is at most 256, and 1 inside a worker of joblib.
     """
     from joblib import effective_n_jobs
 
@@ -45,9 +45,9 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def block_map(n_jobs: int | None) -> Iterator[Apply]:
-    """Yield an `Apply` whose threads are started for several blocks and stopped at the end of the context.
+    """Return a context with an `Apply` object, whose threads are stopped at the end of the context.
 
-    Kernels must release the GIL.
+    Functions run in parallel only if they release the GIL.
     """
     apply = _Threads(n_threads(n_jobs))
     try:
@@ -59,7 +59,7 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
 
 
 class _Threads:
-    """`Apply` with threads that are started when needed; a copy in another process uses one thread."""
+    """`Apply` that starts its threads on the first use. A copy in another process uses one thread."""
 
     def __init__(self, n: int = 1):
         self.n = n
@@ -81,7 +81,7 @@ class _Threads:
 def run_outside(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result] | None:
-    """Return an iterator of results from the workers of `joblib.parallel_config`, such as processes or a Dask cluster.
+    """Run a function in the workers set by `joblib.parallel_config` (processes, a Dask cluster) and yield the results.
 
     Return None if the workers are threads of this process.
     """
@@ -97,10 +97,10 @@ def run_outside(
 def run_fits_in_threads(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], threads: int
 ) -> Iterator[Result]:
-    """Return an iterator of the results of a function that fits estimators.
+    """Run a function that fits estimators in threads, and return an iterator of the results.
 
-    The configuration of scikit-learn is local to a thread, so it is copied into each thread. The parallel tools of
-    scikit-learn are not used, because they change the warning filters of the whole process.
+    scikit-learn has a separate configuration for each thread, so the configuration is copied to each thread.
+    ``sklearn.utils.parallel`` is not used, because it changes the warning filters of the whole process.
     """
     from joblib import Parallel, delayed
     from sklearn import config_context, get_config

@@ -19,7 +19,7 @@ KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, cons
     return DONE;
 }
 
-/* Compute C v; used by tests only. */
+/* Compute C v (used only by tests). */
 KERNEL product_with_conflict(index_t f, const double *C, bool simple, const double *v, double *out) {
     times_conflict(&(Conflict){f, C, simple}, v, out);
     return DONE;

@@ -1,11 +1,11 @@
-/* Products with the conflict matrix C, for descents that fit degrees of conflict m_i' C m_j. */
+/* Products with the conflict matrix C, for the fit of degrees of conflict m_i' C m_j. */
 #ifndef DEMPSTER_OPTIMIZE_CONFLICT_FIT_H
 #define DEMPSTER_OPTIMIZE_CONFLICT_FIT_H
 
 #include "_native/native.h"
 
-/* C (f, f) is 1 for disjoint sets. `simple`: the sets are the empty set, the singletons and the frame, in this order,
- * for which products with C have closed forms. */
+/* C (f, f) is 1 for disjoint sets. `simple` is true if the focal sets are the empty set, the singletons and the
+ * frame, in this order. Products with C then have closed forms. */
 typedef struct {
     index_t f;
     const double *C;
@@ -30,7 +30,7 @@ static inline void times_conflict(const Conflict *conflict, const double *v, dou
     }
 }
 
-/* Compute K = C G C for symmetric G. `half` is scratch (f, f). */
+/* Compute K = C G C for symmetric G. `half` (f, f) is scratch memory. */
 static inline void conflict_gram(const Conflict *conflict, const double *G, double *restrict half, double *restrict K) {
     const index_t f = conflict->f;
     for (index_t a = 0; a < f; a++) {

@@ -1,10 +1,11 @@
-/* EVCLUS on all pairs: minimise over masses M (n, f), rows on the simplex,
+/* EVCLUS with all pairs. Minimise over the masses M (n, f), whose rows m_i are on the simplex,
  *
- *     sum over pairs i < j of w_i w_j (m_i' C m_j - delta_ij)^2  +  links
+ *     sum over pairs i < j of w_i w_j (m_i' C m_j - delta_ij)^2  +  penalty for linked pairs
  *
- * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016, with weights of the objects). With the other rows fixed, row i is a
- * quadratic program with H = 2 w_i (K - w_i C m_i m_i' C) and g = -2 w_i C T[:, i], where K = C M'WM C and
- * T = M'W Delta are updated after every row: a row costs O(f^2), plus n additions for each mass that changed. */
+ * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016, with weights w_i of the objects). If all other rows are fixed,
+ * row i is the solution of a quadratic program with H = 2 w_i (K - w_i C m_i m_i' C) and g = -2 w_i C T[:, i]. The
+ * matrices K = C M'WM C and T = M'W Delta are updated after every row, so that a row costs O(f^2) plus n additions
+ * for each mass that changed. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
 #include "optimize/row_descent.h"
@@ -12,13 +13,13 @@
 
 typedef struct {
     index_t n, f;
-    const double *delta;   /* (n, n) symmetric, zero diagonal */
+    const double *delta;   /* (n, n) symmetric with zero diagonal */
     const double *weights; /* (n,) */
     Conflict conflict;
     Links links;
-    const index_t *order; /* (visits,) rows */
+    const index_t *order; /* (visits,) rows in the order of a sweep */
     index_t visits;
-    double constant; /* of the objective: the squared targets and the constant of the links */
+    double constant; /* constant term of the objective (squared targets and penalty) */
     double *K, *T;   /* (f, f) and (f, n), updated after every row */
     double *G, *half, *H;
     double *h, *g, *x, *old, *y, *y_new, *linked; /* (f,) */

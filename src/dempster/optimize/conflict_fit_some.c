@@ -1,8 +1,8 @@
-/* EVCLUS on some pairs: minimise over masses M (n, f), rows on the simplex,
+/* EVCLUS with a subset of the pairs. Minimise over the masses M (n, f), whose rows m_i are on the simplex,
  *
- *     sum over some pairs of w_ij (m_i' C m_j - delta_ij)^2  +  links.
+ *     sum over the pairs of w_ij (m_i' C m_j - delta_ij)^2  +  penalty for linked pairs.
  *
- * With the other rows fixed, row i is a quadratic program with H = 2 C G C and g = -2 C h, where
+ * If all other rows are fixed, row i is the solution of a quadratic program with H = 2 C G C and g = -2 C h, where
  * G = sum_j w_ij m_j m_j' and h = sum_j w_ij delta_ij m_j are sums over the nonzero masses of its neighbors. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
@@ -11,20 +11,20 @@
 
 /* ---- nonzero masses ------------------------------------------------------------------------------------------- */
 
-enum { HEAD = 4 }; /* masses of an object that are stored separately */
+enum { HEAD = 4 }; /* Number of masses of an object that are stored separately. */
 
-/* The sets of the first nonzero masses of an object, and the number of nonzero masses: 16 bytes. */
+/* Sets of the first nonzero masses of an object, and the number of its nonzero masses, in 16 bytes. */
 typedef struct {
     uint16_t where[HEAD], unused[2], count, more_unused;
 } HeadSets;
 
-/* The first nonzero masses, padded with zeros. */
+/* First nonzero masses of an object, padded with zeros. */
 typedef struct {
     double value[HEAD];
 } HeadMasses;
 
-/* The nonzero masses of all objects with their sets. The first four are stored again in two small arrays, which stay in
- * the cache of the processor and contain all masses of most rows. */
+/* Nonzero masses of all objects with their sets. The first four of each object, which are all its nonzero masses for
+ * most objects, are also stored in two small arrays that fit in the cache. */
 typedef struct {
     index_t f;
     uint16_t *where; /* (n, f) */
@@ -64,7 +64,7 @@ static void pack(Packed *packed, index_t i, const double *M) {
 
 /* ---- sums over neighbors -------------------------------------------------------------------------------------- */
 
-/* For a pair: (2 w, -2 w delta), its factors in H and g. For a set: the sums of these factors times its masses. */
+/* Factors (2 w, -2 w delta) of a pair in H and g, or the sums over pairs of these factors times the mass of a set. */
 typedef struct {
     double v, t;
 } Two;
@@ -74,11 +74,11 @@ static inline void add_mass(Two *sum, double v, double t, double mass) {
     sum->t += t * mass;
 }
 
-/* Compute, over the neighbors j of a row with factors (v_j, t_j), G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b and
- * sums[a] = sum_j (v_j, t_j) m_j(a). The diagonal of G follows from the sums, because masses sum to one (`complete`).
+/* Compute G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b, and sums[a] = sum_j (v_j, t_j) m_j(a), over the neighbors j of a
+ * row, where (v_j, t_j) are the factors of the pair. `complete` computes the diagonal of G from `sums`.
  *
- * Most mass functions have three or four nonzeros. These are written out, because short loops and unpredictable
- * branches cost more than the arithmetic; for the same reason zeros are added, too. */
+ * Most mass functions have three or four nonzero masses. The products of four masses are written without a loop and
+ * without tests for zero, because short loops and unpredictable branches are slower than the arithmetic. */
 static void gather(index_t count, const int32_t *neighbors, const Two *pairs, const Packed *packed, double *G,
                    Two *sums) {
     const index_t f = packed->f;
@@ -112,7 +112,8 @@ static void gather(index_t count, const int32_t *neighbors, const Two *pairs, co
     }
 }
 
-/* Fill the upper triangle of G and its diagonal: sum_b m_j(b) = 1, so G[a, a] is sums[a] minus the rest of its row. */
+/* Compute the upper triangle and the diagonal of G. The masses of an object sum to one, so that row a of G has the sum
+ * sums[a], and G[a, a] is sums[a] minus the other elements of the row. */
 static void complete(index_t f, double *G, const Two *sums, double *rest) {
     for (index_t a = 0; a < f; a++) {
         rest[a] = 0.0;
@@ -123,16 +124,16 @@ static void complete(index_t f, double *G, const Two *sums, double *rest) {
     for (index_t a = 0; a < f; a++) G[a * f + a] = larger(sums[a].v - rest[a], 0.0);
 }
 
-/* Compute K = C G C for the empty set, the singletons and the frame. Then C m = (1, s - m_1, ..., s - m_c, m_empty)
- * with s = 1 - m(frame), so K contains sums of products of these. */
+/* Compute K = C G C if the focal sets are the empty set, the singletons and the frame, where
+ * C m = (1, s - m_1, ..., s - m_c, m_empty) with s = 1 - m(frame). */
 static void simple_gram(index_t f, const double *G, const Two *sums, double *own, double *K) {
     const index_t last = f - 1;
     double total = 0.0;
     for (index_t a = 0; a < f; a++) {
         total += sums[a].v;
-        own[a] = sums[a].v - G[a * f + last]; /* products of s and m_a */
+        own[a] = sums[a].v - G[a * f + last]; /* Weighted sum of s m_a. */
     }
-    const double squares = total - sums[last].v - own[last]; /* products of s and s */
+    const double squares = total - sums[last].v - own[last]; /* Weighted sum of s^2. */
     for (index_t a = 1; a < last; a++) {
         const double common = squares - own[a];
         for (index_t b = 0; b < f; b++) K[a * f + b] = G[a * f + b] + common - own[b];
@@ -148,7 +149,7 @@ static void simple_gram(index_t f, const double *G, const Two *sums, double *own
 
 /* ---- the descent ---------------------------------------------------------------------------------------------- */
 
-/* Adjacency with each pair in both rows, weights and targets. */
+/* Sparse matrices of the weights and targets of the pairs, with each pair in both rows. */
 typedef struct {
     index_t n;
     const index_t *indptr;
@@ -156,7 +157,7 @@ typedef struct {
     const double *weights, *delta;
 } Pairs;
 
-/* Return the sum over the pairs, each counted once, of w (conflict - delta)^2. `y` is scratch of f numbers. */
+/* Return the sum of w (conflict - delta)^2 over the pairs, each counted once. `y` (f,) is scratch memory. */
 static double value_of_pairs(const Pairs *pairs, const Conflict *conflict, const double *M, double *y) {
     const index_t f = conflict->f;
     double total = 0.0;
@@ -179,11 +180,11 @@ typedef struct {
     Pairs pairs;
     Conflict conflict;
     Links links;
-    const index_t *order; /* (visits,) rows */
+    const index_t *order; /* (visits,) rows in the order of a sweep */
     index_t visits;
-    double constant; /* constant of the links */
+    double constant; /* constant term of the penalty for linked pairs */
     Two *edges;      /* (2 w, -2 w delta) of every entry of the pairs */
-    Packed packed;   /* updated after every row */
+    Packed packed;   /* nonzero masses of M, updated after every row */
     double *G, *half, *H;
     Two *sums;
     double *h, *g, *x, *old, *linked; /* (f,) */

@@ -1,4 +1,4 @@
-"""Iterative descent that several methods share."""
+"""Iterative minimization and related functions that several methods use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 Model = TypeVar("Model")
 
-_LIKELIHOOD_TOLERANCE = 1e-9  # This is absolute, because the units of the data shift all values equally.
+_LIKELIHOOD_TOLERANCE = 1e-9  # Absolute, because the units of the data add a constant to all values.
 
 
 @dataclass
 class Run(Generic[Model]):
-    """Result of a descent: the final model and the objective after every iteration."""
+    """Result of an iterative fit, with the final parameters ``model`` and the objective after every iteration."""
 
     model: Model
     history: list[float] = field(default_factory=list)
@@ -27,16 +27,16 @@ class Run(Generic[Model]):
 
 
 def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
-    """Return the indices of the largest log-likelihoods; values that differ by rounding errors are considered equal."""
-    largest = max(log_likelihoods)  # The value is infinite if each cluster consists of equal objects.
+    """Return the indices of all log-likelihoods that are equal to the largest one up to rounding errors."""
+    largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
     return np.flatnonzero(np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects)
 
 
 def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:
     """Iterate until the relative change of the objective is at most ``tol``.
 
-    ``step`` returns the objective of a model and the next model. The last value of the history is the objective of the
-    final model.
+    ``step`` returns the objective of the current parameters and the next parameters. The last value of ``history`` is
+    the objective of the returned parameters.
     """
     run = Run(start)
     following = start
@@ -51,12 +51,12 @@ def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_i
 
 
 def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return the solution X of H X = R for a symmetric positive semidefinite H."""
+    """Return the solution X of H X = R for a symmetric positive semidefinite H; add a small ridge if H is singular."""
     try:
         solution = np.linalg.solve(H, R)
         if np.isfinite(solution).all():
             return solution
     except np.linalg.LinAlgError:
         pass
-    # H is singular if a cluster has no mass.
+    # H is singular, for example if a cluster has no mass.
     return np.linalg.solve(H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R)

@@ -1,18 +1,18 @@
-/* Linear terms of the quadratic programs of objects with target conflicts 1 - exp(-gamma |x - y|^2) with references:
+/* Linear terms of the quadratic programs of objects x for target conflicts with reference objects y_l,
  *
- *     linear_q = sum_l (1 - exp(-gamma |x - y_l|^2)) image_lq
+ *     linear_q = sum_l (1 - exp(-gamma |x - y_l|^2)) image_lq.
  *
- * Vector lanes contain different objects, and a tile of objects is computed at the same time. The similarities of a
- * tile to some of the references stay in the cache, their products with the image in registers; the sums are in double
- * precision. */
+ * A tile of several objects is computed at the same time, with different objects in the lanes of a vector. The
+ * similarities of a tile to a block of reference objects fit in the cache, and their products with `image` are kept in
+ * registers. The final sums are in double precision. */
 #include "_native/native.h"
 #include "_native/vectors.h"
 
 enum {
-    WIDTH = 2,     /* vectors of objects in a tile */
-    FEW = 4,       /* references in one call of find_similarities */
-    SETS = 6,      /* terms in one call of subtract_products */
-    AT_ONCE = 128, /* references whose similarities are stored */
+    WIDTH = 2,     /* number of vectors in a tile */
+    FEW = 4,       /* maximum number of reference objects in a call of find_similarities */
+    SETS = 6,      /* maximum number of sets in a call of subtract_products */
+    AT_ONCE = 128, /* number of reference objects in a block */
 };
 
 #define real float

@@ -1,12 +1,12 @@
-/* Part of euclidean_terms.c, included once for each type `real` of the objects. */
+/* Part of euclidean_terms.c, which includes this file once for each type `real` of the data. */
 #include "_native/exponential.h"
 #define Lanes TYPED(Lanes)
 #define Bits TYPED(Bits)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
-#define TILE (WIDTH * LANES) /* objects in a tile */
+#define TILE (WIDTH * LANES) /* Number of objects in a tile. */
 
-/* Compute the similarities exp(-gamma |x - y|^2) of the objects of a tile x (d, TILE) to a few references (few, d), and
- * mark the objects at distance zero from one of them. */
+/* Compute the similarities exp(-gamma |x - y|^2) between the objects x of a tile (d, TILE) and a few reference
+ * objects y (few, d). Mark the objects whose distance from one of these reference objects is zero. */
 ALWAYS_INLINE void TYPED(find_similarities)(index_t d, const int few, const real *x, const real *references,
                                             real gamma, real *similarities, Bits *hits) {
     const Lanes *column = (const Lanes *)x;
@@ -24,7 +24,7 @@ ALWAYS_INLINE void TYPED(find_similarities)(index_t d, const int few, const real
         }
 }
 
-/* Subtract sum_l similarity_l image_l from the terms of `sets` sets of a tile; image points to the first of them. */
+/* Subtract sum_l similarity_l image_lq from the terms of a tile, for `sets` sets q from the first one in `image`. */
 ALWAYS_INLINE void TYPED(subtract_products)(index_t f, index_t count, const int sets, const real *similarities,
                                    const real *image, double *terms) {
     const Lanes *column = (const Lanes *)similarities;
@@ -36,7 +36,7 @@ ALWAYS_INLINE void TYPED(subtract_products)(index_t f, index_t count, const int 
         for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] -= sums[q][i / LANES][i % LANES];
 }
 
-/* Return the first reference that is equal to an object, or -1. */
+/* Return the index of the first reference object that is equal to an object, or -1. */
 static index_t TYPED(equal_reference)(index_t d, index_t p, const real *object, const real *references) {
     for (index_t l = 0; l < p; l++) {
         index_t k = 0;
@@ -58,7 +58,7 @@ KERNEL TYPED(euclidean_terms)(index_t n, index_t d, index_t p, index_t f, const 
         const index_t count = n - first < TILE ? n - first : TILE;
         const real *objects = rows + first * d;
         Bits hits[WIDTH] = {{0}};
-        for (index_t i = 0; i < TILE; i++) /* The last object fills an incomplete tile. */
+        for (index_t i = 0; i < TILE; i++) /* An incomplete tile is filled with copies of the last object. */
             for (index_t k = 0; k < d; k++) x[k * TILE + i] = objects[(i < count ? i : count - 1) * d + k];
         for (index_t q = 0; q < f; q++)
             for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] = constant[q];

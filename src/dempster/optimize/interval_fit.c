@@ -1,12 +1,14 @@
-/* Minimise over masses M (n, f), with rows on the simplex,
+/* Minimise over the masses M (n, f), whose rows m_i are on the simplex,
  *
  *     J(M) = sum over pairs i < j of  sum_r (m_i' A_r m_j - t_ijr)^2
  *
- * for a few symmetric forms A_r (Denoeux, 2020, eq. 7). With the other rows fixed, row i is a quadratic program with
+ * for a few symmetric matrices A_r (Denoeux, 2020, eq. 7). If all other rows are fixed, row i is the solution of a
+ * quadratic program with
  *
  *     H = 2 sum_r (A_r M'M A_r - A_r m_i m_i' A_r),   g = -2 sum_r A_r T_r[:, i],   T_r = M' t_r,
  *
- * and the matrices K = sum_r A_r M'M A_r and T_r are updated when a row changes. */
+ * where t_r is the matrix of the targets t_ijr. The matrices K = sum_r A_r M'M A_r and T_r are updated when a row
+ * changes. */
 #include "optimize/row_descent.h"
 #include "optimize/simplex_qp.h"
 
@@ -14,15 +16,15 @@ typedef struct {
     index_t n, f, q;
     const float *targets; /* (q, n, n) */
     const double *forms;  /* (q, f, f) */
-    const index_t *order; /* (visits,) rows */
+    const index_t *order; /* (visits,) rows in the order of a sweep */
     index_t visits;
-    double squares; /* half the sum over ordered pairs of the squared targets */
+    double squares; /* sum of the squared targets over the pairs i < j */
     double *K, *T;  /* (f, f) and (q, f, n), updated after every row */
     double *H, *y, *y_new, *g, *x, *old;
     SimplexQp qp;
 } Intervals;
 
-/* Compute out_r = A_r v. */
+/* Compute out_r = A_r v for every r. */
 static void images(const Intervals *p, const double *v, double *out) {
     const index_t f = p->f;
     for (index_t a = 0; a < p->q * f; a++) {
@@ -32,7 +34,7 @@ static void images(const Intervals *p, const double *v, double *out) {
     }
 }
 
-/* Add factor t_r[i] to T_r[a]. */
+/* Add factor * t_r[i] to row a of T_r. */
 static void add_targets(Intervals *p, index_t r, index_t a, double factor, index_t i) {
     const index_t n = p->n;
     double *restrict sum = p->T + (r * p->f + a) * n;
@@ -62,7 +64,7 @@ static double value_of(void *self, const double *M) {
     Intervals *p = self;
     const index_t n = p->n, f = p->f, q = p->q;
     sum_products(p, M);
-    double twice = 0.0; /* sum over ordered pairs of the squared values minus twice their products with the targets */
+    double twice = 0.0; /* sum of (m_i' A_r m_j)^2 - 2 t_ijr m_i' A_r m_j over all i != j */
     for (index_t i = 0; i < n; i++) {
         const double *m = M + i * f;
         images(p, m, p->y);

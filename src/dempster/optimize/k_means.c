@@ -1,6 +1,6 @@
-/* Weighted k-means: greedy k-means++ (Arthur and Vassilvitskii, 2007), then Lloyd's iterations.
+/* Weighted k-means with greedy k-means++ initialization (Arthur and Vassilvitskii, 2007) and Lloyd's iterations.
  *
- * Objects are stored as columns, so that the distances of many objects to a center use contiguous memory. */
+ * The table is transposed, so that the distances of many objects to a center are computed from contiguous memory. */
 #include "_native/native.h"
 
 enum { BLOCK = 256 };
@@ -12,12 +12,12 @@ typedef struct {
     double *centers;       /* (k, d) */
     index_t *labels;       /* (n,) */
     double *closest;       /* (n,) squared distances to the nearest center */
-    double *distance;      /* (n,) scratch */
+    double *distance;      /* (n,) scratch memory */
     double *sizes;         /* (k,) */
     double *sums;          /* (k, d) */
 } Clustering;
 
-/* Compute the squared distances of b objects, starting at `start`, to a point. */
+/* Compute the squared distances from b objects, starting at `start`, to a point. */
 static void distances(const Clustering *c, const double *point, index_t start, index_t b, double *restrict out) {
     for (index_t i = 0; i < b; i++) out[i] = 0.0;
     for (index_t j = 0; j < c->d; j++) {
@@ -31,9 +31,9 @@ static void object(const Clustering *c, index_t i, double *point) {
     for (index_t j = 0; j < c->d; j++) point[j] = c->columns[j * c->n + i];
 }
 
-/* ---- the first centers ---------------------------------------------------------------------------------------- */
+/* ---- initial centers ---------------------------------------------------------------------------------------- */
 
-/* Return the object at which the cumulative sum of weight times `closest` exceeds a share of its total. */
+/* Return the first object at which the cumulative sum of weight * closest exceeds `share` times the total. */
 static index_t draw_object(const Clustering *c, double total, double share) {
     double sum = 0.0;
     index_t last = 0;
@@ -53,14 +53,15 @@ static double potential(const Clustering *c) {
     return sum;
 }
 
-/* Return the potential with a further center at the distances in `c->distance`. */
+/* Return the weighted sum of squared distances to the centers after adding one with the distances `c->distance`. */
 static double lowered_potential(const Clustering *c) {
     double sum = 0.0;
     for (index_t i = 0; i < c->n; i++) sum += c->weights[i] * smaller(c->distance[i], c->closest[i]);
     return sum;
 }
 
-/* Select each center as the best of several objects drawn in proportion to their squared distance to the centers. */
+/* Select the initial centers. Each center is the best of several objects, which are drawn with probabilities
+ * proportional to their squared distances to the previous centers. */
 static void first_centers(const Clustering *c, index_t trials, const double *draws) {
     for (index_t i = 0; i < c->n; i++) c->closest[i] = 1.0;
     object(c, draw_object(c, potential(c), draws[0]), c->centers);
@@ -106,7 +107,7 @@ static void assign(const Clustering *c) {
     }
 }
 
-/* Move an empty cluster to the object that is farthest from its center. */
+/* Move the center of an empty cluster to the object that is farthest from its own center. */
 static void relocate(const Clustering *c, index_t k) {
     index_t farthest = 0;
     for (index_t i = 1; i < c->n; i++)
@@ -115,7 +116,7 @@ static void relocate(const Clustering *c, index_t k) {
     c->closest[farthest] = 0.0;
 }
 
-/* Move the centers to the means of their objects; return the sum of the squared moves. */
+/* Move each center to the mean of its objects; return the sum of the squared distances of the moves. */
 static double move_centers(const Clustering *c) {
     for (index_t k = 0; k < c->k; k++) c->sizes[k] = 0.0;
     for (index_t e = 0; e < c->k * c->d; e++) c->sums[e] = 0.0;
@@ -136,8 +137,8 @@ static double move_centers(const Clustering *c) {
     return moved;
 }
 
-/* Cluster n objects into k clusters; `draws` (k, trials) are uniform random numbers. The iterations end when the sum of
- * the squared moves of the centers is at most `tol`. */
+/* Partition n objects into k clusters. `draws` (k, trials) contains uniform random numbers. The iterations end when the
+ * sum of the squared distances of the moves of the centers is at most `tol`. */
 KERNEL k_means(index_t n, index_t d, index_t k, index_t trials, const double *X, const double *weights,
                const double *draws, index_t max_iter, double tol, double *centers, index_t *labels) {
     Scratch scratch = {0};

@@ -1,4 +1,4 @@
-"""Weighted k-means, the initialization of several methods."""
+"""Weighted k-means, which several methods use for initialization."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from dempster._native import interruptible, kernel
 
 _MAX_ITER = 300
-_TOLERANCE = 1e-4  # tolerance as a share of the mean variance of the features
-_MAX_UNINTERRUPTIBLE_OPERATIONS = 30_000_000  # takes less than a tenth of a second
+_TOLERANCE = 1e-4  # Tolerance as a share of the mean variance of the columns.
+_MAX_UNINTERRUPTIBLE_OPERATIONS = 30_000_000  # Less than a tenth of a second.
 
 _k_means = kernel("""k_means(
     X: float64[n, d], weights: float64[n], draws: float64[k, trials], max_iter: int, tol: float,
@@ -20,10 +20,10 @@ _k_means = kernel("""k_means(
 def k_means(
     X: np.ndarray, n_clusters: int, rng: np.random.RandomState, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centers (k, d) and labels (n,) of one run of k-means, initialised by greedy k-means++.
+    """Return the centers, shape (k, d), and the labels, shape (n,), of k-means with greedy k-means++ initialization.
 
-    An empty cluster is moved to the row that is farthest from its center. Rows with weight 0 have no influence but get
-    a label.
+    The center of an empty cluster is moved to the row that is farthest from its own center. Rows with weight 0 do not
+    change the centers but get a label.
 
     References
     ----------

@@ -1,27 +1,27 @@
 /* Minimization of a smooth function by L-BFGS (Nocedal, 1980).
  *
- * The caller evaluates the function: `lbfgs_advance` takes its value and gradient at x and returns the next point. The
- * state is in arrays of the caller.
+ * The caller evaluates the function. `lbfgs_advance` receives the value and the gradient at x, and sets x to the next
+ * point. All data between two calls are stored in arrays of the caller.
  *
- * An iteration is a line search. Its direction is minus the gradient times an approximate inverse Hessian, which is
- * defined by the last steps and changes of the gradient and is never formed. The step must satisfy the Wolfe conditions
- * (Nocedal and Wright, 2006, algorithms 3.5, 3.6 and 7.4). */
+ * An iteration is a line search. Its direction is minus an approximate inverse Hessian times the gradient. The
+ * inverse Hessian is defined by the last steps and changes of the gradient, and is not stored as a matrix. The step
+ * must satisfy the Wolfe conditions (Nocedal and Wright, 2006, algorithms 3.5, 3.6 and 7.4). */
 #include "optimize/lbfgs.h"
 
 #include "_native/sums.h"
 
-static const double DECREASE = 1e-4, CURVATURE = 0.9; /* of the Wolfe conditions */
-static const double NO_CURVATURE = 2.220446049250313e-16; /* relative to the squared change of the gradient */
-static const double LONGER = 4.0; /* minimum factor for a step that is too short */
-enum { MAX_TRIALS = 20 };        /* of a line search */
+static const double DECREASE = 1e-4, CURVATURE = 0.9; /* Constants of the Wolfe conditions. */
+static const double NO_CURVATURE = 2.220446049250313e-16; /* Relative to the squared change of the gradient. */
+static const double LONGER = 4.0; /* Minimum factor by which a step that is too short is extended. */
+enum { MAX_TRIALS = 20 };        /* Maximum number of points in a line search. */
 
-/* Point on a line: its parameter, the value, and the derivative along the line. */
+/* Point of a line search with its step length, value, and derivative along the line. */
 typedef struct {
     double t, value, slope;
 } Trial;
 
-/* State of a line search between calls. `low` is the best point with a sufficient decrease, `high` a point that bounds
- * the search; if there is one, the search continues between them. */
+/* Data of a line search between calls. `low` is the best point with a sufficient decrease. If `high` is set, the search
+ * continues between `low` and `high`. */
 typedef struct {
     Trial start, low, high;
     double t;
@@ -30,20 +30,20 @@ typedef struct {
 typedef struct {
     index_t begun;          /* whether a line search has begun */
     index_t bracketed;      /* whether `high` is set */
-    index_t trials;         /* of this line search */
+    index_t trials;         /* number of points in this line search */
     index_t iterations;
-    index_t newest, stored; /* pairs in the ring buffer */
+    index_t newest, stored; /* index of the newest pair, and number of pairs, in the ring buffers */
 } Counts;
 
 typedef struct {
     index_t n, memory, max_iter;
     double tol, gradient_tol;
     double *x;                /* (n,) next point to evaluate */
-    double *point, *gradient; /* (n,) start of the line, and its gradient */
+    double *point, *gradient; /* (n,) initial point of the line search, and its gradient */
     double *direction;        /* (n,) */
-    double *low_gradient;     /* (n,) at `low` */
+    double *low_gradient;     /* (n,) gradient at `low` */
     double *steps, *changes;  /* (memory, n) ring buffers of the last steps and changes of the gradient */
-    double *shares, *curvatures; /* (memory,) scratch */
+    double *shares, *curvatures; /* (memory,) scratch memory */
     Line *line;
     Counts *counts;
     double *history;          /* (max_iter + 1,) */
@@ -62,9 +62,9 @@ static void add_multiple(index_t n, double factor, const double *restrict x, dou
 
 static void copy(index_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof(double)); }
 
-/* ---- the direction -------------------------------------------------------------------------------------------- */
+/* ---- direction -------------------------------------------------------------------------------------------- */
 
-/* Multiply the direction, minus the gradient, by the inverse Hessian. */
+/* Multiply the direction, which contains minus the gradient, by the approximate inverse Hessian. */
 static void turn(const Search *s) {
     index_t n = s->n, memory = s->memory, newest = s->counts->newest, stored = s->counts->stored;
     for (index_t back = 0; back < stored; back++) {
@@ -99,7 +99,7 @@ static void remember_pair(const Search *s, const double *gradient) {
     s->counts->stored++;
 }
 
-/* ---- along a line --------------------------------------------------------------------------------------------- */
+/* ---- line search --------------------------------------------------------------------------------------------- */
 
 static int another_direction(const Search *s);
 
@@ -108,7 +108,7 @@ static void go_to(const Search *s, double t) {
     for (index_t i = 0; i < s->n; i++) s->x[i] = s->point[i] + t * s->direction[i];
 }
 
-/* Begin a line search at the point; return CONVERGED if there is no descent direction. */
+/* Begin a line search at `point`; return CONVERGED if there is no descent direction. */
 static int begin_line(const Search *s) {
     Line *line = s->line;
     double steepest = 0.0;
@@ -127,9 +127,9 @@ static int begin_line(const Search *s) {
     return EVALUATE;
 }
 
-/* Restart with the direction of steepest descent, because the curvature may be wrong. */
+/* Begin a line search in the direction of steepest descent, because the estimated curvature may be wrong. */
 static int another_direction(const Search *s) {
-    if (s->counts->stored == 0) return CONVERGED; /* Rounding prevents a further decrease. */
+    if (s->counts->stored == 0) return CONVERGED; /* Rounding errors prevent a further decrease. */
     s->counts->stored = 0;
     return begin_line(s);
 }
@@ -146,14 +146,14 @@ static int accept(const Search *s, double value, const double *gradient) {
     return s->counts->iterations == s->max_iter ? OUT_OF_ITERATIONS : begin_line(s);
 }
 
-/* Return the zero of the linear extrapolation of the slope, within bounds. */
+/* Return the step length at which the linear extrapolation of the slope is zero, within bounds. */
 static double extrapolated(Trial before, Trial low) {
     double change = low.slope - before.slope;
     double guess = change > 0.0 ? low.t - low.slope * (low.t - before.t) / change : INFINITY;
     return smaller(larger(guess, LONGER * low.t), LONGER * LONGER * low.t);
 }
 
-/* Return the minimum of the cubic through two points, within bounds. */
+/* Return the step length at the minimum of the cubic interpolation of two points, within bounds. */
 static double interpolated(Trial low, Trial high) {
     double gap = high.t - low.t, share = 0.5;
     double bend = low.slope + high.slope - 3.0 * (high.value - low.value) / gap;
@@ -165,7 +165,7 @@ static double interpolated(Trial low, Trial high) {
     return low.t + gap * smaller(larger(share, 0.1), 0.9);
 }
 
-/* Accept the best step although it does not satisfy the conditions, or try another direction. */
+/* Accept the best step although it does not satisfy the Wolfe conditions, or try another direction. */
 static int give_up(const Search *s) {
     if (!(s->line->low.t > 0.0)) return another_direction(s);
     go_to(s, s->line->low.t);
@@ -196,7 +196,7 @@ static int continue_line(const Search *s, double value, const double *gradient) 
 }
 
 /* Process the value and the gradient at x, and set x to the next point to evaluate. The result is one of the constants
- * in lbfgs.h; at the end the minimum is the first of the vectors. */
+ * in lbfgs.h. At the end, the first row of `vectors` is the minimiser. */
 KERNEL lbfgs_advance(index_t n, index_t memory, double *x, double value, const double *gradient, double *vectors,
                      double *steps, double *changes, double *line, index_t *counts, index_t max_iter,
                      double tol, double gradient_tol, double *history, index_t *result) {

@@ -1,6 +1,6 @@
-"""L-BFGS for smooth functions of some hundred variables.
+"""L-BFGS for smooth functions of a few hundred variables.
 
-The algorithm is the same as in SciPy, with a tenth of the overhead, which dominates the cost of small problems. The
+The algorithm is that of SciPy, but has a tenth of its overhead, which dominates the cost of small problems. The
 implementation does not call BLAS, because the threads of BLAS slow down operations on short vectors.
 """
 
@@ -14,7 +14,7 @@ from dempster._native import kernel
 from dempster.optimize.descent import Run
 
 _EVALUATE, _CONVERGED = 0, 1
-_ITERATIONS = 3  # index of the number of iterations in the counts
+_ITERATIONS = 3  # Index of the number of iterations in _counts.
 _SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
 
 _advance = kernel("""lbfgs_advance(
@@ -32,26 +32,27 @@ def minimize_lbfgs(
     gradient_tol: float = 0.0,
     memory: int = 20,
 ) -> Run[np.ndarray]:
-    """Minimise a smooth function.
+    """Minimise a smooth function by L-BFGS.
 
     Parameters
     ----------
     evaluate : function
-        Returns the value and the gradient at a point (a 1-D array, which is overwritten afterwards).
+        Function that returns the value and the gradient at a point, a 1-D array that is overwritten afterwards.
     start : array of shape (q,)
+        Initial point.
     max_iter : int
-        At least 1.
+        Maximum number of iterations, at least 1.
     tol : float
         Stop if an iteration decreases the value f by at most ``tol * max(|f|, 1)``.
     gradient_tol : float
-        Stop if no derivative is larger than this. The iterations also end if rounding prevents a further decrease.
+        Stop if all derivatives are at most ``gradient_tol`` in absolute value.
     memory : int
-        Number of previous steps from which the curvature is estimated.
+        Number of previous steps that are used to estimate the curvature.
 
     Returns
     -------
     Run
-        The history contains the value at the start and after each iteration.
+        Final point (``model``), and the value at the initial point and after each iteration (``history``).
 
     References
     ----------
@@ -73,16 +74,16 @@ def minimize_lbfgs(
 
 
 class LBFGS:
-    """L-BFGS solver that runs one iteration at a time and whose state can be saved and restored exactly.
+    """L-BFGS solver that runs one iteration at a time, and can be saved and restored exactly.
 
-    ``point`` and ``value`` belong to the last iteration; ``history`` contains the value at the start and after each
-    iteration.
+    ``point`` and ``value`` are the results of the last iteration. ``history`` contains the value at the initial point
+    and after each iteration.
     """
 
     def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):
         n = len(start)
         self._ends = max_iter, float(tol), float(gradient_tol)
-        self._x = np.array(start, dtype=np.float64)  # next point to evaluate
+        self._x = np.array(start, dtype=np.float64)  # Next point to evaluate.
         self._vectors = np.zeros((4, n))
         self._steps, self._changes = np.zeros((memory, n)), np.zeros((memory, n))
         self._line, self._counts = np.zeros(10), np.zeros(6, np.int64)
@@ -90,7 +91,7 @@ class LBFGS:
         self._status = np.array(_EVALUATE)
 
     def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
-        """Run one iteration; return False if it was the last iteration."""
+        """Run one iteration; return whether another iteration is required."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)
@@ -121,10 +122,10 @@ class LBFGS:
         return int(self._status) == _CONVERGED
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Return the state of the search."""
+        """Return copies of all arrays of the solver, for `restore`."""
         return {name: getattr(self, name).copy() for name in _SAVED}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Continue from a saved state, with the same settings."""
+        """Restore the arrays that `get_state` returned. The settings must be the same."""
         for name in _SAVED:
             getattr(self, name)[...] = state[name]

@@ -1,4 +1,4 @@
-/* Penalty of linked pairs: the sum of a_ij m_i' Z m_j; the adjacency contains each pair in both rows. */
+/* Penalty for linked pairs, the sum of a_ij m_i' Z m_j. The sparse matrix of a_ij contains each pair in both rows. */
 #ifndef DEMPSTER_OPTIMIZE_LINKS_H
 #define DEMPSTER_OPTIMIZE_LINKS_H
 
@@ -6,12 +6,12 @@
 
 typedef struct {
     const index_t *indptr;      /* (n + 1,) */
-    const int32_t *indices;     /* other row */
+    const int32_t *indices;     /* j */
     const double *coefficients; /* a_ij */
-    const double *form;         /* (f, f) Z, symmetric */
+    const double *form;         /* (f, f) symmetric matrix Z */
 } Links;
 
-/* Add the linear term of row i, Z sum_j a_ij m_j, to g. `linked` is scratch of f numbers. */
+/* Add the linear term of row i, Z sum_j a_ij m_j, to g. `linked` (f,) is scratch memory. */
 static inline void add_links(index_t i, index_t f, const double *M, const Links *links, double *linked, double *g) {
     if (links->indptr[i + 1] <= links->indptr[i]) return;
     memset(linked, 0, sizeof(double) * (size_t)f);
@@ -23,7 +23,7 @@ static inline void add_links(index_t i, index_t f, const double *M, const Links 
         for (index_t b = 0; b < f; b++) g[a] += links->form[a * f + b] * linked[b];
 }
 
-/* Return the sum over linked pairs, each counted once. */
+/* Return the penalty, with each linked pair counted once. */
 static inline double links_value(index_t n, index_t f, const double *M, const Links *links) {
     double total = 0.0;
     for (index_t i = 0; i < n; i++)

@@ -1,24 +1,24 @@
-/* Quantiles, over many fits of a model, of the probability that two objects are in the same cluster.
+/* Quantiles of the probability that two objects are in the same cluster, over many fits of a mixture model.
  *
- * Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are in the same cluster with
- * probability sum_k p_ikb p_jkb.
+ * Let p_ikb be the probability of cluster k for object i in fit b. In this fit, objects i and j are in the same cluster
+ * with probability sum_k p_ikb p_jkb.
  *
- * The order statistics are found by bisection: count the numbers above a threshold, and move the threshold. The
- * compiler vectorises a count over a few kilobytes, so a dozen counts cost less than one partial sort. Nonnegative
- * numbers have the same order as the integers with the same bits, and bisection of these integers is exact after at
- * most 31 steps. */
+ * The order statistics are computed by bisection. Each step counts the values above a threshold and moves the
+ * threshold. The compiler vectorises the count, so that a dozen counts are faster than one partial sort. Nonnegative
+ * floating-point numbers have the same order as the integers with the same bits, and bisection of these integers is
+ * exact after at most 31 steps. */
 #include "_native/native.h"
 
-static const float NOTHING = 1e-9f; /* If all probabilities are below this, no exact quantile is needed. */
+static const float NOTHING = 1e-9f; /* If all probabilities are smaller, the quantiles are not computed exactly. */
 
-/* Ranks of the quantiles, and scratch for the values of a pair. */
+/* Ranks of the quantiles, and scratch memory for the values of a pair. */
 typedef struct {
     index_t c, n_fits;
-    index_t rank;    /* of the lower quantile among the sorted values, from 0 */
+    index_t rank;    /* rank, from 0, of the lower quantile among the sorted values */
     double fraction; /* weight of the next value in the interpolation */
     float *values;   /* (n_fits,) */
     int32_t *bits;   /* (padded,) bits of the values, padded with zeros */
-    index_t padded;  /* multiple of the vector length for each of four sums */
+    index_t padded;  /* n_fits rounded up to a multiple of four vector lengths */
 } Fits;
 
 static Fits take_fits(Scratch *scratch, index_t c, index_t n_fits, index_t rank, double fraction) {
@@ -50,8 +50,8 @@ static void multiply(index_t c, index_t n_fits, const float *p, const float *q, 
     }
 }
 
-/* Count the values above a nonnegative limit, without the padding zeros. Sums and comparisons use 32 bits to fill the
- * vectors, and four independent sums to avoid waiting. */
+/* Count the values above a nonnegative limit (the padding zeros are not above it). Sums and comparisons use 32 bits to
+ * fill the vectors. Four independent sums allow the processor to work in parallel. */
 static index_t count_above(const Fits *fits, int32_t limit) {
     const index_t quarter = fits->padded / 4;
     const int32_t *a = fits->bits, *b = a + quarter, *c = b + quarter, *d = c + quarter;
@@ -70,12 +70,12 @@ typedef struct {
     int32_t lower, upper;
 } Neighbors;
 
-/* Return the largest bits up to a limit, and the smallest above it. */
+/* Return the bits of the largest value up to a limit, and of the smallest value above it. */
 static Neighbors around(const Fits *fits, int32_t limit) {
     const int32_t *bits = fits->bits;
     int32_t below = 0, above = INT32_MAX;
     for (index_t b = 0; b < fits->padded; b++) {
-        const int32_t outside = -(bits[b] > limit); /* all bits set or none, to avoid a branch */
+        const int32_t outside = -(bits[b] > limit); /* All bits are 1 or 0, which avoids a branch. */
         const int32_t in = bits[b] & ~outside, out = bits[b] | (INT32_MAX & ~outside);
         below = in > below ? in : below;
         above = out < above ? out : above;
@@ -83,7 +83,7 @@ static Neighbors around(const Fits *fits, int32_t limit) {
     return (Neighbors){below, above};
 }
 
-/* Return the values of a rank and of the next one, whose bits lie in (low, high]; high is the largest value. */
+/* Return the bits of the value with a given rank, which are above `low` and at most `high`, and of the next value. */
 static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, int64_t high) {
     while (high - low > 1) {
         const int32_t middle = (int32_t)(low + ((high - low) >> 1));
@@ -94,10 +94,10 @@ static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, i
         else
             high = middle;
     }
-    return (Neighbors){(int32_t)high, (int32_t)high}; /* Several values are equal, or it is the largest. */
+    return (Neighbors){(int32_t)high, (int32_t)high}; /* The next value is equal, or there is none. */
 }
 
-/* Compute the lower and upper quantile of the probability that p and q (c, n_fits) are in the same cluster. */
+/* Compute the quantiles for two objects with the cluster probabilities p and q (c, n_fits). */
 static void find_interval(const Fits *fits, const float *p, const float *q, double *lower, double *upper) {
     const index_t n = fits->n_fits, rank = fits->rank, last = n - 1;
     const double fraction = fits->fraction;
@@ -116,7 +116,7 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
     }
     Neighbors at = order_statistics(fits, rank, (int64_t)smallest - 1, largest);
     *lower = (1 - fraction) * value_of(at.lower) + fraction * value_of(at.upper);
-    /* Counted from the top, the upper bound also lies between the values of rank and rank + 1. */
+    /* If the values are sorted in decreasing order, the upper bound is also between ranks `rank` and rank + 1. */
     const index_t mirrored = fraction == 0 ? last - rank : last - rank - 1;
     const int64_t low = mirrored < rank ? (int64_t)smallest - 1 : (int64_t)at.lower - 1;
     at = order_statistics(fits, mirrored, low, largest);
@@ -130,7 +130,7 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
 #define SUFFIX f64
 #include "optimize/pair_quantiles_kernels.h"
 
-/* Compute the probabilities of some pairs. */
+/* Compute the probability of "same cluster" in every fit, for the given pairs of objects. */
 KERNEL probabilities_of_pairs(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
                               float *out) {
     (void)n;

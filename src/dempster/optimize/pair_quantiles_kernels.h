@@ -1,7 +1,7 @@
-/* Quantiles of many pairs: part of pair_quantiles.c, included once for each type `real` of the bounds.
- * P and Q are (n, c, n_fits): the probabilities of the clusters for each object, over the fits. */
+/* Quantiles of many pairs. pair_quantiles.c includes this file once for each type `real` of the quantiles.
+ * P and Q (n, c, n_fits) contain the probabilities of the clusters for each object and each fit. */
 
-/* Compute rows `start` to `stop` - 1 of two symmetric matrices for all pairs of objects. */
+/* Compute rows `start` to `stop` - 1 of the matrices of lower and upper quantiles for all pairs of objects. */
 KERNEL TYPED(quantiles_within)(index_t n, index_t c, index_t n_fits, const float *P, index_t rank, double fraction,
                                real *lower, real *upper, index_t start, index_t stop) {
     Scratch scratch = {0};
@@ -17,7 +17,7 @@ KERNEL TYPED(quantiles_within)(index_t n, index_t c, index_t n_fits, const float
     return release(&scratch);
 }
 
-/* Compute two (n, p) matrices for every object of P with every object of Q. */
+/* Compute the lower and upper quantiles (n, p) for all pairs of an object of P and an object of Q. */
 KERNEL TYPED(quantiles_between)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const float *Q,
                                 index_t rank, double fraction, real *lower, real *upper) {
     Scratch scratch = {0};
@@ -33,7 +33,7 @@ KERNEL TYPED(quantiles_between)(index_t n, index_t c, index_t n_fits, index_t p,
     return release(&scratch);
 }
 
-/* Compute the quantiles for the pairs `start` to `stop` - 1 of a list (p, 2). */
+/* Compute the quantiles for rows `start` to `stop` - 1 of a list of pairs (p, 2). */
 KERNEL TYPED(quantiles_of_pairs)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
                                  index_t rank, double fraction, real *lower, real *upper, index_t start,
                                  index_t stop) {

@@ -1,4 +1,4 @@
-/* Projection of objects with links between them: minimise over each of them in turn. */
+/* Masses of linked objects, computed by minimising over one object after the other. */
 #include "optimize/links.h"
 #include "optimize/simplex_qp.h"
 
@@ -11,7 +11,7 @@ KERNEL settle_links(index_t f, index_t k, index_t n, index_t e, const double *H,
     double *g = take(&scratch, f, sizeof *g), *x = take(&scratch, f, sizeof *x);
     double *linked = take(&scratch, f, sizeof *linked);
     SimplexQp qp = take_simplex_qp(&scratch, f);
-    double largest = INFINITY; /* largest change of a mass */
+    double largest = INFINITY; /* Largest change of a mass in a sweep. */
     for (index_t sweep = 0; sweep < max_iter && !(largest < tol) && !scratch.failed; sweep++) {
         largest = 0.0;
         for (index_t r = 0; r < k; r++) {

@@ -1,8 +1,9 @@
-"""Masses of many objects from their conflicts with a few reference objects.
+"""Computation of the masses of many objects from their conflicts with a few reference objects.
 
-For an object with target conflicts delta with p references of masses M (p, f), minimise
-sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of
-objects needs one matrix product and one small quadratic program per object.
+Let m_l be the masses of the p reference objects, the rows of M (p, f), w_l their weights, C the conflict matrix, and
+delta_l the target conflicts of an object. Its masses m minimise sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The
+Hessian 2 C M'WM C is the same for all objects, so that a block of objects requires one matrix product, and a small
+quadratic program for each object.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-"""Function that returns, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each
-object the index of an equal reference, or -1."""
+"""Function of the start and the end of a block of b objects. It returns the linear terms of their quadratic programs,
+shape (b, f), and for each object the index of an equal reference object, or -1."""
 
 _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-# Compute the masses of objects with constraints between them, in place, by sweeps that minimise over one object after
-# the other. H is the common Hessian of the objects. linear contains their linear terms without the links, and rows
-# their positions in M. The links have the format of `dempster.optimize.row_fit`. The sweeps end when no mass changes by
-# more than tol, or after max_iter sweeps.
+# Compute the masses of k objects with constraints between them, in place, by sweeps that minimise over one object after
+# the other. H is the common Hessian of the objects, `linear` contains their linear terms without the constraints, and
+# `rows` their rows in M. indptr, indices, coefficients and form have the format of `dempster.optimize.row_fit`. The
+# sweeps end when no mass changes by more than tol, or after max_iter sweeps.
 settle_links = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
     indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
     max_iter: int, tol: float)""")
 
-_MAX_BLOCK_VALUES = 1 << 21  # number of conflicts in the memory of a thread
+_MAX_BLOCK_VALUES = 1 << 21  # Maximum number of conflicts that a thread stores.
 
 
 def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the Hessian 2 C M'WM C in double precision."""
+    """Return the Hessian 2 C M'WM C of the quadratic programs in double precision."""
     image = masses.astype(float) @ conflict
     if weights is not None:
         image *= np.sqrt(weights)[:, None]
@@ -44,7 +45,7 @@ def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.nda
 
 
 def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return -2 W M C in double precision; its product with the target conflicts is the linear term."""
+    """Return -2 W M C in double precision. The target conflicts times this matrix are the linear terms."""
     image = masses.astype(float) @ conflict * -2
     return image if weights is None else weights[:, None] * image
 
@@ -52,8 +53,8 @@ def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray |
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
     """Return a function that computes the linear terms of the quadratic programs for a block of objects.
 
-    ``conflicts`` is a function that computes the (b, p) target conflicts of a block of b objects with p references, and
-    the index of the reference equal to each object. ``image`` is the result of `linear_image`.
+    ``conflicts`` is a function that computes the target conflicts of a block of b objects with p reference objects,
+    shape (b, p), and the index of the reference object equal to each object. ``image`` is the result of `linear_image`.
     """
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,8 +67,8 @@ def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
 def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
     """Return a function that computes the linear terms for target conflicts 1 - exp(-gamma d^2).
 
-    d are Euclidean distances, which are not stored. ``rows`` is C-contiguous and has the type of ``references``.
-    ``image`` is the result of `linear_image`.
+    d is the Euclidean distance between an object, a row of ``rows``, and a reference object. ``rows`` must be
+    C-contiguous and of the same type as ``references``. ``image`` is the result of `linear_image`.
     """
     references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
 
@@ -88,10 +89,10 @@ def project(
     apply: Callable,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the (n, f) masses of n objects in blocks.
+    """Return the masses of n objects, shape (n, f), computed in blocks.
 
-    ``masses`` and ``weights`` belong to the references. An object that is equal to a reference gets the masses of the
-    reference.
+    ``masses`` and ``weights`` are those of the references. An object that is equal to a reference object gets the
+    same masses.
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)

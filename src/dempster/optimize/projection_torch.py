@@ -1,8 +1,8 @@
 """Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
 
-The quadratic programs are solved by the same active set method, for a whole block at once. Each row has a short list of
-the sets with positive mass. The small systems of all rows are factorised together, and finished rows are removed from
-the loop. The few rows that need longer lists are passed to the compiled solver.
+An active set method solves the quadratic programs of all rows of a block at the same time. Each row has a short list of
+the focal sets with positive mass. The small linear systems of all rows are factorised together, and finished rows are
+removed from the loop. The compiled solver is used for the few rows that need longer lists.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dempster.data.device import allocate_rows, copy_into, import_torch, to_tens
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-_CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision
-_MAX_LIST = 8  # maximum number of nonzero masses of a row
+_CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision.
+_MAX_LIST = 8  # Maximum number of nonzero masses of a row.
 _RIDGE = 1e-12
-_ENTER = 1e-9  # relative size of a negative reduced gradient for which a set enters
+_ENTER = 1e-9  # Minimum relative size of the negative reduced gradient of a set that enters.
 
 
 def project_euclidean(
@@ -31,11 +31,11 @@ def project_euclidean(
     device: Any,
     weights: np.ndarray | None,
 ) -> Array:
-    """Compute the (n, f) masses of rows from their target conflicts 1 - exp(-gamma d^2) with references.
+    """Return the masses of n rows, shape (n, f), from target conflicts 1 - exp(-gamma d^2) with p reference objects.
 
-    ``references``, ``masses`` and ``weights`` belong to the p references. If the rows are an array, its blocks are
-    copied to the device one after the other, and the result is an array. If they are a tensor, the result is a tensor
-    on the same device.
+    d is the Euclidean distance. ``references``, ``masses`` and ``weights`` are the data, masses and weights of the
+    reference objects. If ``rows`` is an array, its blocks are copied to the device one after the other, and the result
+    is an array. If it is a tensor, the result is a tensor on the same device.
     """
     torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
@@ -66,16 +66,16 @@ def project_euclidean(
 
 
 def simplex_qp_torch(H: Any, G: Any) -> Any:
-    """Minimise 1/2 x'Hx + g'x on the simplex for every row g of G (B, f), in double precision."""
+    """Minimise 1/2 x'Hx + g'x over the simplex for every row g of G; return the minimisers in double precision."""
     import torch
 
     G = G.double()
     f = len(H)
     K = min(_MAX_LIST, f)
     out = torch.zeros_like(G)
-    left = torch.arange(len(G), device=G.device)  # unfinished rows
+    left = torch.arange(len(G), device=G.device)  # Indices of the unfinished rows.
     sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
-    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # The best vertex is the starting point.
+    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # The initial point is the best vertex.
     x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
     x[:, 0] = 1
     size = torch.ones(len(G), dtype=torch.long, device=G.device)
@@ -92,13 +92,13 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         limit = torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf).min(dim=1).values.clamp(max=1.0)
         cut = limit < 1
         x = torch.where(used, x + limit[:, None] * step, 0.0)
-        # A row that met the boundary removes the sets whose mass is zero and continues inside.
+        # If the step of a row was cut at the boundary, the sets with zero mass are removed.
         keep = used & ~(cut[:, None] & (x <= 1e-15))
         x = torch.where(keep, x, 0.0)
         x = x / x.sum(dim=1, keepdim=True)
         order = torch.argsort(~keep, dim=1, stable=True)
         sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
-        # The other rows add the set with the most negative reduced gradient.
+        # In all other rows, the set with the most negative reduced gradient enters.
         used = slot < size[:, None]
         dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
         dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
@@ -127,7 +127,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
 
 
 def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
-    """Minimise on the affine hull of the sets of each row, by Cholesky factorisation of all rows together."""
+    """Minimise each row over the masses of its listed sets, which sum to one but may be negative."""
     import torch
 
     K = sets.shape[1]

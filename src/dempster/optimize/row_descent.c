@@ -1,22 +1,22 @@
-/* Descents over masses M (n, f), with rows on the simplex, one row at a time.
+/* Minimization over the masses M (n, f), whose rows are on the simplex, one row at a time.
  *
- * A sweep sets every row to the minimum of its quadratic program, which does not increase the objective. Two methods
- * accelerate the descent:
+ * A sweep sets every row to the minimiser of its quadratic program, which does not increase the objective. Two methods
+ * accelerate the convergence.
  *
- * - after the first sweeps, rows are moved beyond their minimum (successive over-relaxation): at old + w (x - old) with
- *   w < 2 a convex quadratic is not larger than at old;
- * - every few sweeps, the masses are extrapolated along the last sweeps, with doubling steps, while the objective
- *   decreases.
+ * - After the first sweeps, rows are moved beyond their minimiser x, to old + w (x - old) with w < 2 (successive
+ *   over-relaxation). The value of a convex quadratic function is not larger there than at `old`.
+ * - Every few sweeps, the masses are extrapolated in the direction of the last sweeps. The step is doubled while the
+ *   objective decreases.
  *
- * The descent ends, as in the papers, when e_t = (e_{t-1} + relative change of the objective) / 2 is below `tol`, with
- * e_0 = 1 (Denoeux, 2020, eq. 18), or when the objective is within rounding of zero. */
+ * The sweeps end when e_t = (e_{t-1} + relative change of the objective) / 2 is below `tol`, with e_0 = 1 (Denoeux,
+ * 2020, eq. 18), or when the objective is zero up to rounding errors. */
 #include "optimize/row_descent.h"
 
-enum { EXACT_FIRST = 3 };           /* sweeps before rows are moved beyond their minimum */
-enum { EVERY = 4 };                 /* sweeps between two extrapolations */
-static const double BEYOND = 1.75;  /* 1 is coordinate descent; 2 would not descend */
-static const double LONGEST = 64.0; /* maximum step of an extrapolation */
-static const double PERFECT = 1e-13; /* relative to the squared targets */
+enum { EXACT_FIRST = 3 };           /* Number of sweeps before rows are moved beyond their minimiser. */
+enum { EVERY = 4 };                 /* Number of sweeps between two extrapolations. */
+static const double BEYOND = 1.75;  /* Factor w; 1 is coordinate descent, and 2 would not decrease the objective. */
+static const double LONGEST = 64.0; /* Maximum step of an extrapolation. */
+static const double PERFECT = 1e-13; /* An objective below this share of the squared targets is zero. */
 
 /* Move a row beyond its minimiser x, within the simplex. */
 static void go_beyond(index_t f, const double *old, double *x) {
@@ -65,14 +65,14 @@ static void extrapolate_masses(index_t n, index_t f, const double *M, const doub
     }
 }
 
-/* Scratch and step of the extrapolation. */
+/* Scratch memory and step of the extrapolation. */
 typedef struct {
     double *before; /* (n, f) masses after the last extrapolation */
     double *trial, *chosen;
     double step; /* first step to try */
 } Ahead;
 
-/* Extrapolate the direction from `before` to M while the objective decreases. Returns the objective. */
+/* Extrapolate in the direction from `before` to M while the objective decreases. Return the objective. */
 static double look_ahead(const RowProblem *p, double *M, double objective, Ahead *ahead) {
     const size_t bytes = sizeof(double) * (size_t)(p->n * p->f);
     bool found = false;

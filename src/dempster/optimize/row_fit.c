@@ -1,27 +1,27 @@
-/* One sweep over the rows of masses M (n, f) to minimise
+/* Sweep over the rows of the masses M (n, f) to minimise
  *
  *     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j.
  *
- * With the other rows fixed, row i is a quadratic program on the simplex with
+ * If all other rows are fixed, row i is the solution of a quadratic program on the simplex with
  *
  *     H = 2 sum_r A_r G A_r,   g = -2 sum_r A_r h_r + Z sum_j a_ij m_j,
  *     G = sum_j w_ij m_j m_j',  h_r = sum_j w_ij t_ijr m_j.
  *
- * Few sets have positive mass, so G and h are sums over nonzeros. */
+ * Few sets have positive mass, so that G and h are computed as sums over the nonzero masses. */
 #include "optimize/links.h"
 #include "optimize/simplex_qp.h"
 
-static const double MIN_DISTANCE = 1e-6; /* lower bound in the weights that turn squares into distances */
+static const double MIN_DISTANCE = 1e-6; /* Lower bound of the distances by which the weights are divided. */
 
 typedef struct {
     index_t f, q;
-    const index_t *indptr;  /* adjacency with each pair in both rows */
+    const index_t *indptr;  /* sparse matrix with each pair in both rows */
     const int32_t *indices;
     const double *weights;
     const double *targets; /* (entries, q) */
     const double *forms;   /* (q, f, f) */
     bool reweight;
-    int32_t *nonzero, *count; /* (n, f) indices of the nonzero masses of every row, (n,) their number */
+    int32_t *nonzero, *count; /* (n, f) indices of the nonzero masses of every row, and (n,) their number */
     double *G, *half, *H;
     double *h, *image; /* (q, f) */
     double *g, *linked, *x;
@@ -35,7 +35,7 @@ static void find_nonzeros(Rows *p, index_t i, const double *M) {
     p->count[i] = count;
 }
 
-/* Compute image_r = A_r m_i. */
+/* Compute image_r = A_r m_i for every r. */
 static void find_image(Rows *p, index_t i, const double *M) {
     const index_t f = p->f;
     memset(p->image, 0, sizeof(double) * (size_t)(p->q * f));
@@ -46,7 +46,7 @@ static void find_image(Rows *p, index_t i, const double *M) {
         }
 }
 
-/* Return sqrt(sum_r residual^2 / 2) of entry e of the pairs, whose other row is j. */
+/* Return sqrt(sum_r residual_r^2 / 2) for entry e of the sparse matrix, which is in column j. */
 static double distance(const Rows *p, index_t e, index_t j, const double *M) {
     const index_t f = p->f;
     double squared = 0.0;

@@ -1,29 +1,31 @@
-/* Quadratic programs on the probability simplex, solved exactly by an active set:
+/* Quadratic programs on the probability simplex, solved exactly by an active set method. The problem is to
  *
  *     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
  *
- * with a small positive semidefinite H, often singular. The minimiser usually has very few nonzeros, and a good guess
- * of them is available (the previous masses, or the best vertex), so an active set method is fast.
+ * with a small positive semidefinite matrix H, which is often singular. The minimiser usually has very few nonzero
+ * entries, and a good guess of their indices is available (from the previous masses, or from the best vertex), so that
+ * an active set method is fast.
  *
- * Algorithm. The *passive set* P contains the indices that may be positive. On the face they span, one index r is
- * eliminated (x_r = 1 - the others), which leaves an unconstrained problem with Hessian H_ij - H_ir - H_jr + H_rr;
- * adding a constant to H or to g does not change it. Its LDL' factorisation gives the Newton step. If the step leaves
- * the simplex, it is shortened or projected at the boundary, and the indices that reach zero leave P. Otherwise the
- * index outside P with the largest predicted decrease enters; if there is none, the point is the minimiser. Row j of
- * the factorisation depends only on the first j indices of P, so rows in common with the last factorisation are reused:
- * an index that enters costs O(|P|^2), and consecutive rows of a batch with the same P share the work.
+ * Algorithm. The *passive set* P contains the indices of the entries that may be positive. One of them, r, is
+ * eliminated by x_r = 1 - (sum of the other entries). The remaining problem is unconstrained and has the Hessian H_ij -
+ * H_ir - H_jr + H_rr. Adding a constant to H or to g does not change it. Its LDL' factorisation gives the Newton step.
+ * If the step leaves the simplex, it is shortened or projected to the boundary, and the indices of entries that become
+ * zero are removed from P. Otherwise the index outside P with the largest predicted decrease is added to P. If there is
+ * none, the point is the minimiser. Row j of the factorisation depends only on the first j indices of P, so that rows
+ * of the previous factorisation can be reused. Adding an index costs O(|P|^2), and consecutive rows of a batch with the
+ * same P share one factorisation.
  *
- * Singular Hessians. If a pivot is within rounding of zero, a small ridge is added to the diagonal, which turns the
- * Newton step into a proximal step. It is very long in directions of zero curvature, so that it reaches the boundary,
- * and zero at a minimiser, so that repeated steps remove the effect of the ridge. */
+ * Singular Hessians. If a pivot is zero up to rounding errors, a small ridge is added to the diagonal. The step is
+ * then very long in directions of zero curvature, so that it reaches the boundary. It is zero at a minimiser, so
+ * that repeated steps remove the effect of the ridge. */
 #include "optimize/simplex_qp.h"
 
-static const double FLAT = 1e-6;        /* a pivot below this fraction of its diagonal elements needs a ridge */
-static const double RIDGE = 1e-12;      /* the ridge, relative to the same elements */
-static const double STATIONARY = 1e-13; /* relative difference of gradients on the passive set at a stationary point */
-static const double ENTER = 1e-12;      /* relative size of the negative reduced gradient for which an index enters */
-static const double NEGLIGIBLE = 2e-16; /* a decreasing mass below this is zero */
-enum { CROWD = 6 }; /* a start with more nonzeros is used only if it is better than the best vertex */
+static const double FLAT = 1e-6;        /* A pivot below this share of its diagonal elements requires a ridge. */
+static const double RIDGE = 1e-12;      /* Ridge, relative to these diagonal elements. */
+static const double STATIONARY = 1e-13; /* Maximum relative difference of gradients at a stationary point. */
+static const double ENTER = 1e-12;      /* Minimum relative size of the negative reduced gradient of an added index. */
+static const double NEGLIGIBLE = 2e-16; /* A decreasing entry below this value is set to zero. */
+enum { CROWD = 6 }; /* Initial points with more nonzero entries are compared with the best vertex. */
 
 SimplexQp simplex_qp_in(index_t f, double *work, index_t *index) {
     return (SimplexQp){
@@ -48,19 +50,19 @@ SimplexQp take_simplex_qp(Scratch *scratch, index_t f) {
     return scratch->failed ? (SimplexQp){0} : simplex_qp_in(f, work, index);
 }
 
-/* Return a replacement for a pivot that is not positive despite the ridge, and the equivalent shift of the diagonal. */
+/* Return a value that replaces a pivot that is not positive despite the ridge. `shift` is set to the same value. */
 static double replaced_pivot(const double *H, index_t f, double scale, double *shift) {
-    if (scale > 0.0) { /* H is not positive semidefinite: take a short step. */
+    if (scale > 0.0) { /* H is not positive semidefinite; a large pivot gives a short step. */
         *shift = scale;
-    } else { /* H is zero here: take a long step. */
+    } else { /* H is zero here; a small pivot gives a long step. */
         for (index_t q = 0; q < f; q++) *shift = larger(*shift, RIDGE * H[q * f + q]);
         if (!(*shift > 0.0)) *shift = 1.0;
     }
     return *shift;
 }
 
-/* Compute the LDL' factorisation of the reduced Hessian on the passive set, reusing valid stored rows.
- * Returns the number of valid rows: m, or 0 if a pivot was lost and there is no ridge. */
+/* Compute the LDL' factorisation of the reduced Hessian on the passive set, and reuse the first `known` rows. Return
+ * the number of valid rows, which is m, or 0 if a pivot is too small and there is no ridge. */
 static index_t factorise(const double *H, index_t m, index_t known, double ridge, SimplexQp *w) {
     const index_t f = w->f;
     double *B = w->block;
@@ -94,7 +96,8 @@ static index_t factorise(const double *H, index_t m, index_t known, double ridge
     return j;
 }
 
-/* Eliminate the index with the smallest H_pp, if that saves digits. Returns the number of valid rows. */
+/* Move the index with the smallest H_pp to the first position, which is eliminated, if this avoids a loss of digits.
+ * Return the number of rows of the factorisation that are still valid. */
 static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
     const index_t f = w->f;
     index_t least = 0;
@@ -118,7 +121,8 @@ static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
     return known;
 }
 
-/* Compute the Newton step on the face of the passive set. Returns its slope (0 at a stationary point) and curvature. */
+/* Compute the Newton step on the passive set. Return its slope, which is 0 at a stationary point, and set
+ * `curvature`. */
 static double newton_step(index_t m, SimplexQp *w, double *curvature) {
     const index_t f = w->f;
     const double *B = w->block;
@@ -157,7 +161,7 @@ static double newton_step(index_t m, SimplexQp *w, double *curvature) {
     return slope;
 }
 
-/* Project the full step (negatives to zero, rescaled) into `trial`. Returns the change of the objective. */
+/* Write the full step, projected onto the simplex, to `trial`. Return the change of the objective. */
 static double bend(index_t m, SimplexQp *w) {
     const index_t f = w->f;
     const double *B = w->block;
@@ -176,9 +180,9 @@ static double bend(index_t m, SimplexQp *w) {
     return change;
 }
 
-/* Take the step within the simplex, and remove the indices that reach zero. Returns the number of remaining indices. */
+/* Take the step within the simplex and remove entries that become zero. Return the size of the passive set. */
 static index_t move(index_t m, double slope, double curvature, SimplexQp *w) {
-    double length = curvature > -1e-14 * slope ? 1.0 : INFINITY; /* Without curvature, go to the boundary. */
+    double length = curvature > -1e-14 * slope ? 1.0 : INFINITY; /* Without curvature the step ends at the boundary. */
     double limit = INFINITY;
     for (index_t i = 0; i < m; i++)
         if (w->step[i] < 0.0) limit = smaller(limit, w->mass[i] / -w->step[i]);
@@ -240,7 +244,7 @@ static index_t entering(const double *H, index_t m, SimplexQp *w) {
 }
 
 /* Run the active set method from the point in `passive` and `mass`. `known` is the number of valid rows of the
- * factorisation, before and after; `used` becomes the number of iterations. Returns the size of the passive set. */
+ * factorisation, which is updated. `used` is set to the number of iterations. Return the size of the passive set. */
 static index_t minimise(const double *H, index_t m, index_t *known, index_t max_iter, SimplexQp *w, index_t *used) {
     double ridge = 0.0;
     index_t refined = 0, entered = -1, iteration = 0;
@@ -276,7 +280,7 @@ static index_t minimise(const double *H, index_t m, index_t *known, index_t max_
                 m++;
             }
         } else if (m < before) {
-            /* The index that entered left again because of rounding: no further decrease is possible. */
+            /* If rounding removed the index that was just added, no further decrease is possible. */
             done = entered >= 0 && w->passive[m - 1] != entered && w->passive[0] != entered;
             entered = -1;
         }
@@ -286,7 +290,7 @@ static index_t minimise(const double *H, index_t m, index_t *known, index_t max_
     return m;
 }
 
-/* Return the vertex with the lowest objective below `value`, or -1. */
+/* Return the vertex with the smallest objective, or -1 if it is not below `value`. */
 static index_t best_vertex(const double *H, double value, const SimplexQp *w) {
     index_t vertex = -1;
     for (index_t q = 0; q < w->f; q++) {
@@ -299,13 +303,13 @@ static index_t best_vertex(const double *H, double value, const SimplexQp *w) {
     return vertex;
 }
 
-/* Set the start to the rescaled positive entries of `gradient`, or to the best vertex. Returns its size.
- * The vertex is used if there are no positive entries, or if there are many and it is better. */
+/* Set the initial point to the rescaled positive entries of `gradient`, or to the best vertex if there are no positive
+ * entries, or if there are many and the vertex is better. Return the size of the passive set. */
 static index_t start_point(const double *H, SimplexQp *w) {
     const index_t f = w->f;
     index_t m = 0;
     double total = 0.0;
-    for (index_t q = 0; q < f; q++) { /* without a branch, which could not be predicted */
+    for (index_t q = 0; q < f; q++) { /* There is no branch, because it would be unpredictable. */
         double y = w->gradient[q];
         y = y > 0.0 ? y : 0.0;
         w->passive[m] = q;
@@ -354,7 +358,7 @@ KERNEL simplex_qp(index_t f, const double *H, const double *g, double *x, index_
     return DONE;
 }
 
-/* Batch kernels for every pair of types of the linear terms and the points. */
+/* Batch kernels for every combination of the types of the linear terms and of the points. */
 #define LINEAR double
 #define POINT double
 #define BATCH simplex_qp_batch_f64_f64

@@ -1,10 +1,10 @@
-"""Quadratic programs on the probability simplex, solved exactly by an active set.
+"""Quadratic programs on the probability simplex, solved exactly by an active set method.
 
-The row problem of EVCLUS, and of every method that fits one mass function at a time, is
+EVCLUS and other methods that fit one mass function at a time solve the problem
 
     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
 
-with a small positive semidefinite H, often singular. ``simplex_qp.c`` explains the algorithm.
+with a small positive semidefinite matrix H, which is often singular. ``simplex_qp.c`` explains the algorithm.
 
 The kernels validate types and shapes only; the ``solve_`` functions also validate the values.
 """
@@ -21,19 +21,19 @@ from dempster._native import kernel
 from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
 
-# Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel of `solve_simplex_qp`. It allocates nothing and does not
-# check that H is positive semidefinite. On entry x is the starting point. Its negative entries count as zero, and its
-# positive entries are rescaled. If x is zero, the search starts from the best vertex. max_iter limits the iterations
-# (10 f is ample). If the limit is reached, the point is feasible and not worse than the start. The result is the number
-# of iterations, which is 1 if the start had the right nonzeros and max_iter if the limit was reached.
+# Kernel of `solve_simplex_qp`. Minimise 1/2 x'Hx + g'x over the simplex, without checking that H is positive
+# semidefinite. On entry x contains the initial point. Its negative entries are set to zero, and its positive entries
+# are rescaled. If x is zero, the initial point is the best vertex. On exit x contains the minimiser. If max_iter (10 f
+# is usually sufficient) is reached, x is feasible and not worse than the initial point. The result is the number of
+# iterations, which is 1 if the initial point had the right nonzero entries.
 simplex_qp = kernel("""simplex_qp(
     H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
     work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
 
-# Solve rows start to stop - 1 of a batch of problems with a common Hessian: the kernel of `solve_simplex_qp_batch`.
-# Row b of X is the starting point, and is overwritten by the minimiser of 1/2 x'Hx + G[b]'x. The result of a row
-# depends only on H and that row, so different threads may solve different blocks. The arithmetic is in float64. The
-# result is the number of rows that reached the limit of 10 f iterations.
+# Kernel of `solve_simplex_qp_batch`. Row b of X contains the initial point, and is overwritten by the minimiser of
+# 1/2 x'Hx + G[b]'x, for all b from start to stop - 1. The minimiser depends only on H, G[b] and X[b], so that different
+# threads may solve different blocks of rows. The arithmetic is in float64. The result is the number of rows that
+# reached the limit of 10 f + 10 iterations.
 simplex_qp_batch = kernel("""simplex_qp_batch(
     H: float64[f, f], G: real1[n, f], X: real2[n, f] out, start: int up to stop, stop: int up to n) -> int""")
 
@@ -42,7 +42,7 @@ _diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
 
 
 def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Allocate the work arrays of `simplex_qp`, for any number of problems in one thread."""
+    """Return the arrays ``work`` and ``index`` of `simplex_qp`, which one thread can reuse for many problems."""
     return np.empty((f + 8, f)), np.empty((2, f), np.int64)
 
 
@@ -51,7 +51,7 @@ def solve_simplex_qp(
 ) -> np.ndarray:
     """Minimise 1/2 x'Hx + g'x over the probability simplex.
 
-    The solution is exact up to rounding. If there are several minimisers, one of them is returned.
+    The solution is exact up to rounding errors. If the minimiser is not unique, one minimiser is returned.
 
     Parameters
     ----------
@@ -60,22 +60,22 @@ def solve_simplex_qp(
     g : array-like of shape (f,)
         Linear term.
     x0 : array-like of shape (f,), optional
-        Starting point on the simplex, by default the best vertex. A start with the right nonzeros saves most of the
-        work.
+        Initial point on the simplex, by default the best vertex. The method is fastest if the initial point has the
+        same nonzero entries as the minimiser.
     max_iter : int, optional
         Maximum number of iterations, 10 f + 10 by default. If it is reached, a `ConvergenceWarning` is issued, and the
-        result is feasible and not worse than the start.
+        result is feasible and not worse than the initial point.
 
     Returns
     -------
     ndarray of shape (f,)
-        Minimiser, nonnegative with sum one.
+        Minimiser, whose entries are nonnegative and sum to one.
 
     References
     ----------
     .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section 16.5.
     .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large dissimilarity data",
-       Knowledge-Based Systems 106, 2016 (rows of a credal partition as such problems).
+       Knowledge-Based Systems 106, 2016.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def solve_simplex_qp(
 def solve_simplex_qp_batch(
     H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G, with one Hessian for all.
+    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def solve_simplex_qp_batch(
     G : array-like of shape (n, f)
         Linear terms, one per row.
     X0 : array-like of shape (n, f), optional
-        Starting points on the simplex, one per row; by default each row starts from its best vertex.
+        Initial points on the simplex, one per row; by default the best vertex for each row.
     n_jobs : int or None, default=-1
         Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
 
     Returns
     -------
     ndarray of shape (n, f)
-        Minimisers, of type float32 if G is, else float64.
+        Minimisers, one per row, of type float32 if G has this type, else float64.
 
     Examples
     --------
@@ -136,22 +136,22 @@ def solve_simplex_qp_batch(
 
 
 def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
-    """Minimise sum_q h_q x_q^2 + g_q x_q over the probability simplex, exactly.
+    """Minimise sum_q (h_q x_q^2 + g_q x_q) over the probability simplex, exactly.
 
-    This is the mass step of constrained evidential c-means for one object.
+    Constrained evidential c-means (CECM) solves this problem to update the masses of an object.
 
     Parameters
     ----------
     h : array-like of shape (f,)
-        Nonnegative coefficients of the squares. If some are zero and the minimiser is not unique, the lowest index gets
-        the mass.
+        Nonnegative coefficients of the squares. If the minimiser is not unique, because of coefficients that are zero,
+        the entry with the lowest index is the largest possible.
     g : array-like of shape (f,)
         Linear term.
 
     Returns
     -------
     ndarray of shape (f,)
-        Minimiser, nonnegative with sum one.
+        Minimiser, whose entries are nonnegative and sum to one.
 
     References
     ----------
@@ -174,7 +174,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
 
 def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """Return a finite C-contiguous array with the given type and shape (None stands for any length)."""
+    """Return ``values`` as a finite C-contiguous array of the given type and shape (None stands for any length)."""
     array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
@@ -185,7 +185,7 @@ def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.
 
 
 def _check_hessian(H: ArrayLike) -> np.ndarray:
-    """Return a symmetric positive semidefinite float64 matrix; rounding errors in the symmetry are averaged out."""
+    """Return H as a symmetric matrix of type float64; raise an error if it is not symmetric and semidefinite."""
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
         raise InvalidParameterError("H", must=f"be a square matrix, got shape {hessian.shape}")
@@ -194,7 +194,7 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
     asymmetry = np.abs(hessian - hessian.T).max()
     if asymmetry > tolerance:
         raise InvalidParameterError(
-            "H", must=f"be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image"
+            "H", must=f"be symmetric, got entries H[i, j] and H[j, i] that differ by {asymmetry:.3g}"
         )
     hessian = 0.5 * (hessian + hessian.T)
     smallest = np.linalg.eigvalsh(hessian)[0]
@@ -204,14 +204,14 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
 
 
 def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
-    """Return a copy of a point, or of rows of points, on the simplex (within single precision)."""
+    """Return a copy of a point (or of several points in rows); raise an error if it is not on the simplex."""
     masses = _check_array(x, name, shape, dtype).copy()
     sums = masses.sum(-1, dtype=np.float64)
     if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
         raise InvalidParameterError(
             name,
-            must=f"lie on the simplex, without negative entries and summing to 1: got {masses.min():.3g} as its "
-            f"smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}",
+            must=f"lie on the simplex (nonnegative entries with sum 1), got the smallest entry {masses.min():.3g} and "
+            f"sums from {sums.min():.6g} to {sums.max():.6g}",
         )
     return masses
 

@@ -1,5 +1,5 @@
-/* Solve rows `start` to `stop` - 1 of a batch of problems with a common Hessian: part of simplex_qp.c, included once
- * for every pair of types. The arithmetic is in double precision. */
+/* Solve rows `start` to `stop` - 1 of a batch of problems with a common Hessian, in double precision. simplex_qp.c
+ * includes this file once for every pair of types. */
 KERNEL BATCH(index_t f, index_t n, const double *H, const LINEAR *G, POINT *X, index_t start, index_t stop,
              index_t *result) {
     (void)n;

@@ -1,4 +1,4 @@
-"""Credal partitions: summaries, comparison and combination."""
+"""Credal partitions, their summaries, comparison and combination."""
 
 from dempster.partition.combine import combine_partitions
 from dempster.partition.compare import (

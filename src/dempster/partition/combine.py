@@ -30,14 +30,14 @@ from dempster.partition.credal_partition import CredalPartition, as_credal_parti
 from dempster.partition.relational import pair_forms, sample_pairs
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
-_ALL_PAIRS_UP_TO = 500  # objects
-_FIRST_SWEEPS = 5  # number of sweeps before the starts are compared
-_MAX_SETS = 256  # maximum number of sets of the result
+_ALL_PAIRS_UP_TO = 500  # Maximum number of objects for which all pairs are used.
+_FIRST_SWEEPS = 5  # Number of sweeps before the initial masses are compared.
+_MAX_SETS = 256  # Maximum number of focal sets of the result.
 _PAIRS_PER_OBJECT = 200
-_LINKAGE_UP_TO = 2000  # objects
+_LINKAGE_UP_TO = 2000  # Maximum number of objects for hierarchical clustering.
 
-# The Jousselme distance on {same, different} is a Euclidean distance of the masses of (empty, same, different):
-# 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with R upper triangular.
+# Let a, b, g be the differences of the masses of empty, same and different. The Jousselme distance d is Euclidean:
+# 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with an upper triangular matrix R.
 _ROOT = np.linalg.cholesky(np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])).T
 
 
@@ -57,39 +57,42 @@ def combine_partitions(
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
 
-    The masses of the partitions on "same cluster" and "different clusters" are combined for each pair of objects. The
-    result is the partition whose pairwise masses are nearest to the combined masses, as measured by the credal Rand
-    index (Denoeux, Li and Sriboonchitta, 2018).
+    For each pair of objects, every partition gives masses to "same cluster" and "different clusters". These masses are
+    combined over the partitions. The result is the partition whose pairwise masses are nearest to the combined masses,
+    that is, with the largest credal Rand index (Denoeux, Li and Sriboonchitta, 2018).
 
     Parameters
     ----------
     partitions : sequence of CredalPartition or hard labels
-        Objects are matched by name if partitions have names (the same, in any order), else by position.
+        Partitions of the same objects. Objects are matched by name if the partitions have names, else by position.
     rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
-        Dempster's rule assumes independent partitions; pairs with total conflict are first discounted by a millionth.
-        On two hypotheses Dubois and Prade's rule is equal to Yager's.
+        Rule of combination. Dempster's rule assumes independent partitions; the masses of pairs with total conflict
+        are discounted by 1e-6 first. Here, "dubois_prade" and "yager" give the same result.
     n_clusters : int, optional
         Number of clusters of the result; by default the largest number of clusters of the partitions.
     focal_sets : FocalSets or {"simple", "pairs", "full"}
-        Sets of the result.
+        Focal sets of the result.
     normalization : {"dempster", "yager"}
-        Rule that removes mass on the empty set before combination (not for ``rule="conjunctive"``, which keeps it).
+        Rule that removes mass on the empty set before the combination. ``rule="conjunctive"`` keeps this mass.
     n_init : int
-        Number of starts, of which the best is used: the partitions, a hierarchy of the combined relation, random ones.
+        Number of initial partitions, of which the best is used. The first ones are the given partitions, then follow a
+        hierarchical clustering of the combined masses (up to 2,000 objects) and random masses.
     max_iter : int
         Maximum number of sweeps over the objects.
     tol : float
-        The sweeps stop when the relative gain of the index is smaller.
+        The sweeps stop when the relative increase of the credal Rand index is at most ``tol``.
     n_partners : int or "auto"
-        Number of pairs of each object; "auto": all up to 500 objects, 200 above, so that the cost is linear.
+        Number of pairs used for each object. "auto" uses all pairs of up to 500 objects, and 200 pairs per object
+        above, so that the cost is linear in the number of objects.
     random_state : int, RandomState, Generator or None
+        Seed for random masses and random pairs.
     verbose : int
-        1 shows a progress bar over the starts.
+        1 shows a progress bar over the initial partitions.
 
     Returns
     -------
     CredalPartition
-        ``metadata["credal_rand_index"]`` measures how well it represents the combined relation.
+        Combined partition. ``metadata["credal_rand_index"]`` measures how well it represents the combined masses.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def combine_partitions(
         from tqdm.auto import tqdm
 
         starts = tqdm(starts, total=n_init, desc="combine_partitions", unit="start")
-    if n_init > 1:  # Continue from the start with the best index after a few sweeps, the first on ties.
+    if n_init > 1:  # Select the initial masses with the largest index after a few sweeps.
         runs = (problem.run(start, _FIRST_SWEEPS, tol) for start in starts)
         best = max(runs, key=lambda run: run[1])[0]
     else:
@@ -149,9 +152,9 @@ def combine_partitions(
 
 
 def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
-    """Combine masses (p, 4) on {empty, same, different, unknown} of the same pairs.
+    """Combine the masses of empty, same, different and unknown for p pairs of objects, arrays of shape (p, 4).
 
-    On a frame of two hypotheses, the conjunctive rule is a product of plausibilities.
+    On the frame {same, different}, the conjunctive rule multiplies plausibilities.
     """
     stacked = np.stack(relations).astype(float)
     if rule == "average":
@@ -169,7 +172,7 @@ def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
     result[:, 0] = 0
     if rule == "dempster":
         return result / (1 - conflict)[:, None]
-    result[:, 3] += conflict  # Dubois-Prade and Yager: the union of the two hypotheses is the frame.
+    result[:, 3] += conflict  # The union of same and different is the frame (unknown).
     return result
 
 
@@ -181,10 +184,10 @@ def _combine_conjunctively(stacked: np.ndarray) -> np.ndarray:
 
 
 class _PartitionFit:
-    """Fit of a partition to pairwise masses by row-wise, reweighted quadratic programs.
+    """Fit of a partition to pairwise masses by iteratively reweighted quadratic programs.
 
-    The sum of squares weighted by one over the distance is an upper bound of the sum of distances. It is minimised over
-    one row at a time, which never decreases the credal Rand index.
+    The sum of the distances has an upper bound, the sum of the squared distances divided by the current distances. This
+    bound is minimised over the masses of one object at a time, which never decreases the credal Rand index.
     """
 
     def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
@@ -205,7 +208,7 @@ class _PartitionFit:
         return float(1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean())
 
     def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
-        """Return masses, index and number of sweeps."""
+        """Return the fitted masses, their credal Rand index and the number of sweeps."""
         masses = np.array(start, dtype=float, order="C")
         index, n_sweeps = self.index(masses), 0
         for _ in range(max_iter):
@@ -216,7 +219,7 @@ class _PartitionFit:
             )  # fmt: skip
             n_sweeps += 1
             new_index = self.index(masses)
-            if new_index < index:  # The decrease is a rounding error.
+            if new_index < index:  # A decrease is a rounding error.
                 return before, index, n_sweeps
             gain, index = new_index - index, new_index
             if gain <= tol * abs(index):
@@ -225,7 +228,7 @@ class _PartitionFit:
 
 
 def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
-    """Generate each partition, a hierarchy of the combined relation, then random masses."""
+    """Generate initial masses from each partition and from hierarchical clustering, then at random."""
     for source in sources:
         if source.n_clusters <= family.n_clusters:
             yield _transfer_masses(source, family)
@@ -236,7 +239,7 @@ def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iter
 
 
 def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
-    """Move the mass of each set to the same set of another family, or to the smallest set that contains it."""
+    """Move the mass of each focal set to the smallest set of ``family`` that contains it."""
     padded = np.zeros((len(source.focal_sets), family.n_clusters), dtype=bool)
     padded[:, : source.n_clusters] = source.focal_sets.membership
     if source.focal_sets.omega_index is not None:
@@ -254,7 +257,7 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
 
 
 def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
-    """Cut an average-linkage hierarchy of one minus the probability of "same" into clusters."""
+    """Return initial masses from average-linkage clustering of one minus the pignistic probability of "same"."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     relation = combine_relations([p.relational().masses for p in sources], rule)
@@ -271,14 +274,14 @@ def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np
     per_object = few if isinstance(n_partners, str) else n_partners
     if per_object >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
-    # A random cycle makes the graph of pairs connected; otherwise components would number their clusters independently.
+    # A random cycle connects the graph of pairs. Otherwise its components would number their clusters independently.
     cycle = rng.permutation(n)
     ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
     return np.unique(np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0)
 
 
 def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
-    """Check partitions and parameters; return the family of the result."""
+    """Validate the partitions and the parameters; return the family of focal sets of the result."""
     if len(sources) < 1:
         raise InvalidParameterError("partitions", must="contain at least one partition")
     if len({len(p) for p in sources}) != 1:

@@ -32,12 +32,12 @@ from dempster._validation import (
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
-_EXACT_UP_TO = 20_000  # number of objects above which the credal Rand index uses sampled pairs
-_DEFAULT_SAMPLE = 2_000_000  # pairs
+_EXACT_UP_TO = 20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
+_DEFAULT_SAMPLE = 2_000_000  # Number of sampled pairs above this limit.
 
 
 class IndexEstimate(float):
-    """Value of an index, with its standard error (0 if all pairs were used) and the number of pairs."""
+    """Float with the attributes ``standard_error`` (0 if all pairs were used) and ``n_pairs``."""
 
     standard_error: float
     n_pairs: int
@@ -59,26 +59,27 @@ class IndexEstimate(float):
 def credal_rand_index(
     a: Any, b: Any, *, distance: str = "jousselme", n_pairs: int | str | None = "auto", random_state: Any = None
 ) -> IndexEstimate:
-    """Compute the similarity of two partitions: 1 minus the mean distance of their pairwise masses.
+    """Compute the credal Rand index, one minus the mean distance between the pairwise masses of two partitions.
 
-    The similarity is the Rand index if both partitions are hard, and 1 if the partitions are identical. One minus the
-    similarity is a metric.
+    The index is equal to the Rand index if both partitions are hard, and to 1 if the partitions are identical. One
+    minus the index is a metric.
 
     Parameters
     ----------
-    a, b : CredalPartition (or hard labels)
+    a, b : CredalPartition or hard labels
+        Partitions of the same objects.
     distance : {"jousselme", "belief"}
-        Distance between the two mass functions of a pair.
+        Distance between the mass functions that ``a`` and ``b`` give to a pair of objects.
     n_pairs : int, "auto" or None
-        Number of sampled pairs; None for all pairs. "auto": all pairs up to 20,000 objects, above that 2,000,000
-        sampled pairs.
+        Number of sampled pairs. None uses all pairs. "auto" uses all pairs of up to 20,000 objects, and 2,000,000
+        sampled pairs above.
     random_state : int, RandomState, Generator or None
         Seed for the sampling of pairs.
 
     Returns
     -------
     IndexEstimate
-        A float with the attributes ``standard_error`` and ``n_pairs``.
+        Index, a float with the attributes ``standard_error`` and ``n_pairs``.
 
     Examples
     --------
@@ -111,9 +112,9 @@ def credal_rand_index(
 
 
 def jousselme_distances(d: np.ndarray) -> np.ndarray:
-    """Compute Jousselme distances of pairwise masses from their differences (..., 4) in the order of the relations.
+    """Compute Jousselme distances D from the differences d of pairwise masses, shape (..., 4).
 
-    The formula is 2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n).
+    With the indices e (empty), s (same) and n (different), 2 D^2 = 2 d_e^2 + d_s^2 + d_n^2 + d_e (d_s + d_n).
     """
     empty, same, different = d[..., 0], d[..., 1], d[..., 2]
     squared = 2 * empty**2 + same**2 + different**2 + empty * (same + different)
@@ -124,9 +125,9 @@ _DISTANCES = {"jousselme": jousselme_distances, "belief": lambda d: np.abs(d[...
 
 
 def consistency_index(a: Any, b: Any) -> float:
-    """Compute one minus the mean conflict of the pairwise masses of two partitions.
+    """Compute the consistency index, one minus the mean conflict between the pairwise masses of two partitions.
 
-    The index is the Rand index for hard partitions. A vacuous partition is consistent with every other partition, so
+    The index is equal to the Rand index for hard partitions. A vacuous partition is consistent with every partition, so
     use the index together with `pairwise_nonspecificity`. All pairs are used, in time linear in the number of objects.
 
     Parameters
@@ -144,7 +145,7 @@ def consistency_index(a: Any, b: Any) -> float:
     empty_a, same_a, different_a, _ = pair_forms(a.focal_sets)
     empty_b, same_b, different_b, _ = pair_forms(b.focal_sets)
     ones_a, ones_b = np.ones_like(empty_a), np.ones_like(empty_b)
-    # Conflict of two mass functions on {same, different}.
+    # The conflict of two mass functions on {same, different} is the sum of these signed products.
     terms = [
         (1.0, empty_a, ones_b),
         (1.0, ones_a, empty_b),
@@ -152,8 +153,8 @@ def consistency_index(a: Any, b: Any) -> float:
         (1.0, same_a, different_b),
         (1.0, different_a, same_b),
     ]
-    # A sum over pairs of (m_i' A m_j)(m'_i' B m'_j) is a quadratic form in z_i = m_i m'_i' (an f x f' matrix):
-    # half of <Z, A Z B> with Z the sum of the z_i, minus the terms i = j.
+    # Let m_i and n_i be the masses of object i in the two partitions, and Z the sum of the matrices m_i n_i'. The sum
+    # of (m_i' A m_j)(n_i' B n_j) over all i and j is <Z, A Z B>. The sum over pairs is half of it without i = j.
     Z = (a.masses.T @ b.masses).astype(float)
     conflict = 0.0
     for sign, left, right in terms:
@@ -165,11 +166,12 @@ def consistency_index(a: Any, b: Any) -> float:
 
 
 def pairwise_nonspecificity(partition: Any) -> float:
-    """Compute the mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 for a vacuous one.
+    """Compute the mean mass of ignorance over pairs of objects, 0 for a hard and 1 for a vacuous partition.
 
     Parameters
     ----------
     partition : CredalPartition, fitted clusterer or hard labels
+        Partition of at least two objects.
 
     Examples
     --------
@@ -185,7 +187,7 @@ def pairwise_nonspecificity(partition: Any) -> float:
 
 
 def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
-    """Return whether partition ``a`` is at least as consistent with the reference as ``b``, and at least as precise.
+    """Return whether ``a`` is at least as consistent with a reference partition and at least as precise as ``b``.
 
     Parameters
     ----------
@@ -209,13 +211,14 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
-    """Return the indices of the partitions that no other partition strictly dominates with respect to the reference.
+    """Return the indices of the partitions that no other partition strictly dominates (see `dominates`).
 
     Parameters
     ----------
     partitions : sequence of CredalPartition, fitted clusterers or hard labels
+        Partitions of the same objects.
     reference : CredalPartition, fitted clusterer or hard labels
-        Partition of the same objects.
+        Reference partition of the same objects.
 
     Examples
     --------
@@ -235,7 +238,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
 
 def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
-    """Return two partitions with corresponding rows: by name if both have names, else by position."""
+    """Validate two partitions, and sort the rows of ``b`` like those of ``a`` if both have names of objects."""
     a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
         raise InvalidInputError(f"partitions must have the same number of objects, got {len(a)} and {len(b)}")
@@ -259,11 +262,13 @@ class PartitionMap:
     Attributes
     ----------
     coordinates : (N, 2) array
+        Position of each partition.
     dissimilarity : (N, N) array
-        One minus the credal Rand index.
+        One minus the credal Rand index of each pair of partitions.
     stress : float
         Normalised stress (Kruskal's stress-1), 0 for an exact embedding.
     names : list of str
+        Names of the partitions.
     """
 
     coordinates: np.ndarray
@@ -288,10 +293,11 @@ def embed_partitions(
     partitions : sequence of CredalPartition or hard labels
         Partitions of the same objects.
     names : sequence of str, optional
+        Names of the partitions; 0, 1, ... by default.
     rule : {"smacof", "classical"}
-        "smacof" starts from the classical solution and reduces its stress.
+        Algorithm. "smacof" reduces the stress of the solution of classical scaling.
     distance, n_pairs, random_state
-        As in `credal_rand_index`; all comparisons use the same sampled pairs.
+        Arguments of `credal_rand_index`. All comparisons use the same sampled pairs.
 
     Examples
     --------
@@ -321,7 +327,7 @@ def embed_partitions(
     if rule == "smacof" and len(d) > 2 and d.any():
         from sklearn.manifold import smacof
 
-        # Start from the classical solution, so that the result is deterministic.
+        # The classical solution as initial value makes the result deterministic.
         xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
     distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
     total = np.sum(d**2)
@@ -330,7 +336,7 @@ def embed_partitions(
 
 
 def _classical_scaling(d: np.ndarray) -> np.ndarray:
-    """Return the two leading coordinates of Torgerson scaling; the largest entry of each is positive."""
+    """Return 2-D coordinates by classical (Torgerson) scaling. The largest absolute value of each axis is positive."""
     center = np.eye(len(d)) - 1 / len(d)
     values, vectors = np.linalg.eigh(-center @ d**2 @ center / 2)
     xy = np.zeros((len(d), 2))
@@ -344,8 +350,9 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
 
 
 def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the sums (c, c) over objects of the product of the normalised plausibilities of two clusters.
+    """Return the similarity of each pair of clusters, shape (c, c).
 
+    The similarity of two clusters is the sum over all objects of the product of their normalised plausibilities.
     Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
     inside = partition.empty <= 1 - 1e-6
@@ -354,9 +361,9 @@ def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = 
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
-    """Return the pairs (j, l), j < l, of clusters that are among the ``n_neighbors`` most similar to each other.
+    """Return the pairs (j, k), j < k, of clusters that are mutual neighbors.
 
-    Ties are resolved by the lowest index.
+    Each is among the ``n_neighbors`` clusters most similar to the other one. Ties are resolved by the lowest index.
     """
     check(n_neighbors, "n_neighbors", integer(1))
     similarity = np.array(similarity, dtype=float)
@@ -371,15 +378,17 @@ def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, i
 def nearest_pairs(
     partition: CredalPartition, n_neighbors: int = 1, weights: np.ndarray | None = None
 ) -> list[tuple[int, int]]:
-    """Return pairs of mutually nearest clusters of a partition on single clusters.
+    """Return the pairs of mutually nearest clusters of a partition.
 
-    The second step of the two-step strategy adds these pairs to the focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
+    In the two-step strategy, a first fit uses single clusters, and the second fit adds these pairs to the focal sets
+    (Denoeux, 2021, NN-EVCLUS, section 2.3).
 
     Parameters
     ----------
     partition : CredalPartition
+        Partition whose focal sets are usually the single clusters.
     n_neighbors : int, default=1
-        Select a pair if each cluster is among this number of nearest clusters of the other cluster.
+        A pair is selected if each of its clusters is among the ``n_neighbors`` nearest clusters of the other one.
     weights : array of shape (n,), optional
         Weights of the objects.
 

@@ -1,4 +1,4 @@
-"""Credal partitions: a mass function over sets of clusters for each object."""
+"""Credal partitions, which give a mass function on sets of clusters to each object."""
 
 from __future__ import annotations
 
@@ -43,21 +43,24 @@ _ROUNDING = 1e-6
 
 
 class CredalPartition(MassFunctions):
-    """A credal (evidential) partition of n objects into c clusters.
+    """Credal (evidential) partition of n objects into c clusters.
 
-    Mass on {k} means that the object belongs to cluster k, mass on {k, l} that it belongs to one of the two but the
-    data do not determine which, and mass on the empty set that it belongs to none of the clusters (an outlier).
+    Mass on {k} supports that the object belongs to cluster k. Mass on {k, l} supports that it belongs to one of these
+    clusters, but the data do not determine which. Mass on the empty set supports that it belongs to no cluster (an
+    outlier).
 
     Parameters
     ----------
     masses : array-like of shape (n, f), or MassFunctions
+        Nonnegative masses whose rows sum to one.
     focal_sets : FocalSets
+        Focal sets of the columns of ``masses``.
     index : sequence of length n, optional
         Names of the objects.
     frame : sequence of length c, optional
         Names of the clusters.
     metadata : mapping, optional
-        Method, parameters, objective, iterations, convergence, seed. Estimators fill it in.
+        Information about the fit (method, parameters, objective, convergence, seed), which estimators set.
 
     References
     ----------
@@ -98,21 +101,21 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
-        """Convert labels of any type; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
+        """Convert labels of any type. Objects with the label ``noise`` belong to no cluster.
 
-        The names of the objects are ``index``, or the index of the labels if they are a pandas Series.
+        ``index`` contains the names of the objects; by default the index of the labels if they are a pandas Series.
         """
         masses, family, names = _masses_from_hard(labels, noise)
         return cls(masses, family, row_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
-        """Convert a fuzzy partition (n, c) with row sums of at most one; the rest is mass on the empty set."""
+        """Convert fuzzy memberships, shape (n, c). One minus the sum of a row becomes mass on the empty set."""
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
             raise InvalidParameterError(
-                "memberships", must="be nonnegative with rows summing to at most one (else: from_possibilistic)"
+                "memberships", must="be nonnegative with row sums of at most one; use from_possibilistic otherwise"
             )
         masses = np.column_stack([np.clip(missing, 0, None), u])
         return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(table_names(memberships) | keywords))
@@ -128,32 +131,35 @@ class CredalPartition(MassFunctions):
         index: Sequence[Hashable] | None = None,
         frame: Sequence[Hashable] | None = None,
     ) -> Self:
-        """Convert the memberships of another method; similar memberships give mass on sets of clusters.
+        """Convert the memberships of another method; similar memberships give mass to sets of clusters.
 
-        `from_fuzzy` uses a membership as mass: an object with 0.5 in each of two clusters has half of its mass on each,
-        and is never ambiguous. Here such an object *may be in either cluster*. With the memberships of an object in
-        decreasing order, u_1 >= u_2 >= ..., the mass on the set of the first k clusters is
+        `from_fuzzy` uses memberships as masses. An object with the memberships 0.5 and 0.5 then has half of its mass on
+        each of the two clusters and is not ambiguous. In contrast, `from_soft` gives mass to the set of both clusters.
+        With the memberships of an object in decreasing order, u_1 >= u_2 >= ..., the set of the first k clusters gets
+        the sum of the memberships times
 
-            (u_k - u_(k+1)) / u_1     rule "plausibility": plausibilities are memberships over the largest one,
-            k (u_k - u_(k+1))         rule "pignistic": the least committed masses whose pignistic probabilities
-                                      are the memberships (Dubois, Prade and Smets, 2008),
+            (u_k - u_(k+1)) / u_1     for rule="plausibility", where the plausibility of a cluster is its membership
+                                      divided by the largest membership, or
+            k (u_k - u_(k+1))         for rule="pignistic", the least committed masses whose pignistic probabilities
+                                      are the memberships (Dubois, Prade and Smets, 2008).
 
-        times the sum of the memberships. The rest is mass on the empty set, or on the frame.
+        The rest is mass on the empty set, or on the frame.
 
         Parameters
         ----------
         memberships : array-like or table of shape (n, c)
-            Nonnegative, rows summing to at most one: posteriors of a Gaussian mixture, fuzzy c-means, HDBSCAN's
-            ``all_points_membership_vectors``. A pandas table gives the names of objects and clusters.
+            Nonnegative memberships with row sums of at most one, such as the posterior probabilities of a Gaussian
+            mixture, or HDBSCAN's ``all_points_membership_vectors``. A pandas table provides the names of objects and
+            clusters.
         rule : {"plausibility", "pignistic"}
-            With two clusters, "plausibility" makes an object ambiguous if u_2 > u_1 / 2, and "pignistic", which is more
-            cautious, if u_2 > u_1 / 3. ``fuzzy(rule)`` returns the memberships if ``max_size`` did not change the sets.
+            With two clusters, an object is ambiguous if u_2 > u_1 / 2 ("plausibility") or u_2 > u_1 / 3 ("pignistic",
+            which is more cautious). ``fuzzy(rule)`` returns the memberships, unless ``max_size`` changed the sets.
         remainder : {"outlier", "ignorance"}
-            Meaning of a row that sums to less than one: the object may be in none of the clusters (HDBSCAN), or its
-            cluster is unknown.
+            Meaning of a row sum below one. The object may be in no cluster ("outlier", for HDBSCAN), or its cluster is
+            unknown ("ignorance").
         max_size : int or None, default=2
-            Largest size of sets except the frame, which gets the mass of larger sets. None: no limit; there may then
-            be one set for each object.
+            Maximum size of the sets other than the frame. The mass of larger sets is moved to the frame. None means
+            no limit, which may give a different set for each object.
         index, frame : sequences, optional
             Names of the objects and of the clusters.
 
@@ -178,7 +184,7 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
-        """Convert degrees of possibility (n, c) in [0, 1] to nested masses with these plausibilities."""
+        """Convert degrees of possibility in [0, 1], shape (n, c), which become the plausibilities of nested masses."""
         values = as_reals(possibilities, "possibilities")
         if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
             raise InvalidParameterError(
@@ -188,9 +194,9 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
-        """Convert a rough partition: (n, c) Boolean upper approximations and, as an optional check, lower ones.
+        """Convert a rough partition, given by the Boolean upper approximations of the clusters, shape (n, c).
 
-        An object in no upper approximation is an outlier.
+        An object in no upper approximation is an outlier. Lower approximations are optional; they are only checked.
         """
         up = as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
@@ -207,11 +213,11 @@ class CredalPartition(MassFunctions):
 
     @cached_property
     def labels(self) -> Array:
-        """Cluster with the largest plausibility, 0..c-1; the lowest number on ties."""
+        """Index of the cluster with the largest plausibility for each object; the lowest index in case of ties."""
         return freeze(self.contour.argmax(axis=1))
 
     def hard(self, rule: str = "plausibility") -> Array:
-        """Return the cluster with the largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
+        """Return the cluster with the largest plausibility, belief or pignistic probability, depending on ``rule``."""
         check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "pignistic":
             return self.pignistic(normalized=False).argmax(axis=1)
@@ -219,56 +225,56 @@ class CredalPartition(MassFunctions):
 
     @cached_property
     def labels_with_outliers(self) -> Array:
-        """`labels`, with -1 for outliers as in scikit-learn."""
+        """`labels`, but -1 for outliers."""
         labels = copy_array(self.labels)
         labels[self.outliers] = -1
         return freeze(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
-        """Return memberships (n, c) that sum to one: normalised plausibilities, or ``rule="pignistic"``."""
+        """Return fuzzy memberships, shape (n, c), by normalised plausibilities or pignistic probabilities."""
         check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> Array:
-        """Return the plausibilities (n, c) of the clusters, divided by 1 - m(empty set) if normalised."""
+        """Return the plausibilities of the clusters, shape (n, c), divided by 1 - m(empty set) if ``normalized``."""
         return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
 
     # ---- rough summary --------------------------------------------------------------------------------------------
 
     @cached_property
     def best_set(self) -> Array:
-        """Index in `focal_sets` of the set with the largest mass; on ties the smaller set, then the lower index."""
+        """Index in `focal_sets` of the set with the largest mass; in case of ties, of the smallest set."""
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
         return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the clusters that each object is assigned to, as a Boolean (n, c) array.
+        """Return the clusters that each object is assigned to, as a Boolean array of shape (n, c).
 
-        ``"max_mass"``: the set with the largest mass (none for outliers). ``"interval_dominance"``: the clusters whose
-        plausibility is at least the largest belief, without impossible clusters. The sets of the second rule
-        are never empty, but ``keep_outliers=False`` sets the rows of outliers to False.
+        ``rule="max_mass"`` assigns an object to the set with the largest mass, which is empty for outliers.
+        ``rule="interval_dominance"`` assigns it to the clusters with a positive plausibility that is at least the
+        largest belief in a cluster. Outliers are then assigned to clusters, too, unless ``keep_outliers=False``.
         """
         check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return look_up(self.focal_sets.membership, self.best_set)
         assigned = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
-        # Impossible clusters are removed, unless all are impossible (an outlier).
+        # Clusters with plausibility 0 are removed, unless all plausibilities are 0.
         assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
         if not keep_outliers:
             assigned[self.outliers] = False
         return assigned
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that certainly belong to the cluster.
+        """Return the indices of the objects that are assigned to this cluster only (see `assignment`).
 
-        ``cluster`` is a name of the `frame` (0..c-1 by default), or its index if no name is a number.
+        ``cluster`` is a name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
         """
         assigned = self.assignment(rule, keep_outliers=keep_outliers)
         return positions_where(assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1))
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
-        """Return the indices of the objects that possibly belong to the cluster, which is given as in `lower`."""
+        """Return the indices of the objects that are assigned to this cluster, alone or with others (see `lower`)."""
         return positions_where(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
 
     @cached_property
@@ -284,13 +290,13 @@ class CredalPartition(MassFunctions):
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
-        """Return masses on {empty, same, different, unknown} for given pairs of objects, or lazily for all."""
+        """Return the masses of "same cluster" and "different clusters" for pairs of objects, by default for all."""
         return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
-        """Return N*, the mean nonspecificity over log2 c: 0 (precise) to 1 (vacuous); 0 for a single cluster.
+        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous).
 
-        Compare only partitions with the same kind of focal sets.
+        Compare it only between partitions with the same type of focal sets, such as all pairs of clusters.
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
@@ -298,14 +304,14 @@ class CredalPartition(MassFunctions):
         return float(np.clip(mean, 0, 1))
 
     def summary(self) -> PartitionSummary:
-        """Return the numbers of certain, ambiguous and outlying objects of each cluster as a printable table."""
+        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers."""
         return PartitionSummary.from_partition(self, to_host(self.best_set), self.nonspecificity_index())
 
     # ---- display --------------------------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):
-        """Draw the partition over the attributes ``X`` (see `dempster.plot.CredalPartitionDisplay`)."""
-        from dempster.plot.credal_partition import CredalPartitionDisplay  # needs matplotlib
+        """Plot the partition in the space of the attributes ``X`` (see `dempster.plot.CredalPartitionDisplay`)."""
+        from dempster.plot.credal_partition import CredalPartitionDisplay  # This module needs matplotlib.
 
         return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
 
@@ -325,7 +331,7 @@ class CredalPartition(MassFunctions):
 
 
 def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
-    """Return a credal partition with its masses in memory; ``name`` is the name of the argument."""
+    """Convert a partition or hard labels to a `CredalPartition`; ``name`` is the argument's name for errors."""
     if isinstance(partition, CredalPartition):
         return partition.to_numpy()
     if isinstance(partition, MassFunctions):
@@ -338,7 +344,7 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
 
 
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
-    """Compute `labels` in threads, because NumPy is slow for millions of short rows."""
+    """Compute and cache `labels` in threads, because ``argmax`` is slow for millions of short rows."""
     if isinstance(partition.masses, np.ndarray):
         contour = partition.contour
         parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
@@ -349,10 +355,10 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
 
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
-    """Return certain masses (on the empty set for the label ``noise``), the family, and the names of the clusters."""
+    """Return the masses (0 or 1), the family of focal sets and the names of the clusters for hard labels."""
     values = _label_array(labels)
     check(noise, "noise", hashable)
-    mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # -1 becomes "-1" in text.
+    mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # Text "-1" is noise, too.
     is_noise = _is_label(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
@@ -368,7 +374,7 @@ def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, l
 
 
 def _label_array(labels: Any) -> np.ndarray:
-    """Return labels as an array; lists with names and numbers would become text in NumPy."""
+    """Return labels as an array, of type object if they have different types (NumPy would convert them to text)."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
     with validating_labels(labels, "labels"):
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
@@ -385,13 +391,13 @@ def _label_array(labels: Any) -> np.ndarray:
 
 
 def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
-    """Return whether each label is equal to a mark; numbers and text are compared once for each different label."""
+    """Return a mask of the labels that are equal to ``mark``. Each distinct label is compared only once."""
     different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
     return np.array([are_labels_equal(value, mark) for value in different.tolist()], dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the different labels in order, numbers before text, and the index of each label."""
+    """Return the distinct labels in sorted order, numbers before text, and the index of each label among them."""
     if values.dtype.kind != "O":
         different, code = np.unique(values, return_inverse=True)
         return different.tolist(), code
@@ -413,7 +419,6 @@ def _read_memberships(memberships: Any) -> np.ndarray:
 def _masses_from_soft(
     memberships: Any, rule: str, remainder: str, max_size: int | None
 ) -> tuple[np.ndarray, FocalSets]:
-    """Return nested masses; clusters with similar memberships give mass on their union."""
     check_choice(rule, "rule", _NESTED)
     check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = _read_memberships(memberships)
@@ -436,7 +441,7 @@ def _masses_from_soft(
     certain[np.abs(total - 1) <= _ROUNDING] = 1
     share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
     order, nested = _NESTED[rule](share)
-    if largest < c:  # The mass of larger sets is moved to the frame, so that no plausibility decreases.
+    if largest < c:  # Moving the mass of larger sets to the frame decreases no plausibility.
         nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
         nested[:, largest + 1 : c] = 0
     nested *= certain[:, None]
@@ -445,7 +450,7 @@ def _masses_from_soft(
 
 
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Divide memberships by the largest one to get plausibilities; a row of zeros gives mass on the frame."""
+    """Return nested masses whose plausibilities are the memberships divided by the largest (1 for rows of zeros)."""
     top = share.max(axis=1, keepdims=True)
     return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
 
@@ -454,13 +459,13 @@ _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.c
 
 
 def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Raise an error unless every object in a lower approximation is in exactly that upper approximation."""
+    """Raise an error unless every object in a lower approximation is in the upper one of the same cluster only."""
     if lower.shape != upper.shape:
         raise InvalidParameterError("lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}")
     wrong = (lower & (upper.sum(axis=1) != 1)[:, None]) | (lower & ~upper)
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
-        raise InvalidInputError(f"object {row} is in a lower approximation but not in exactly that upper approximation")
+        raise InvalidInputError(f"object {row} is in a lower approximation but not only in this upper approximation")
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------
@@ -468,25 +473,29 @@ def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """Counts of certain, ambiguous and outlying objects; ``str()`` gives a table.
+    """Numbers of certain, ambiguous and outlying objects; ``str()`` returns a table.
 
     Attributes
     ----------
     n_objects : int
+        Number of objects.
     names : list of str
         Names of the clusters.
     certain, possible : (c,) arrays
         Numbers of objects in the lower and in the upper approximation of each cluster.
     typical : list
-        For each cluster, the name (or index) of the object with the largest mass on it alone; None if there is none.
-    ambiguous : list of (set of clusters, number of objects)
-        Most frequent first.
+        Name (or index) of the object with the largest mass on each single cluster; None for a cluster without certain
+        objects.
+    ambiguous : list of tuple
+        Sets of clusters with the number of their ambiguous objects, the most frequent first.
     outliers : list
-        Name (or index) of every outlier; only the first 1,000 if X came in blocks.
+        Name (or index) of each outlier; only the first 1,000 if X was given in blocks.
     nonspecificity : float
+        Mean nonspecificity divided by log2 c, from 0 to 1.
     choices : dict of str to str
-        Values used for "auto" in the parameters of the method, with the reason.
+        Values of the parameters that were "auto", with the reason.
     n_outliers : int
+        Number of outliers.
     """
 
     n_objects: int
@@ -502,7 +511,7 @@ class PartitionSummary:
 
     @classmethod
     def from_partition(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
-        """Summarise a partition by its sets with the largest mass, given by their indices in the family."""
+        """Summarise a partition; ``best_set`` is the index of the focal set with the largest mass of each object."""
         family = partition.focal_sets
         own = partition.singleton_belief
 
@@ -531,9 +540,9 @@ class PartitionSummary:
         names: Sequence[Any] | None = None,
         choices: Mapping[str, str],
     ) -> PartitionSummary:
-        """Create a summary from the number of objects with their largest mass on each set.
+        """Create a summary from ``counts``, the number of objects with their largest mass on each focal set.
 
-        ``typical`` objects are used for clusters with certain objects; ``outliers`` may be only the first outliers.
+        ``typical`` contains the typical object of each cluster, and ``outliers`` the (first) outliers.
         """
         size, sets, c = family.cardinality, list(family), family.n_clusters
         certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
@@ -564,7 +573,7 @@ class PartitionSummary:
         return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
 
     def describe_set(self, clusters: tuple[int, ...]) -> str:
-        """Return ``clusters 1 and 2``, ``clusters 1, 2 and 3`` or ``all 3 clusters``."""
+        """Return a description such as ``clusters 1 and 2`` or ``all 3 clusters``."""
         names = [self.names[k] for k in clusters]
         if len(names) == len(self.names) > 2:
             return f"all {len(names)} clusters"

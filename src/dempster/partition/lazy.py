@@ -1,4 +1,4 @@
-"""Credal partitions of data in blocks, whose rows are computed when they are used."""
+"""Credal partitions of data in blocks, which are computed on access."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-_MAX_LISTED_OUTLIERS = 1000  # maximum number of outliers in a summary
+_MAX_LISTED_OUTLIERS = 1000  # Maximum number of outliers in a summary.
 
 
 class LazyCredalPartition:
-    """Credal partition of training or new data that come in blocks.
+    """Credal partition of training or new data that are given in blocks.
 
-    Arrays with a row for each object are lazy. They are Dask arrays if X is a Dask collection. Otherwise they are
-    objects with a method ``blocks()``, which iterates over the blocks, and ``compute()`` or ``numpy.asarray`` converts
-    them to arrays. Indices count from the first object of all blocks. Short results, `counts`, `summary` and
-    `nonspecificity_index`, take one pass over the data.
+    Arrays with a row for each object are lazy. If X is a Dask collection, they are Dask arrays. Otherwise they are
+    objects with the method ``blocks()``, which iterates over the blocks, and the method ``compute()``, which returns an
+    array. Row indices count from the first object of all blocks. `counts`, `summary` and `nonspecificity_index` read
+    the data once.
 
     Estimators create lazy partitions; there is no need to call the constructor.
 
@@ -39,8 +39,9 @@ class LazyCredalPartition:
     masses : Blocks
         Blocks of masses.
     focal_sets : FocalSets
+        Focal sets of the columns of the masses.
     metadata : mapping, optional
-        As in `CredalPartition`.
+        Information about the fit; see `CredalPartition`.
 
     Examples
     --------
@@ -72,60 +73,60 @@ class LazyCredalPartition:
 
     @property
     def n_objects(self) -> int | None:
-        """Number of objects, None if it is not known before all blocks were read."""
+        """Number of objects, or None if it is unknown until all blocks have been read."""
         return self._rows.n_rows
 
     def __len__(self) -> int:
-        """Return the number of objects; read all blocks if it is not known."""
+        """Return the number of objects; read all blocks if it is unknown."""
         return self._rows.count_rows()
 
     # ---- one row for each object, lazy ----------------------------------------------------------------------------
 
     @property
     def masses(self) -> Any:
-        """Masses (n, f)."""
+        """Masses, shape (n, f)."""
         return self._rows.to_lazy()
 
     @property
     def labels(self) -> Any:
-        """Cluster (n,) with the largest plausibility, as in `CredalPartition`."""
+        """Index of the cluster with the largest plausibility for each object, shape (n,)."""
         return self._map("labels", None, np.int64).to_lazy()
 
     @property
     def labels_with_outliers(self) -> Any:
-        """`labels`, with -1 for outliers."""
+        """`labels`, but -1 for outliers."""
         return self._map("labels_with_outliers", None, np.int64).to_lazy()
 
     @property
     def best_set(self) -> Any:
-        """Index (n,) in `focal_sets` of the set with the largest mass."""
+        """Index in `focal_sets` of the set with the largest mass for each object, shape (n,)."""
         return self._map("best_set", None, np.int64).to_lazy()
 
     @property
     def contour(self) -> Any:
-        """Plausibilities (n, c) of the clusters."""
+        """Plausibilities of the clusters, shape (n, c)."""
         return self._map("contour", self.n_clusters, self._rows.dtype).to_lazy()
 
     def pignistic(self, *, normalized: bool = True) -> Any:
-        """Return the pignistic probabilities (n, c): each mass is divided equally among the clusters of its set."""
+        """Return the pignistic probabilities, shape (n, c); see `MassFunctions.pignistic`."""
         return self._map("pignistic", self.n_clusters, self._rows.dtype, normalized=normalized).to_lazy()
 
     def nonspecificity(self) -> Any:
-        """Return the nonspecificities (n,) of the masses, 0 (precise) to log2 c (vacuous)."""
+        """Return the nonspecificity of each object, shape (n,), from 0 (precise) to log2 c (vacuous)."""
         return self._map("nonspecificity", None, self._rows.dtype).to_lazy()
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the clusters that each object is assigned to, Boolean (n, c), as in `CredalPartition`."""
+        """Return the clusters of each object as a Boolean array, shape (n, c); see `CredalPartition.assignment`."""
         return self._map("assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers).to_lazy()
 
     # ---- row indices, lazy ----------------------------------------------------------------------------------------
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the indices of the objects that certainly belong to the cluster."""
+        """Return the indices of the objects that are assigned to this cluster only (see `assignment`)."""
         return self._find("lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the indices of the objects that possibly belong to the cluster."""
+        """Return the indices of the objects that are assigned to this cluster, alone or with others."""
         return self._find("upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
 
     @property
@@ -141,15 +142,15 @@ class LazyCredalPartition:
     # ---- short results: one pass ----------------------------------------------------------------------------------
 
     def counts(self) -> dict[tuple[int, ...], int]:
-        """Return the number of objects with their largest mass on each of the focal sets."""
+        """Return the number of objects whose largest mass is on each focal set."""
         return dict(zip(self.focal_sets, self._totals().counts.tolist(), strict=True))
 
     def nonspecificity_index(self) -> float:
-        """Return N*, the mean nonspecificity over log2 c: 0 (precise) to 1 (vacuous); 0 for a single cluster."""
+        """Return N*, the mean nonspecificity divided by log2 c, from 0 (precise or one cluster) to 1 (vacuous)."""
         return self._totals().nonspecificity_index(self.n_clusters)
 
     def summary(self) -> PartitionSummary:
-        """Return the numbers of certain, ambiguous and outlying objects of each cluster as a printable table.
+        """Return the numbers of certain and possible objects of each cluster, of ambiguous objects and of outliers.
 
         At most 1,000 outliers are listed.
         """
@@ -178,28 +179,28 @@ class LazyCredalPartition:
         return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
 
     def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
-        """Iterate over blocks of the ``top`` largest masses of each object; the rest of the mass is on the frame.
+        """Iterate over blocks of the ``top`` largest masses of each object; the rest is moved to the frame.
 
-        Use this method for very many clusters, where most masses are small. No belief increases (except the belief of
-        the frame, if the rest contains mass on the empty set) and no plausibility decreases. The columns are
-        `focal_sets`, with an additional column for the frame if the frame is not a focal set.
+        Use this method for a very large number of clusters, where most masses are small. No belief increases (except
+        that of the frame, if mass on the empty set is moved) and no plausibility decreases. The columns are those of
+        `focal_sets`, and a last column for the frame if it is not a focal set.
         """
         check(top, "top", integer(1))
         for block in self._rows.blocks():
             yield top_masses(block, self.focal_sets, top)
 
     def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
-        """Write one Parquet file for each block into a folder, and return their paths in order.
+        """Write one Parquet file for each block into a folder, and return the paths of the files in order.
 
-        `dempster.io.read_partition` reads the files; the objects are named by their indices. The folder must be new or
-        empty, and accessible to all Dask workers.
+        `dempster.io.read_partition` reads the files. The names of the objects are their indices.
 
         Parameters
         ----------
         folder : path
+            New or empty folder, to which all Dask workers have access.
         top : int, optional
-            For very many clusters: write only this many largest masses of each object, as two lists of set indices and
-            masses; the rest of the mass is on the frame, as in `sparse_masses`.
+            Number of masses to write for each object, for a very large number of clusters. The largest masses are
+            written as a list of set indices and a list of masses; the rest is moved to the frame (see `sparse_masses`).
         """
         check(top, "top", choice(None) | integer(1))
         if not isinstance(folder, str | os.PathLike):
@@ -218,11 +219,11 @@ class LazyCredalPartition:
     # ---- helpers --------------------------------------------------------------------------------------------------
 
     def _map(self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any) -> Blocks:
-        """Compute an attribute or method of `CredalPartition` with a row for each object."""
+        """Apply an attribute or method of `CredalPartition` that returns a row for each object to all blocks."""
         return self._rows.map(_compute_summary, (self.focal_sets, name, arguments, options), width, dtype)
 
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Compute an attribute or method of `CredalPartition` that returns row indices."""
+        """Apply an attribute or method of `CredalPartition` that returns row indices to all blocks."""
         mask = self._rows.map(_compute_mask, (self.focal_sets, name, arguments, options), None, bool)
         return mask.positions().to_lazy()
 
@@ -254,10 +255,10 @@ def _apply_serially(function: Callable[..., Any], arguments: Sequence[tuple[Any,
 def _write_block(
     block: np.ndarray, start: int, number: int, shared: tuple[FocalSets, dict[str, Any], Path, int | None]
 ) -> Path | None:
-    """Write one block; a retry after the loss of a worker writes the same file."""
+    """Write one block to a file; if Dask repeats the task after losing a worker, the same file is written."""
     import pandas as pd
 
-    from dempster.io.partitions import write_partition, write_top_masses  # io is a higher layer.
+    from dempster.io.partitions import write_partition, write_top_masses  # A top-level import would be circular.
 
     family, metadata, folder, top = shared
     if len(block) == 0:
@@ -273,14 +274,14 @@ def _write_block(
 
 @dataclass(frozen=True)
 class _Totals:
-    """Sums over the rows of some blocks; sums of the following blocks can be added."""
+    """Statistics of the rows of one or several consecutive blocks; those of the following blocks can be added."""
 
     n: int
-    counts: np.ndarray  # (f,) numbers of rows with their largest mass on each set
-    largest: np.ndarray  # (c,) largest mass on each single cluster
-    typical: np.ndarray  # (c,) index of the first row with this mass
-    outliers: np.ndarray  # indices of the first outliers
-    nonspecificity: float  # sum over the rows
+    counts: np.ndarray  # Number of rows with their largest mass on each focal set, shape (f,).
+    largest: np.ndarray  # Largest mass on each single cluster, shape (c,).
+    typical: np.ndarray  # Index of the first row with this largest mass, shape (c,).
+    outliers: np.ndarray  # Indices of the first outliers.
+    nonspecificity: float  # Sum over the rows.
 
     def __add__(self, later: _Totals) -> _Totals:
         is_larger = later.largest > self.largest
@@ -316,19 +317,19 @@ def _compute_totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Tota
 
 
 def family_with_frame(family: FocalSets) -> FocalSets:
-    """Return the same sets in the same order, and the frame at the end if it is not among them."""
+    """Return the family with the frame added as the last set, or the family itself if it contains the frame."""
     if family.omega_index is not None:
         return family
     return FocalSets(np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)]))
 
 
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
-    """Return the ``top`` largest masses of each row (the first columns on ties), with the rest on the frame.
+    """Return a sparse array of the ``top`` largest masses of each row, with the rest moved to the frame.
 
-    The result is an outer approximation: no belief increases and no plausibility decreases. Its columns are those of
-    `family_with_frame`.
+    No belief increases and no plausibility decreases. In case of ties the first columns are kept. The columns of the
+    result are those of `family_with_frame`.
     """
-    from scipy import sparse  # not needed elsewhere in this package
+    from scipy import sparse  # Imported here, because only this function needs it.
 
     wider = family_with_frame(family)
     assert wider.omega_index is not None

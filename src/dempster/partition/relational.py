@@ -1,6 +1,7 @@
-"""Relational representation of a partition: masses on {empty, same, different, unknown} for pairs of objects.
+"""Relational representation of a partition by mass functions on pairs of objects.
 
-It does not depend on the numbering of the clusters, so it is used to compare and combine partitions (Denoeux, Li and
+For each pair, the masses of same cluster, different clusters, same or different (unknown) and the empty set do not
+depend on the numbering of the clusters. They are therefore used to compare and combine partitions (Denoeux, Li and
 Sriboonchitta, 2018).
 """
 
@@ -16,15 +17,16 @@ from dempster._random import as_generator
 from dempster._validation import check, check_memory, choice, integer, validating
 from dempster.belief import FocalSets, MassFunctions
 
-_PAIRS_PER_BLOCK = 1 << 18  # number of pairs that are processed together
+_PAIRS_PER_BLOCK = 1 << 18  # Number of pairs that are processed together.
 RELATIONS = ("empty", "same", "different", "unknown")
 
 
 def pair_forms(family: FocalSets) -> np.ndarray:
-    """Return (4, f, f) matrices O such that m_i' O m_j are the masses of empty, same, different and unknown.
+    """Return the four matrices of the pairwise masses (empty, same, different, unknown), shape (4, f, f).
 
-    For two sets, E is one if either set is empty, S is one if both are the same singleton, and C is one if the sets are
-    disjoint. The four matrices are E, S, C - E and 1 - C - S.
+    For a matrix O and two objects with masses m_i and m_j, m_i' O m_j is the pairwise mass. For two focal sets, let E
+    be 1 if one of them is empty, S be 1 if both are the same singleton, and C be 1 if they are disjoint, else 0. The
+    four matrices are E, S, C - E and 1 - C - S.
     """
     nothing = (family.cardinality == 0).astype(float)
     empty = np.maximum(nothing[:, None], nothing[None, :])
@@ -33,15 +35,16 @@ def pair_forms(family: FocalSets) -> np.ndarray:
 
 
 class RelationalPartition:
-    """Masses on {empty, same, different, unknown} for pairs of objects, computed on access.
+    """Masses of empty, same cluster, different clusters and unknown for pairs of objects.
 
-    No n x n array is kept in memory. Use selected pairs, blocks, or a sample.
+    The masses are computed on access, so no n x n array is stored.
 
     Parameters
     ----------
     partition : CredalPartition
+        Partition of n objects.
     pairs : array-like of shape (p, 2), optional
-        Pairs of row indices; None: all pairs i < j.
+        Pairs of row indices; by default all pairs i < j.
 
     Examples
     --------
@@ -63,20 +66,19 @@ class RelationalPartition:
         return len(self.partition)
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         n = self.n_objects
         return n * (n - 1) // 2 if self._pairs is None else len(self._pairs)
 
     @property
     def pairs(self) -> np.ndarray:
-        """Pairs (p, 2); all pairs are in the order (0, 1), (0, 2), ..., (1, 2), ..."""
+        """Pairs of row indices, shape (p, 2), by default in the order (0, 1), (0, 2), ..., (1, 2), ..."""
         if self._pairs is not None:
             return self._pairs
         return np.column_stack(np.triu_indices(self.n_objects, 1))
 
     @property
     def masses(self) -> np.ndarray:
-        """Masses (p, 4) of empty, same, different and unknown for every pair, in the order of `pairs`."""
+        """Masses of empty, same, different and unknown for each pair of `pairs`, shape (p, 4)."""
         if self._pairs is not None:
             return self.pair_masses(self._pairs)
         out = np.empty((len(self), 4), dtype=self.partition.masses.dtype)
@@ -89,7 +91,7 @@ class RelationalPartition:
         return out
 
     def pair_masses(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the masses (p, 4) of the given pairs."""
+        """Return the masses of empty, same, different and unknown for the given pairs, shape (p, 4)."""
         pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
@@ -108,7 +110,7 @@ class RelationalPartition:
         rows : array
             Row indices i of the block.
         masses : array of shape (len(rows), n - rows[0], 4)
-            Masses of the pairs (i, j), j from the first row of the block to the last object; use only i < j.
+            Masses of the pairs (i, j) for all objects j from the first row of the block; use only those with i < j.
         """
         check(rows_at_once, "rows_at_once", choice(None) | integer(1))
         masses, n = self.partition.masses, self.n_objects
@@ -124,18 +126,18 @@ class RelationalPartition:
             start = int(rows[-1]) + 1
 
     def totals(self) -> np.ndarray:
-        """Return the sum (4,) of each mass over the pairs; the time for all pairs is linear in n."""
+        """Return the sums of the four masses over the pairs, shape (4,); the time for all pairs is linear in n."""
         if self._pairs is not None:
             return self.masses.sum(axis=0, dtype=float)
         masses = self.partition.masses
         column = masses.sum(axis=0, dtype=float)
         forms = self._forms.astype(float)
-        # The sum over i < j of m_i' O m_j is ((sum m)' O (sum m) - sum m_i' O m_i) / 2 for symmetric O.
+        # For symmetric O and m = sum_i m_i, the sum of m_i' O m_j over i < j is (m' O m - sum_i m_i' O m_i) / 2.
         diagonal = np.einsum("kfg,fg->k", forms, (masses.T @ masses).astype(float))
         return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
 
     def to_dense(self) -> np.ndarray:
-        """Return all masses (4, n, n), for small n; the diagonal is "same"."""
+        """Return the masses of all pairs, shape (4, n, n), for small n. On the diagonal the mass of "same" is 1."""
         masses = self.partition.masses
         out = np.stack([(masses @ form) @ masses.T for form in self._forms])
         for k, relation in enumerate(RELATIONS):
@@ -143,7 +145,7 @@ class RelationalPartition:
         return out
 
     def to_frame(self):
-        """Return a DataFrame with one row for each pair."""
+        """Return a DataFrame with the four masses of each pair."""
         import pandas as pd
 
         pairs = self.pairs
@@ -155,8 +157,8 @@ class RelationalPartition:
 
 
 def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
-    """Draw (n_pairs, 2) pairs i < j uniformly, with replacement."""
-    check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "take fewer pairs")
+    """Draw pairs i < j uniformly with replacement; return an array of shape (n_pairs, 2)."""
+    check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "use fewer pairs")
     rng = as_generator(random_state)
     first = rng.integers(0, n, n_pairs)
     second = rng.integers(0, n - 1, n_pairs)
@@ -165,7 +167,7 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
 
 
 def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
-    """Return pairs of different objects as a (p, 2) array; raise an error if an index is not in 0..n-1."""
+    """Return pairs as an array of shape (p, 2); raise an error if they are not pairs of two different rows below n."""
     with validating(pairs, "pairs"):
         pairs = np.asarray(pairs)
     if pairs.size == 0 and pairs.ndim in (1, 2):
@@ -176,5 +178,5 @@ def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
         must = f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
         raise InvalidParameterError("pairs", must=must)
     if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidParameterError("pairs", must="contain two different objects each")
+        raise InvalidParameterError("pairs", must="contain two different objects in each pair")
     return pairs
