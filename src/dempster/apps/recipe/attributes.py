@@ -6,18 +6,15 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
 from dempster.io.numbers import find_nonnumeric_cell
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MISSING = ("refuse", "drop", "partial")
 Note = Callable[[str], None]
@@ -95,7 +92,7 @@ class Preparation:
         rule.check(note, "note", rule.callback)
         self.check_columns(table)
         selection = _select_columns(table[self.columns], self.columns, (), self.categories)
-        rows = _convert_columns(table, selection.numbers, selection.categories)
+        rows = _convert_columns(table, selection)
         return self.apply(rows.iloc[_select_rows(rows, self.missing, note)])
 
     def check_columns(self, table: pd.DataFrame) -> None:
@@ -111,8 +108,6 @@ class Preparation:
         check_table(rows, "rows")
         if not self.is_scaled:
             return rows
-        import pandas as pd
-
         values = (rows[self.numbers].to_numpy(dtype=float) - self.center) / self.scale
         numbers = pd.DataFrame(values, index=rows.index, columns=self.numbers)
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
@@ -228,7 +223,7 @@ def choose_attributes(
         kind, reason = _describe(table[name]) if table[name].dtype.kind in "OTU" else ("", "")
         if kind == "like numbers":
             notes.append(f"used as categories: {name} {reason}")
-    converted = _convert_columns(table, selection.numbers, selection.categories)
+    converted = _convert_columns(table, selection)
     positions = _select_rows(converted, missing, notes.append)
     rows = converted if len(positions) == len(converted) else converted.iloc[positions]
     names, center, spread = selection.numbers, np.zeros(len(selection.numbers)), np.ones(len(selection.numbers))
@@ -242,8 +237,6 @@ def choose_attributes(
 
 def check_table(table: Any, name: str = "table") -> None:
     """Raise an error unless an argument is a pandas DataFrame."""
-    import pandas as pd
-
     rule.check(table, name, rule.kind(pd.DataFrame, words="a pandas DataFrame"))
 
 
@@ -275,8 +268,9 @@ def _select_columns(
     Text, dates, row numbers, empty columns and copies of other columns are left out unless they are given by name. If
     ``numbers`` is False, columns of integers are categories and columns of floats are left out.
     """
-    columns, exclude = _list_names(columns, "columns"), _list_names(exclude, "exclude")
-    categories = _list_names(categories, "categories")
+    columns = rule.as_list(columns, "columns", "a list of names of columns")
+    exclude = rule.as_list(exclude, "exclude", "a list of names of columns")
+    categories = rule.as_list(categories, "categories", "a list of names of columns")
     rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
     arguments = {"columns": columns, "exclude": exclude} | ({} if all_text else {"categories": categories})
@@ -323,13 +317,6 @@ def _select_columns(
     return selection
 
 
-def _list_names(names: Sequence[str], argument: str) -> list[str]:
-    if isinstance(names, str):
-        message = f"{argument} must be a list of names of columns, got {names!r}; write [{names!r}]"
-        raise InvalidParameterError(argument, message=message)
-    return rule.as_list(names, argument, "names of columns")
-
-
 def _is_category(column: pd.Series) -> bool:
     """Return whether a column contains text or integers, which may be stored as floats if values are missing."""
     is_integer = column.dtype.kind in "iub" or (column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()))
@@ -368,8 +355,6 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
 
 def _describe(column: pd.Series) -> tuple[str, str]:
     """Return the kind of a column that is not numeric, and a description of its content in parentheses."""
-    import pandas as pd
-
     if _are_dates(column):
         return "dates", "(dates)"
     if column.dtype.kind == "b":
@@ -388,8 +373,6 @@ def _describe(column: pd.Series) -> tuple[str, str]:
 
 
 def _are_dates(column: pd.Series) -> bool:
-    import pandas as pd
-
     if column.dtype.kind in "Mm":
         return True
     if column.dtype.kind not in "OTU":
@@ -406,8 +389,6 @@ def _are_dates(column: pd.Series) -> bool:
 
 def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
     """Remove copies of earlier columns from a selection, because they would count twice."""
-    import pandas as pd
-
     first: dict[int, str] = {}
     for names in (selection.numbers, selection.categories):
         for name in list(names):
@@ -419,12 +400,10 @@ def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
                 first.setdefault(key, name)
 
 
-def _convert_columns(table: pd.DataFrame, numbers: list[str], categories: list[str]) -> pd.DataFrame:
+def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame:
     """Return numeric columns as floats with NaN for missing values, and categorical columns as text."""
-    import pandas as pd
-
-    cells: dict[str, Any] = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
-    for name in categories:
+    cells: dict[str, Any] = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in selection.numbers}
+    for name in selection.categories:
         column = table[name].astype(object)
         cells[name] = column.where(column.isna(), column.map(str))
     return pd.DataFrame(cells, index=table.index)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, quote_names
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_labels, check, kind, validating_labels
 from dempster.apps.recipe.attributes import check_table
+from dempster.constraints import Constraints
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
 from dempster.io.tables import read_names, read_quietly
 from dempster.io.text import open_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dempster.constraints import Constraints
-
 
 UNLABELLED = -1
 _MAX_ALL_PAIRS = 300  # maximum number of labelled objects for which every pair is a constraint
@@ -65,8 +61,6 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
 
 def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
     """Read labels like `read_labels`; ``name`` is the name of the argument in error messages."""
-    import pandas as pd
-
     check_table(table)
     path = as_path(source, name)
     check_labels(name, source, table)
@@ -167,8 +161,6 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     >>> encode_labels(pd.Series(["oak", None, "elm"]))
     (array([ 1, -1,  0]), ['elm', 'oak'])
     """
-    import pandas as pd
-
     check(labels, "labels", kind(pd.Series, words="a pandas Series"))
     with validating_labels(labels, "labels"):
         codes, names = pd.factorize(labels, sort=True)
@@ -197,8 +189,6 @@ def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints
     >>> constraints_from_labels([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
-    from dempster.constraints import Constraints  # This imports SciPy, which help and completion do not need.
-
     labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
     if labelled <= _MAX_ALL_PAIRS:
         return Constraints.from_partial_labels(y)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster.apps.recipe.attributes import Attributes, Preparation
+from dempster.apps.recipe.attributes import Attributes, Note, Preparation
+from dempster.constraints import Constraints
+from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, register
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from dempster.constraints import Constraints
     from dempster.explain import ObjectExplanation
-    from dempster.partition import CredalPartition
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class TableModel:
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
 
-    def predict_mass(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
+    def predict_mass(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
         """Predict the masses of new rows.
 
         Parameters
@@ -73,7 +73,7 @@ class TableModel:
         """
         return self.estimator.predict_mass(self.prepare(table, missing=missing, note=note))
 
-    def prepare(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
+    def prepare(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
         """Prepare new rows for the estimator; the parameters are those of `predict_mass`."""
         if self.preparation is None:
             return table

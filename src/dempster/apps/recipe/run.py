@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, report_progress_to
 from dempster._text import format_count
-from dempster.apps.recipe.attributes import choose_attributes
+from dempster.apps.recipe.attributes import Note, choose_attributes
 from dempster.apps.recipe.labels import check_labels, constraints_from_labels, encode_labels, find_labels
 from dempster.apps.recipe.model import PreparedTable, RecipeResult
 from dempster.apps.recipe.recipe import Recipe
+from dempster.constraints import Constraints, read_constraints
 from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.tables import read_quietly
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dempster.constraints import Constraints
-
-
 IMAGE_KINDS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".npy")
-Note = Callable[[str], None]
 
 
 def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.DataFrame:
@@ -57,8 +52,6 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     ...     read_views([Path(folder) / "shape.csv", Path(folder) / "color.csv"]).columns.tolist()
     ['shape:a', 'shape:b', 'color:a', 'color:b']
     """
-    import pandas as pd
-
     tables: list[pd.DataFrame] = []
     views: dict[str, str] = {}
     paths = [as_path(file, "files") for file in rule.as_list(files, "files", "paths of tables")]
@@ -188,8 +181,6 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         return PreparedTable(X, notes=notes)
     options = recipe.reading_options()
     if recipe.kind == "dissimilarities":
-        import pandas as pd
-
         matrices = [read_dissimilarities(file, **options) for file in recipe.files]
         n = matrices[0].shape[0]
         _check_clusters(recipe, n, "objects")
@@ -227,8 +218,6 @@ def _read_supervision(
         add_note(f"{labelled} of {len(codes):,} with a known label, {format_count(len(names), 'label')}")
         y = codes[rows]
     if recipe.constraints is not None:
-        from dempster.constraints import read_constraints  # This imports SciPy, which --help does not need.
-
         constraints = read_constraints(recipe.constraints, table.index)
         add_note(
             f"{format_count(len(constraints.must_link), 'pair')} known to be in the same cluster, "

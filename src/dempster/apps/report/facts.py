@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._text import format_answer
 from dempster._validation import reorder_like
@@ -21,10 +22,6 @@ from dempster.explain import ObjectExplanation, Stability, doubt_scores, explain
 from dempster.explain.inputs import select_rows
 from dempster.explain.scores import validate_classes
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_LISTED_OBJECTS = 200
 MAX_EXPLAINING_SECONDS = 8.0

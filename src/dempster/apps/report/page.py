@@ -13,6 +13,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import scipy
+import sklearn
 
 import dempster
 from dempster._text import format_count, format_share
@@ -569,9 +571,6 @@ def _settings(data: ReportInput) -> Html | None:
 
 
 def _describe_run(facts: Facts) -> dict[str, str]:
-    import scipy
-    import sklearn
-
     metadata = facts.data.partition.metadata
     run = {}
     if (method := metadata.get("method")) is not None:

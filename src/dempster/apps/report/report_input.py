@@ -7,9 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
 
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
@@ -20,10 +22,6 @@ from dempster.cluster.evidence import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
@@ -189,8 +187,6 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
     if names is None and hasattr(table, "iloc") and is_numeric(table):
         return table.to_numpy()
     if names is not None and isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
-        import pandas as pd
-
         return pd.DataFrame(table, columns=list(names))
     return table
 
@@ -272,9 +268,6 @@ def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[s
 
 def to_frame(table: TableLike) -> pd.DataFrame:
     """Convert a table, or the join of several tables, to a DataFrame with short, unique column names."""
-    import pandas as pd
-    from scipy.sparse import issparse
-
     table = joined_views(table)
     if issparse(table):
         raise InvalidParameterError("table", must="be dense, got a sparse matrix; use table.toarray()")

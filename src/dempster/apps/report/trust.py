@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from dempster._errors import InvalidParameterError
@@ -69,8 +70,6 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
 
 def _compared_table(data: ReportInput) -> tuple[Any, str]:
     """Return the table and the metric of the model; for categories or missing values, use Gower's dissimilarity."""
-    import pandas as pd
-
     if data.is_pairwise:
         return joined_views(data.X, "precomputed"), "precomputed"
     metric = getattr(data.model, "metric", "euclidean")

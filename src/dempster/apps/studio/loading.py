@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from dempster import datasets
 from dempster._errors import InvalidParameterError
 from dempster.apps.studio.errors import TooLargeError, to_response
 from dempster.apps.studio.routing import Params, route
@@ -70,11 +72,7 @@ def _load_example(session: Session, params: Params) -> dict[str, Any]:
 
 
 def _example_table(name: str) -> Any:
-    from dempster import datasets
-
     if name == "bananas":
-        import pandas as pd
-
         X, y = datasets.make_bananas(2000, random_state=0)
         return pd.DataFrame(X, columns=["x1", "x2"]).assign(banana=[f"banana {k + 1}" for k in y])
     if name == "butterfly":

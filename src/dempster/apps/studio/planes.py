@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.stats import spearmanr
+from sklearn.decomposition import PCA
+from sklearn.manifold import smacof
 
 from dempster.dissimilarity.partial import impute_missing
 
@@ -37,8 +40,6 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
     share of the ten nearest neighbors of an object that are also its nearest neighbors in the plane. ``correlation`` is
     the rank correlation of the distances, and ``words`` is a sentence for the page.
     """
-    from scipy.stats import spearmanr
-
     n = len(data)
     if n > MAX_DISTORTION_OBJECTS:
         sample = np.sort(np.random.default_rng(0).choice(n, MAX_DISTORTION_OBJECTS, replace=False))
@@ -118,8 +119,6 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
 
 def principal_plane(data: np.ndarray) -> Plane:
     """Return the plane of the first two principal components."""
-    from sklearn.decomposition import PCA
-
     complete = impute_missing(data)
     if data.shape[1] == 1 or len(data) < 2 or not np.ptp(complete, axis=0).any():
         points = np.column_stack([complete[:, 0], np.zeros(len(data))])
@@ -140,8 +139,6 @@ def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
     """Return positions, shape (n, 2), by multidimensional scaling of landmarks; other objects are fitted to them."""
-    from sklearn.manifold import smacof
-
     n = len(data)
     number = n if n <= MAX_LANDMARKS else N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
     chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False)) if number < n else np.arange(n)

@@ -7,18 +7,16 @@ all runs.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack, to_plain
 from dempster.apps.studio.routing import Params, parse_integer, parse_json, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.apps.studio.views import profile_selection
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_RULES = 50
 MAX_CONDITIONS = 3

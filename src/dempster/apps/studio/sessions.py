@@ -11,24 +11,20 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import name_sets, pack_objects, to_plain
-from dempster.apps.recipe import choose_attributes
+from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
 from dempster.apps.studio.jobs import Finish, Job, Workers
+from dempster.apps.studio.planes import Plane
 from dempster.constraints import Constraints
 from dempster.explain import doubt_scores
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dempster.apps.recipe import Recipe
-    from dempster.apps.studio.planes import Plane
 
 MAX_SESSIONS = 24
 MAX_RUNS = 30
@@ -127,8 +123,6 @@ class Run:
         A categorical column is encoded by indicator columns such that the distance of two categories is 1. If there are
         categorical columns, numeric columns are divided by their standard deviation.
         """
-        import pandas as pd
-
         is_mixed = bool(self.preparation.categories)
         columns = []
         for name in self.values.columns:

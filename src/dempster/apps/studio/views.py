@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack, to_plain
@@ -63,8 +64,6 @@ def _contours(run: Run, params: Params) -> bytes:
 
     Attributes that the plane does not show have their median values.
     """
-    import pandas as pd
-
     try:
         left, bottom, right, top = box = [float(part) for part in str(params.get("box")).split(",")]
         is_box = bool(np.isfinite(box).all() and left < right and bottom < top)
@@ -105,8 +104,6 @@ def _rows(run: Run, params: Params) -> dict[str, Any]:
 
 def _order(run: Run, params: Params) -> bytes:
     """Return the positions of the objects, sorted by doubt, mass, set, name or a column, with missing values last."""
-    import pandas as pd
-
     by = str(params.get("by"))
     if by == "doubt":
         keys: Any = run.doubt
