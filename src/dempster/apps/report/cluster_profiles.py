@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -102,9 +101,7 @@ def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProf
     some = frame.iloc[:, columns]
     if len(rows) < len(partition):
         some, partition = some.iloc[rows].reset_index(drop=True), partition[rows]
-    clustered: Any = None if data.clustered is None else [name for name in some.columns if name in set(data.clustered)]
-    if clustered is not None and len(clustered) in (0, len(some.columns)):
-        clustered = bool(clustered)
+    clustered = None if data.clustered is None else [name for name in some.columns if name in set(data.clustered)]
     return ClusterProfiles(profile(partition, some, clustered=clustered), rows, frame.shape[1])
 
 

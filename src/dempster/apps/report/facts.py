@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,7 +55,7 @@ class Facts:
         rng: np.random.Generator,
     ):
         partition = data.partition
-        classes = None if data.y is None else validate_classes(reorder_like(data.y, data.objects.names), partition)
+        classes = None if data.y is None else validate_classes(reorder_like(data.y, data.index), partition)
         self.data, self.counts = data, Counts(partition)
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
@@ -126,8 +126,7 @@ class _Explainer:
     """Explanations of objects, computed one by one until the total time exceeds `MAX_EXPLAINING_SECONDS`."""
 
     def __init__(self, data: ReportInput):
-        self._data = data
-        self._seconds = 0.0
+        self._data, self._seconds = data, 0.0
         self.stopped = False  # whether an object was not explained because the time was exceeded
         self.error: str | None = None  # message of the error that prevents explanations
         self._units = None
@@ -154,40 +153,40 @@ class _Explainer:
         finally:
             self._seconds += time.perf_counter() - start
 
-    def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Any]:
-        """Return the explanation of object ``i``, and the names for the positions of objects in the explanation."""
+    def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Callable[[int], str]]:
+        """Return the explanation of object ``i``, and a function from positions in the explanation to names."""
         data = self._data
         if data.model is not None:
             attributes, names = (data.frame, None) if data.is_pairwise else (None, data.features)
             options: dict[str, Any] = {"attributes": attributes, "feature_names": names, "changes": changes}
-            return explain_object(data.model, data.X, i, **options), data.objects
+            return explain_object(data.model, data.X, i, **options), data.object_name
         if data.is_pairwise:
             explanation = explain_object(data.partition, data.X, i, attributes=data.frame, metric="precomputed")
-            return explanation, data.objects
+            return explanation, data.object_name
         n, frame = len(data.partition), data.frame
         if n <= MAX_COMPARED_OBJECTS:
-            return explain_object(data.partition, frame, i, changes=False), data.objects
+            return explain_object(data.partition, frame, i, changes=False), data.object_name
         rows = np.unique(np.append(np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False), i))
         frame = select_rows(frame, rows).reset_index(drop=True)
         explanation = explain_object(data.partition[rows], frame, int(np.searchsorted(rows, i)), changes=False)
-        return explanation, [data.objects[j] for j in rows]
+        return explanation, lambda j: data.object_name(rows[j])
 
 
-def _use_names(explanation: ObjectExplanation, names: Any) -> ObjectExplanation:
+def _use_names(explanation: ObjectExplanation, object_name: Callable[[int], str]) -> ObjectExplanation:
     """Replace positions of objects in an explanation by their names."""
 
     def name(position: Any) -> Any:
-        return names[int(position)] if isinstance(position, int | np.integer) else position
+        return object_name(int(position)) if isinstance(position, int | np.integer) else position
 
     def row_name(row: str) -> str:  # "17" or "17 in view 1"
         position, _, where = str(row).partition(" ")
-        return " ".join([names[int(position)], where]).strip() if position.isdigit() else str(row)
+        return " ".join([object_name(int(position)), where]).strip() if position.isdigit() else str(row)
 
     return replace(
         explanation,
         name=name(explanation.name),
         attributes=tuple(row_name(row) if explanation.by == "objects" else row for row in explanation.attributes),
-        exemplars=tuple(exemplar._replace(name=names[exemplar.position]) for exemplar in explanation.exemplars),
+        exemplars=tuple(exemplar._replace(name=object_name(exemplar.position)) for exemplar in explanation.exemplars),
         compared=tuple(other._replace(name=name(other.name)) for other in explanation.compared),
         changes=tuple(replace(change, towards=name(change.towards)) for change in explanation.changes),
     )

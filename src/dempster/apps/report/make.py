@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +146,9 @@ class Report:
         self.title = short_name(title, MAX_TITLE_CHARACTERS)
         self.n_objects, self.n_clusters = facts.counts.n_objects, facts.counts.n_clusters
 
-    @cached_property
-    def _html(self) -> str:
-        return render_page(self._facts, self.title)
-
     def to_html(self) -> str:
         """Return the page as HTML, which contains its style, script and data."""
-        return self._html
+        return render_page(self._facts, self.title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file; if writing fails, an existing file remains unchanged.

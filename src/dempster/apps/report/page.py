@@ -243,8 +243,8 @@ def _map_data(facts: Facts) -> str:
     if coordinates is None:
         return ""
     names = None
-    if data.objects.names is not None:
-        names = [data.objects[i] for i in coordinates.rows]
+    if data.index is not None:
+        names = [data.object_name(i) for i in coordinates.rows]
         if sum(map(len, names)) > MAX_NAMES_CHARACTERS:
             names = [short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8)) for name in names]
     axes = []
@@ -298,7 +298,7 @@ def _clusters_section(facts: Facts) -> Html:
 
 def _object_link(facts: Facts, position: int, limit: int = 60) -> Html:
     """Return the name of an object as an element that the script links to the map."""
-    name = short_name(facts.data.objects[position], limit)
+    name = short_name(facts.data.object_name(position), limit)
     return tag("span", tag("bdi", name), class_="object", data_object=position)
 
 

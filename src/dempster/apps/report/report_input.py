@@ -28,22 +28,12 @@ MAX_CLUSTER_NAME_CHARACTERS = 40
 _MIN_IDENTIFIERS = 20  # minimum number of distinct texts or consecutive integers in an identifier column
 
 
-class ObjectNames:
-    """Sequence of short names of the objects; objects without names are called by their position."""
-
-    def __init__(self, names: Any):
-        self.names = names
-
-    def __getitem__(self, position: int) -> str:
-        return str(int(position)) if self.names is None else short_name(self.names[int(position)])
-
-
 @dataclass(eq=False)
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
     partition: CredalPartition  # its objects are in the order of the rows of the table and have no names
-    objects: ObjectNames
+    index: Any = None  # names of the objects
     estimator: Any = None  # fitted estimator or pipeline
     model: Any = None  # last step of the estimator, whose credal_partition_ is ``partition``
     table: TableLike = None  # training data of the estimator
@@ -62,6 +52,10 @@ class ReportInput:
     @property
     def is_image(self) -> bool:
         return hasattr(self.model, "image_shape_")
+
+    def object_name(self, position: int) -> str:
+        """Return the short name of an object, or its position if the objects have no names."""
+        return str(int(position)) if self.index is None else short_name(self.index[int(position)])
 
     def cluster_name(self, cluster: int) -> str:
         """Return the name of a cluster; a cluster whose name is the number 2 is called "cluster 2"."""
@@ -139,7 +133,7 @@ def _resolve_partition(
         model = copy.copy(model)
         model.credal_partition_ = bare
     index = partition.index if partition.index is not None else row_names(table, attributes)
-    data = ReportInput(bare, ObjectNames(index), estimator, model)
+    data = ReportInput(bare, index, estimator, model)
     if table is not None:
         data.is_pairwise = resolved.is_pairwise
         rows = _drop_row_names(resolved.align_table(table))

@@ -171,7 +171,7 @@ def caveats(facts: Facts) -> list[str]:
         out.append("Only the first objects are explained, because explanations take long for these data.")
     if facts.explaining_error is not None:
         out.append(f"Objects could not be explained: {facts.explaining_error}.")
-    if data.objects.names is None:
+    if data.index is None:
         out.append("Objects are named by their position in the table, starting from 0.")
     if profiles is not None and data.clustered != []:
         out.append(

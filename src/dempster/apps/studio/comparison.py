@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from dempster._errors import InvalidInputError
 from dempster.apps.map import to_plain
 from dempster.apps.studio.routing import Params, route
 from dempster.apps.studio.sessions import Run, Session
+from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
 
 MAX_LISTED_OBJECTS = 300
@@ -33,10 +33,9 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
         raise InvalidInputError("the two runs have fewer than two objects in common")
     one, other = _select(before, i), _select(after, j)
     index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
-    match = _match_clusters(one, other)
+    match = match_one_to_one(count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters))
     old_state, new_state = (np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other))
-    states = np.zeros((3, 3), dtype=int)
-    np.add.at(states, (old_state, new_state), 1)
+    states = count_pairs(old_state, new_state, len(_STATES), len(_STATES))
     moved = np.flatnonzero(~_is_same_set(one, other, match))
 
     def describe_sets(old: int, new: int) -> dict[str, Any]:
@@ -84,16 +83,6 @@ def _select(run: Run, positions: np.ndarray) -> CredalPartition:
 
 def _n_pairs(n_objects: int) -> int | None:
     return None if n_objects <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
-
-
-def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
-    """Return the matching cluster of the first partition for each cluster of the second, or -1 if there is none."""
-    shared = np.zeros((one.n_clusters, other.n_clusters))
-    np.add.at(shared, (one.labels, other.labels), 1)
-    rows, columns = linear_sum_assignment(-shared)
-    match = np.full(other.n_clusters, -1)
-    match[columns] = rows
-    return match
 
 
 def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:

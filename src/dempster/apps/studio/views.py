@@ -355,16 +355,13 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     The share is the plausibility of the second cluster divided by the sum of both plausibilities.
     """
     contour = np.asarray(run.partition.contour, dtype=float)
+    order = np.argsort(-contour, axis=1, kind="stable")
+    first, second = order[:, 0], order[:, min(1, contour.shape[1] - 1)]
     if contour.shape[1] < 2:
-        nothing = np.zeros(len(contour), dtype=np.intp)
-        return nothing, nothing, np.zeros(len(contour))
+        return first, second, np.zeros(len(contour))
     rows = np.arange(len(contour))
-    top = np.argpartition(-contour, 1, axis=1)[:, :2]
-    swap = contour[rows, top[:, 1]] > contour[rows, top[:, 0]]
-    top[swap] = top[swap][:, ::-1]
-    first, second = contour[rows, top[:, 0]], contour[rows, top[:, 1]]
-    total = first + second
-    return top[:, 0], top[:, 1], np.divide(second, total, out=np.zeros(len(total)), where=total > 0)
+    total = contour[rows, first] + contour[rows, second]
+    return first, second, np.divide(contour[rows, second], total, out=np.zeros(len(total)), where=total > 0)
 
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
@@ -373,17 +370,8 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:  # One of the clusters has no certain object.
         return []
-    return [
-        {
-            "attribute": str(name),
-            "separation": row["separation"],
-            "rule": row["rule"],
-            "threshold": row["threshold"],
-            "clustered": bool(row["clustered"]),
-        }
-        for name, row in table.iterrows()
-        if row["separation"] > 0
-    ]
+    columns = ["attribute", "separation", "rule", "threshold", "clustered"]
+    return table[table["separation"] > 0].reset_index()[columns].to_dict("records")
 
 
 # ---- quality of a run -----------------------------------------------------------------------------------------------

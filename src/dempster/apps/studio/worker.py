@@ -8,17 +8,16 @@ worker writes any number of messages ``("progress", {"words", "share"})``, and t
 
 from __future__ import annotations
 
-import gzip
 import os
 import pickle
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import sklearn.cluster  # noqa: F401  # The first task needs it.
 
 from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
@@ -31,10 +30,8 @@ from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 
 MAX_CELLS = 400_000_000
-MAX_UNPACKED_BYTES = 4 << 30
 MAX_PEAK_OBJECTS = 300_000
 MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
-_CHUNK_BYTES = 1 << 20
 
 # ---- tasks ----------------------------------------------------------------------------------------------------------
 
@@ -42,7 +39,6 @@ _CHUNK_BYTES = 1 << 20
 def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
     """Read a table from a file, without executing code in the file."""
     progress("reading the table", None)
-    _check_unpacked_size(Path(path))
     table = read_quietly(as_file(path), **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
@@ -54,28 +50,12 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
     return table
 
 
-def _check_unpacked_size(path: Path) -> None:
-    """Raise an error if the decompressed size of a gzip file exceeds the limit."""
-    if path.suffix.lower() != ".gz":
-        return
-    total = 0
-    try:
-        with gzip.open(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                total += len(chunk)
-                if total > MAX_UNPACKED_BYTES:
-                    raise InvalidInputError(f"{path.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB")
-    except (OSError, EOFError) as error:
-        raise InvalidInputError(f"{path.name} cannot be unpacked") from error
-
-
 def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     """Run a recipe and return its result without the table, which the studio already has."""
     progress("reading and preparing", None)
     outcome = Recipe.from_dict(recipe).run(progress=_to_listener(progress))
     attributes = outcome.attributes
     assert attributes is not None  # The studio clusters only tables.
-    progress("returning the result", None)
     return {
         "estimator": outcome.estimator,
         "attributes": attributes.table,
@@ -179,12 +159,6 @@ def main() -> None:
     """Run tasks until the studio closes standard input."""
     channel = _Channel(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # Printed text goes to stderr, because stdout is used for messages.
-    # Import the modules that the first task needs before it arrives.
-    import pandas  # noqa: F401
-    import scipy.sparse.csgraph  # noqa: F401
-    import sklearn.cluster
-    import sklearn.decomposition  # noqa: F401
-
     while True:
         try:
             name, arguments = pickle.load(sys.stdin.buffer)
