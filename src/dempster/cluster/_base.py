@@ -81,27 +81,13 @@ _IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do n
 
 @dataclass(frozen=True)
 class Support:
-    """Forms of X that a clusterer supports in addition to arrays and tables in memory.
+    """Forms of X that a clusterer supports in addition to arrays and tables in memory."""
 
-    Attributes
-    ----------
-    blocks : bool
-        X may come in blocks. The algorithm then uses a random subset of the rows, or iterates over all blocks.
-    block_weights : bool
-        ``sample_weight`` may come in blocks.
-    passes : bool
-        Every iteration is a pass over all blocks, and ``checkpoint`` stores the result of each pass.
-    products : bool
-        The algorithm needs the sums, over all rows, of the products of two columns.
-    tensors : bool
-        X may be a torch tensor. The fit then runs on the device of the tensor.
-    """
-
-    blocks: bool = False
-    block_weights: bool = False
-    passes: bool = False
-    products: bool = False
-    tensors: bool = False
+    blocks: bool = False  # X may come in blocks; the fit uses a random subset of the rows, or iterates over all blocks
+    block_weights: bool = False  # ``sample_weight`` may come in blocks
+    passes: bool = False  # every iteration is a pass over all blocks; ``checkpoint`` stores the result of each pass
+    products: bool = False  # the fit needs the sums, over all rows, of the products of two columns
+    tensors: bool = False  # X may be a torch tensor; the fit then runs on the device of the tensor
 
 
 @dataclass(frozen=True)

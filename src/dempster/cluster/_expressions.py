@@ -94,30 +94,14 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
 
 @dataclass(frozen=True)
 class RoundComponents:
-    """Components of a mixture in coordinates in which the covariance of each component is the identity.
+    """Components of a mixture in coordinates in which the covariance of each component is the identity."""
 
-    Attributes
-    ----------
-    rounded : (p, p) array
-        Matrix that maps objects to the new coordinates.
-    places : (g, p) array
-        Means of the components in the new coordinates.
-    constants : (g,) array
-        Constant term of the log-density of each component.
-    normalizer : float
-        Constant term that all log-densities have in common.
-    origin : (p,) array or None
-        Point that is subtracted from the objects first.
-    unit : float
-        Number by which the objects are divided after ``origin`` is subtracted.
-    """
-
-    rounded: np.ndarray
-    places: np.ndarray
-    constants: np.ndarray
-    normalizer: float
-    origin: np.ndarray | None
-    unit: float
+    rounded: np.ndarray  # (p, p), matrix that maps objects to the new coordinates
+    places: np.ndarray  # (g, p), means of the components in the new coordinates
+    constants: np.ndarray  # (g,), constant term of the log-density of each component
+    normalizer: float  # constant term that all log-densities have in common
+    origin: np.ndarray | None  # (p,), point that is subtracted from the objects first
+    unit: float  # number by which the objects are divided after ``origin`` is subtracted
 
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:

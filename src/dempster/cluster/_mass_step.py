@@ -24,27 +24,13 @@ from dempster.partition import CredalPartition
 
 @dataclass(frozen=True)
 class MassStep:
-    """Parameters that determine the masses, for one family of focal sets.
-
-    Attributes
-    ----------
-    family : FocalSets
-        Family of focal sets.
-    alpha : float
-        Exponent of the sizes of the sets, which penalizes large sets.
-    beta : float
-        Exponent of the masses (fuzziness).
-    delta2 : float
-        Cost delta^2 of the empty set.
-    zero : float
-        Largest cost that counts as zero.
-    """
+    """Parameters that determine the masses, for one family of focal sets."""
 
     family: FocalSets
-    alpha: float
-    beta: float
-    delta2: float
-    zero: float
+    alpha: float  # exponent of the sizes of the sets, which penalizes large sets
+    beta: float  # exponent of the masses (fuzziness)
+    delta2: float  # cost delta^2 of the empty set
+    zero: float  # largest cost that counts as zero
 
     @cached_property
     def sets(self) -> np.ndarray:

@@ -35,19 +35,12 @@ FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 class Families:
     """Families of focal sets that a fit uses one after the other.
 
-    Attributes
-    ----------
-    first : FocalSets
-        Family that is fitted first.
-    select : function or None
-        Function that computes a second family, given the partition on the first family and the weights of its rows.
-    neighbors : bool
-        Whether pairs of neighboring clusters are added at the end, without changing the fitted clusters.
+    ``select`` computes a second family, given the partition on the first family and the weights of its rows.
     """
 
-    first: FocalSets
+    first: FocalSets  # family that is fitted first
     select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
-    neighbors: bool = False
+    neighbors: bool = False  # whether pairs of neighboring clusters are added at the end, without changing the clusters
 
 
 def resolve_families(
@@ -103,30 +96,14 @@ _TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two
 
 @dataclass(frozen=True)
 class Sample(Generic[Values]):
-    """The rows of one fit.
+    """The rows of one fit."""
 
-    Attributes
-    ----------
-    values : array or source of dissimilarities
-        Rows in the form that the algorithm uses.
-    weights : (n,) array or None
-        Weights of the rows; None if all rows have equal weight.
-    index : index or None
-        Names of the rows.
-    within : (p,) array or None
-        Variances of the features within clusters, used for missing values; None if X is complete.
-    blocks : BlockRows or None
-        All rows, if X comes in blocks and ``values`` contains a random subset of the rows.
-    device : device or None
-        Device of X if X is a tensor.
-    """
-
-    values: Values
-    weights: np.ndarray | None = None
-    index: Index = None
-    within: np.ndarray | None = None
-    blocks: BlockRows | None = None
-    device: Any = None
+    values: Values  # array or source of dissimilarities, in the form that the algorithm uses
+    weights: np.ndarray | None = None  # (n,), None if all rows have equal weight
+    index: Index = None  # names of the rows
+    within: np.ndarray | None = None  # (p,), variances of the features within clusters if X may have missing values
+    blocks: BlockRows | None = None  # all rows, if X comes in blocks and ``values`` contains a random subset
+    device: Any = None  # device of X if X is a tensor
 
     @property
     def kernel_weights(self) -> np.ndarray:
@@ -164,24 +141,12 @@ class MassModel(Protocol[ModelValues]):
 
 @dataclass(frozen=True)
 class FitResult:
-    """Result of a fit.
+    """Result of a fit."""
 
-    Attributes
-    ----------
-    run : Run
-        Objective after every iteration, and whether the run converged.
-    model : MassModel
-        Model that computes the masses of new rows.
-    masses : (n, f) array or tensor
-        Masses of the rows of the fit.
-    warnings : tuple of str
-        Warnings for the user.
-    """
-
-    run: Run[Any]
-    model: Any
-    masses: Any
-    warnings: tuple[str, ...] = ()
+    run: Run[Any]  # objective after every iteration, and whether the run converged
+    model: Any  # `MassModel` that computes the masses of new rows
+    masses: Any  # (n, f) array or tensor, masses of the rows of the fit
+    warnings: tuple[str, ...] = ()  # warnings for the user
 
 
 class Method(ABC, Generic[Start, Model]):
@@ -241,24 +206,12 @@ class Method(ABC, Generic[Start, Model]):
 
 @dataclass(frozen=True)
 class Search:
-    """Run an algorithm from several initial states and continue with the best run.
+    """Run an algorithm from several initial states and continue with the best run."""
 
-    Attributes
-    ----------
-    tol : float
-        Relative difference below which objectives are tied.
-    apply : Apply
-        Function that runs tasks in parallel.
-    progress : function
-        Function that opens a progress bar, given the total number of steps and their unit.
-    n_jobs : int or None
-        Number of starts that run at the same time in an external pool of workers.
-    """
-
-    tol: float
-    apply: Apply
-    progress: Callable[[int, str], Any]
-    n_jobs: int | None = None
+    tol: float  # relative difference below which objectives are tied
+    apply: Apply  # function that runs tasks in parallel
+    progress: Callable[[int, str], Any]  # function that opens a progress bar, given the number of steps and their unit
+    n_jobs: int | None = None  # number of starts that run at the same time in an external pool of workers
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """Return the best run, after fitting the second family or adding the pairs of neighbors, if required.

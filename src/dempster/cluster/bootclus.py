@@ -281,26 +281,13 @@ class Bootstraps:
     """Parameters of B fits of a mixture of c components to bootstrap samples.
 
     Component k of every fit is matched to component k of the mixture fitted to the data.
-
-    Attributes
-    ----------
-    proportions : ndarray of shape (B, c)
-        Proportions of the components.
-    means : ndarray of shape (B, c, d)
-        Means of the components.
-    covariances : ndarray of shape (B, c, d, d)
-        Covariance matrices of the components.
-    log_likelihood : ndarray of shape (B,)
-        Log-likelihood of each bootstrap sample under the mixture fitted to it.
-    n_redrawn : int
-        Number of bootstrap samples that were drawn again because the fit lost a component.
     """
 
-    proportions: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
-    log_likelihood: np.ndarray
-    n_redrawn: int
+    proportions: np.ndarray  # (B, c)
+    means: np.ndarray  # (B, c, d)
+    covariances: np.ndarray  # (B, c, d, d)
+    log_likelihood: np.ndarray  # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
+    n_redrawn: int  # number of samples that were drawn again because the fit lost a component
 
     def __len__(self) -> int:
         return len(self.proportions)

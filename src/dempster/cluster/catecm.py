@@ -129,21 +129,11 @@ _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
 @dataclass(frozen=True)
 class CategoricalModel:
-    """Prototypes with one category per attribute.
-
-    Attributes
-    ----------
-    step : MassStep
-        Penalties and the family of focal sets.
-    modes : (c, p) array
-        Category numbers of the prototypes.
-    offsets : (p + 1,) array
-        Number of the first category of each attribute, and the total number of categories.
-    """
+    """Prototypes with one category per attribute."""
 
     step: MassStep
-    modes: np.ndarray
-    offsets: np.ndarray
+    modes: np.ndarray  # (c, p), category numbers of the prototypes
+    offsets: np.ndarray  # (p + 1,), number of the first category of each attribute, and the total number of categories
 
     @property
     def family(self) -> FocalSets:

@@ -44,27 +44,14 @@ _link_terms = kernel("""link_terms(
 
 @dataclass(frozen=True)
 class LinkCosts:
-    """Costs of constraints for one family of focal sets.
-
-    Attributes
-    ----------
-    family : FocalSets
-        Family of focal sets.
-    must, cannot : (f, f) arrays
-        Element (j, k) is the cost of a must-link or a cannot-link between an object with mass one on set j and an
-        object with mass one on set k.
-    empty_each, empty_must : float
-        Costs of a unit of mass on the empty set, for each linked object and for each of its must-links.
-    constant : float
-        Constant term of the objective.
-    """
+    """Costs of constraints for one family of focal sets."""
 
     family: FocalSets
-    must: np.ndarray
-    cannot: np.ndarray
-    empty_each: float
-    empty_must: float
-    constant: float
+    must: np.ndarray  # (f, f), cost of a must-link between objects with mass one on set j and on set k
+    cannot: np.ndarray  # (f, f), the same for a cannot-link
+    empty_each: float  # cost of a unit of mass on the empty set for each linked object
+    empty_must: float  # cost of a unit of mass on the empty set for each must-link of the object
+    constant: float  # constant term of the objective
 
     @classmethod
     def from_paper(cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float) -> LinkCosts:
@@ -153,20 +140,11 @@ class ConstrainedModel:
 
     An exception is a new object that is equal to a linked object of the fit, which gets the masses of the first such
     object.
-
-    Attributes
-    ----------
-    prototypes : PrototypeModel
-        Prototypes, and the parameters that determine the masses of ECM.
-    linked : References
-        Linked objects.
-    linked_masses : (q, f) array
-        Masses of the linked objects.
     """
 
     prototypes: PrototypeModel
-    linked: References
-    linked_masses: np.ndarray
+    linked: References  # linked objects
+    linked_masses: np.ndarray  # (q, f), masses of the linked objects
 
     @property
     def family(self) -> FocalSets:

@@ -57,24 +57,12 @@ def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 @dataclass(frozen=True)
 class PrototypeModel:
-    """Prototypes, and the parameters that determine the masses.
-
-    Attributes
-    ----------
-    step : MassStep
-        Penalties and the family of focal sets.
-    centers : (c, p) array
-        Prototypes of the clusters.
-    metrics : (c, p, p) array or None
-        Matrices of determinant 1, one per cluster (adaptive metric).
-    within : (p,) array or None
-        Variances of the attributes within clusters, used for missing values; None if missing values raise an error.
-    """
+    """Prototypes, and the parameters that determine the masses."""
 
     step: MassStep
-    centers: np.ndarray
-    metrics: np.ndarray | None = None
-    within: np.ndarray | None = None
+    centers: np.ndarray  # (c, p), prototypes of the clusters
+    metrics: np.ndarray | None = None  # (c, p, p), matrices of determinant 1 (adaptive metric)
+    within: np.ndarray | None = None  # (p,), variances within clusters; None if missing values raise an error
 
     @property
     def family(self) -> FocalSets:
@@ -270,24 +258,12 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over objects x with masses m on the g nonempty sets. Sums over several blocks of data can be added.
+    """Sums over objects x with masses m on the g nonempty sets. Sums over several blocks of data can be added."""
 
-    Attributes
-    ----------
-    objective : float
-        Sum of the weighted costs of the objects.
-    total : (g,) or (p, g) array
-        Sums of m^beta; with missing values, one sum for each attribute over the objects that have it.
-    first : (p, g) array
-        Sums of m^beta x.
-    second : (p, p, g) array
-        Lower triangles of the sums of m^beta x x'; empty if the metric is fixed.
-    """
-
-    objective: float
-    total: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    objective: float  # sum of the weighted costs of the objects
+    total: np.ndarray  # (g,), sums of m^beta; (p, g) with missing values, by attribute over the objects that have it
+    first: np.ndarray  # (p, g), sums of m^beta x
+    second: np.ndarray  # (p, p, g), lower triangles of the sums of m^beta x x'; empty if the metric is fixed
 
     def select_attribute(self, d: int) -> Statistics:
         """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
@@ -316,26 +292,13 @@ class OnlinePrototypes:
 
     The masses of a block are computed once, with the prototypes fitted to the earlier blocks. The new prototypes
     minimize the objective for the masses of all blocks so far (see incremental EM; Neal and Hinton, 1998).
-
-    Attributes
-    ----------
-    model : PrototypeModel
-        Current prototypes, relative to ``origin``.
-    origin : (p,) array or None
-        Point that is subtracted from the objects.
-    delta : float
-        Distance to the empty set.
-    neighbors : bool
-        Whether `to_model` adds the empty set and the pairs of neighboring clusters.
-    sums : Statistics or None
-        Sums over all blocks so far; None before the first block.
     """
 
-    model: PrototypeModel
-    origin: np.ndarray | None
-    delta: float
-    neighbors: bool
-    sums: Statistics | None = None
+    model: PrototypeModel  # current prototypes, relative to ``origin``
+    origin: np.ndarray | None  # (p,), point that is subtracted from the objects
+    delta: float  # distance to the empty set
+    neighbors: bool  # whether `to_model` adds the empty set and the pairs of neighboring clusters
+    sums: Statistics | None = None  # sums over all blocks so far; None before the first block
 
     @property
     def objective(self) -> float:

@@ -43,28 +43,13 @@ _pairs = kernel("""gower_pairs(
 
 @dataclass(frozen=True, eq=False)
 class GowerData:
-    """Table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows.
+    """Table encoded by `GowerEncoder`. Indexing with a slice or an array selects rows."""
 
-    Attributes
-    ----------
-    numeric : float array of shape (n, p1)
-        Numeric columns minus their minimum, divided by their range; NaN for missing values.
-    codes : int32 array of shape (n, p2)
-        Position of each value of the categorical columns in the list of categories, -1 for missing values, and -2 for
-        categories that did not occur in `fit`.
-    numeric_weights : float array of shape (p1,)
-        Weights of the numeric columns.
-    code_weights : float array of shape (p2,)
-        Weights of the categorical columns.
-    positions : int array of shape (n,)
-        Row numbers in the original table, used in error messages.
-    """
-
-    numeric: np.ndarray
-    codes: np.ndarray
-    numeric_weights: np.ndarray
-    code_weights: np.ndarray
-    positions: np.ndarray
+    numeric: np.ndarray  # (n, p1), numeric columns minus their minimum, divided by their range; NaN for missing values
+    codes: np.ndarray  # (n, p2), indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
+    numeric_weights: np.ndarray  # (p1,)
+    code_weights: np.ndarray  # (p2,)
+    positions: np.ndarray  # (n,), row numbers in the original table, used in error messages
 
     def __len__(self) -> int:
         return len(self.positions)

@@ -372,21 +372,11 @@ def check_square(
 
 @dataclass(frozen=True)
 class References:
-    """Reference objects, the training objects with which new objects are compared.
+    """Reference objects, the training objects with which new objects are compared."""
 
-    Attributes
-    ----------
-    positions : int array of shape (r,)
-        Positions of the reference objects in the training set.
-    n_training : int
-        Number of training objects.
-    source : DissimilaritySource or None
-        Source of dissimilarities between the reference objects, or None if the dissimilarities are precomputed.
-    """
-
-    positions: np.ndarray
-    n_training: int
-    source: DissimilaritySource | None
+    positions: np.ndarray  # (r,), indices of the reference objects in the training data
+    n_training: int  # number of training objects
+    source: DissimilaritySource | None  # dissimilarities between the reference objects; None if precomputed
 
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
