@@ -110,10 +110,6 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     a device.
     """
 
-    n_clusters: int | str | None
-    n_jobs: int | None
-    verbose: int
-    random_state: Seed
     # Defaults for clusterers whose constructor lacks these parameters.
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
@@ -129,6 +125,26 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     number_: NumberOfClusters
     credal_partition_: Any
     labels_: Any
+
+    def __init__(
+        self,
+        n_clusters: int | str | None,
+        focal_sets: str | FocalSets,
+        n_init: int,
+        max_iter: int,
+        tol: float,
+        random_state: Seed,
+        n_jobs: int | None,
+        verbose: int,
+    ):
+        self.n_clusters = n_clusters
+        self.focal_sets = focal_sets
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     # ---- overridden by clusterers ---------------------------------------------------------------------------------
 

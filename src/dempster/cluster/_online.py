@@ -55,6 +55,22 @@ class OnlineClusterer(EvidentialClusterer):
     device: str
     init: Any
 
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+        """Cluster the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
+            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
+            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
+            tensors on that device.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
+        """
+        return self._fit(X, sample_weight=sample_weight)
+
     def _compute_masses(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
             return super()._compute_masses(values, apply)

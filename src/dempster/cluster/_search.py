@@ -221,33 +221,27 @@ class Search:
         """
         starts = method.draw_starts(families.first)
         with self.progress(len(starts), "starts") as advance:
-            runs = self._run_in_threads if method.starts_in_threads else self._run_in_turn
-            run = method.refine(method.select_run(runs(method, starts, advance), self.tol))
+            run = method.refine(method.select_run(self._run_all(method, starts, advance), self.tol))
         if families.select is not None:
             run = method.extend(run, families.select(method.partition(run), weights))
         return method.add_neighbor_pairs(run) if families.neighbors else run
 
-    def _run_in_turn(
-        self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
-    ) -> Iterator[Run[Model]]:
-        for start in starts:
-            run = method.run_start(start)
-            advance(f"objective {run.objective:.6g}")
-            yield run
+    def _run_all(self, method: Method[Start, Model], starts: list[Start], advance: Advance) -> Iterator[Run[Model]]:
+        """Yield the runs from all starts, in parallel if the method allows it."""
 
-    def _run_in_threads(
-        self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
-    ) -> Iterator[Run[Model]]:
         def run_start(start: Start) -> Run[Model]:
             run = method.run_start(start)
             advance(f"objective {run.objective:.6g}")
             return run
 
-        each = [(start,) for start in starts]
-        outside = run_outside(method.run_start, each, self.n_jobs) if len(each) > 1 else None
-        if outside is None:
-            yield from self.apply(run_start, each)
-            return
-        for run in outside:
+        runs: Iterable[Run[Model]] = map(method.run_start, starts)
+        if method.starts_in_threads:
+            tasks = [(start,) for start in starts]
+            outside = run_outside(method.run_start, tasks, self.n_jobs) if len(tasks) > 1 else None
+            if outside is None:
+                yield from self.apply(run_start, tasks)
+                return
+            runs = outside
+        for run in runs:
             advance(f"objective {run.objective:.6g}")
             yield run

@@ -287,11 +287,11 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     return unusual & ((near[:, None] / around).mean(axis=1) > _MIN_RATIO)
 
 
-def explain_auto_params(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
+def explain_auto_params(estimator: Any, method: Any) -> dict[str, str]:
     """Return a dictionary that explains the values used for beta and delta, if they are "auto"."""
     found = {}
-    if beta == "auto":
-        found["beta"] = f"{used_beta:.3g}, by the number of attributes"
-    if delta == "auto":
-        found["delta"] = f"{used_delta:.3g}, beyond which distances to the nearest prototype are unusual"
+    if estimator.beta == "auto":
+        found["beta"] = f"{method.beta:.3g}, by the number of attributes"
+    if estimator.delta == "auto":
+        found["delta"] = f"{method.delta:.3g}, beyond which distances to the nearest prototype are unusual"
     return found

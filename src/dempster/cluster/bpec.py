@@ -183,6 +183,7 @@ class BPEC(EvidentialClusterer):
         "missing": MISSING_RULE,
     }
     _support = Support(blocks=True)
+    _auto_params = explain_auto_params
 
     def __init__(
         self,
@@ -250,9 +251,6 @@ class BPEC(EvidentialClusterer):
         else:
             centers = self._peaks.cluster_centers_.astype(float)
         return FixedPrototypeMethod(self, sample, request, centers)
-
-    def _auto_params(self, method: FixedPrototypeMethod) -> dict[str, str]:
-        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         attributes = {

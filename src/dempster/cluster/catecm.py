@@ -439,21 +439,14 @@ class CatECM(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
         self.missing = missing
         self.handle_unknown = handle_unknown
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.

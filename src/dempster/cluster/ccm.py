@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -206,6 +206,7 @@ CredalPartition, default="k-means++"
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
+    _auto_params = explain_auto_params
 
     def __init__(
         self,
@@ -227,38 +228,15 @@ CredalPartition, default="k-means++"
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.gamma = gamma
         self.beta = beta
         self.delta = delta
         self.missing = missing
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
-        """Cluster the objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
-            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
-            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
-            tensors on that device.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
-        """
-        return self._fit(X, sample_weight=sample_weight)
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Validate X and append a column of zeros, the additional coordinate."""
@@ -276,9 +254,6 @@ CredalPartition, default="k-means++"
         beta = default_beta(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
         init = centers_from_peaks(self.init, attributes, request.n_clusters, self.random_state, self.n_jobs)
         return CredalMethod(self, sample, request, alpha=0.0, beta=beta, init=init)
-
-    def _auto_params(self, method: CredalMethod) -> dict[str, str]:
-        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: CredalMethod | OnlinePrototypes, model: CredalModel) -> dict[str, Any]:
         return {

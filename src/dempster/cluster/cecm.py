@@ -433,8 +433,7 @@ CredalPartition, default="k-means++"
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.xi = xi
         self.convention = convention
@@ -443,13 +442,7 @@ CredalPartition, default="k-means++"
         self.delta = delta
         self.missing = missing
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,

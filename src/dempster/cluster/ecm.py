@@ -14,7 +14,7 @@ from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, Seed
 from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
@@ -592,6 +592,7 @@ CredalPartition, default="k-means++"
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
+    _auto_params = explain_auto_params
 
     def __init__(
         self,
@@ -614,47 +615,21 @@ CredalPartition, default="k-means++"
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
         self.missing = missing
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
-        """Cluster the objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            float32 data are not converted. The partition keeps the index of a DataFrame. X may come in blocks
-            (``docs/blocks.md``); every iteration is then a pass over the blocks, and results with one row per object
-            are lazy. X may be a torch tensor (``docs/scale.md``); the fit then runs on its device, and the results are
-            tensors on that device.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. May come in blocks if X does.
-        """
-        return self._fit(X, sample_weight=sample_weight)
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
         beta = default_beta(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
         init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)
         return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
-
-    def _auto_params(self, method: PrototypeMethod) -> dict[str, str]:
-        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel) -> dict[str, Any]:
         attributes = {

@@ -501,36 +501,12 @@ CredalPartition, default="k-means++"
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.reg_covar = reg_covar
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
-        """Cluster the objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X comes in
-            blocks (``docs/blocks.md``), every iteration is a pass over all blocks, and results with a row for each
-            object are computed lazily. If X is a torch tensor (``docs/scale.md``), the fit runs on its device, and the
-            results are tensors on that device.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the likelihood; an object of weight 2 counts as two. The weights may come in blocks
-            if X does.
-        """
-        return self._fit(X, sample_weight=sample_weight)
 
     def score_samples(self, X: TableLike) -> np.ndarray:
         """Compute the log-density of the mixture at each object; outliers have a low density."""

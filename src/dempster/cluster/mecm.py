@@ -264,8 +264,7 @@ class MECM(MedoidClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.symmetrize = symmetrize
         self.alpha = alpha
@@ -276,10 +275,4 @@ class MECM(MedoidClusterer):
         self.n_candidates = n_candidates
         self.missing = missing
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose

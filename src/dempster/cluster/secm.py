@@ -226,6 +226,7 @@ class SECM(EvidentialClusterer):
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
+    _auto_params = explain_auto_params
 
     def __init__(
         self,
@@ -249,8 +250,7 @@ class SECM(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.smoothing = smoothing
         self.radius = radius
         self.weighting = weighting
@@ -260,13 +260,7 @@ class SECM(EvidentialClusterer):
         self.beta = beta
         self.delta = delta
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Segment an image.
@@ -349,9 +343,6 @@ class SECM(EvidentialClusterer):
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> SpatialMethod:
         beta = default_beta(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
         return SpatialMethod(self, sample, request, alpha=self.alpha, beta=beta, init=self.init)
-
-    def _auto_params(self, method: SpatialMethod) -> dict[str, str]:
-        return explain_auto_params(self.beta, self.delta, method.beta, method.delta)
 
     def _fitted_attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
         return {

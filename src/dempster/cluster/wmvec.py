@@ -999,8 +999,7 @@ class WMVEC(EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.symmetrize = symmetrize
         self.views = views
@@ -1010,13 +1009,7 @@ class WMVEC(EvidentialClusterer):
         self.beta = beta
         self.delta = delta
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.
@@ -1112,7 +1105,7 @@ class WMVEC(EvidentialClusterer):
     # ---- the result -------------------------------------------------------------------------------------------------
 
     def _auto_params(self, method: Any) -> dict[str, str]:
-        choices = explain_auto_params(self.beta, self.delta, method.beta, method.delta)
+        choices = explain_auto_params(self, method)
         if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             order = np.argsort(-model.weights, kind="stable")

@@ -871,8 +871,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.symmetrize = symmetrize
         self.d0 = d0
@@ -884,14 +883,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.n_landmarks = n_landmarks
         self.missing = missing
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self, X: TableLike, y: None = None, sample_weight: ArrayLike = None, *, constraints: Constraints | None = None

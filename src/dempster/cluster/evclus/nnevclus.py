@@ -867,8 +867,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.focal_sets = focal_sets
+        super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
         self.d0 = d0
         self.d0_quantile = d0_quantile
@@ -881,15 +880,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self.n_partners = n_partners
         self.training = training
         self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,
