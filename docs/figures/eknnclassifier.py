@@ -19,7 +19,7 @@ def panel(ax, model, data, title):
 
 parameter_row("eknnclassifier-neighbors", "n_neighbors", [1, 10, 120], fit, X, panel=panel)
 parameter_row(
-    "eknnclassifier-gamma", "gamma", [0.15, None, 6.0], fit, X, words=("too small", "learnt", "too large"), panel=panel
+    "eknnclassifier-gamma", "gamma", [0.15, None, 6.0], fit, X, words=("too small", "learned", "too large"), panel=panel
 )
 parameter_row(
     "eknnclassifier-reliability",

@@ -16,7 +16,7 @@ Estimator = TypeVar("Estimator")
 
 @contextmanager
 def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy of the estimator that the caller fits, and transfer its attributes to the estimator at the end.
+    """Yield a copy of the estimator for the caller to fit, then transfer the attributes of the copy to the estimator.
 
     After an error or an interrupt, the estimator is unchanged. The copy has the private attributes of the estimator,
     from which a fit can resume, but no fitted attributes. During the fit, NumPy numbers among the parameters are

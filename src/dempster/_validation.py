@@ -278,7 +278,7 @@ def _as_texts(found: Iterable[Any], name: str, what: str, is_name: Callable[[Any
 
 @contextmanager
 def validating(values: Any, name: str) -> Iterator[None]:
-    """Add the name of the argument to errors while it is converted to numbers, and reject unsuitable types."""
+    """Add the name of the argument to errors in its conversion to numbers, and reject unsuitable types."""
     if not (type(values) is np.ndarray and values.dtype.kind == "f"):
         check_tensor(values, name)
         _check_not_masked(values, name)
@@ -779,7 +779,7 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_table(name: str) -> Iterator[None]:
-    """Add the name of the argument to errors while a table is read, unless they name another argument."""
+    """Add the name of the argument to errors while a table is read, unless the errors name another one."""
     try:
         yield
     except Exception as error:

@@ -85,7 +85,7 @@ def test_sizes_that_are_too_large():
         ({(): 0.2}, {}, "^contexts must be nonempty"),
         ({"a": 0.2, ("a",): 0.3}, {}, "^contexts must be different"),
         ({"a": 0.2}, {"contexts": ["a"]}, "^contexts must be None"),
-        ([0.1, 0.2], {"contexts": "answers"}, "^rate must hold 3"),
+        ([0.1, 0.2], {"contexts": "answers"}, "^rate must contain 3"),
         ([0.1], {"contexts": "classes"}, "^contexts must"),
     ],
 )

@@ -39,7 +39,7 @@ def run(*arguments):
 def test_folder_of_masses(folder, name):
     done = run(folder / name, "-o", folder / "out", "--exclude", "n", "-v")
     assert done.exit_code == 0, done.output
-    assert "ECM, 3 clusters: 600 objects, 2 attributes (standardised)" in done.output
+    assert "ECM, 3 clusters: 600 objects, 2 attributes (standardized)" in done.output
     assert "left out columns that are not numeric: name" in done.output
     assert "left out constant columns: same" in done.output
     assert "a pass over X begins, for moments" in done.output

@@ -87,7 +87,7 @@ def test_progress_on_a_terminal(data):
     assert "starts" in shown
     assert "objective" in shown
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("EVCLUS, 3 clusters: 60 objects, 3 attributes (standardised), stress ")
+    assert lines[0].startswith("EVCLUS, 3 clusters: 60 objects, 3 attributes (standardized), stress ")
     assert ", best of 300 starts, " in lines[0]
     assert lines[0].endswith(" s")
     assert lines[1] == ""

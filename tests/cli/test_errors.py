@@ -198,7 +198,7 @@ INVALID_FILES = {
     "cluster no-complete-row.csv -c 1 --missing drop": "would leave no row",
     "cluster infinite.csv -c 3": "1 row of 3 with infinite values (in 'b')",
     "cluster constant.csv -c 3": "constant",
-    "cluster huge.csv -c 3": "column 'a' cannot be standardised",
+    "cluster huge.csv -c 3": "column 'a' cannot be standardized",
     "cluster table.xlsx -c 3": "cannot read table.xlsx",
     "cluster table.ods -c 3": "extension must be one of",
     "cluster control.csv -c 2": "no numeric column",

@@ -42,10 +42,10 @@ def unaligned(shape):
         (np.zeros((3, 1)), np.zeros(3), ValueError, r"old must have shape \(f,\), got \(3, 1\)"),
         (np.zeros(()), np.zeros(3), ValueError, r"old must have shape \(f,\), got \(\)"),
         (np.zeros(3), np.zeros(4), ValueError, r"x must have shape \(f,\) with f = 3, got \(4,\)"),
-        (np.zeros(6)[::2], np.zeros(3), ValueError, r"old must be C-contiguous, got strides \(16,\)"),
+        (np.zeros(6)[::2], np.zeros(3), ValueError, "old must be C-contiguous"),
         (np.zeros(3), np.zeros(6)[::-2], ValueError, "x must be C-contiguous"),
         (unaligned(3), np.zeros(3), ValueError, "old must be aligned"),
-        (np.zeros(3), read_only(np.zeros(3)), ValueError, "x is written to, but is read-only"),
+        (np.zeros(3), read_only(np.zeros(3)), ValueError, "x must be writable"),
     ],
 )
 def test_arrays_that_are_not_as_declared(old, x, error, message):

@@ -332,7 +332,7 @@ def test_invalid_axes(fourclass):
         ({"ax": axes[0], "axes": axes}, "either ax .* or axes"),
         ({"axes": axes, "layout": "together"}, "give ax"),
         ({"ax": axes[0], "layout": "panels"}, "give axes"),
-        ({"axes": axes}, "axes must hold .* got 2"),
+        ({"axes": axes}, "axes must contain .* got 2"),
     ):
         with pytest.raises(ValueError, match=message):
             small(*fourclass, **options)

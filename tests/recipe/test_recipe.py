@@ -75,7 +75,7 @@ def test_result(folder):
     result = Recipe("flowers.csv", truth="color", clusters="auto").run(note=notes.append)
     assert notes == ["left out the column name (text, different in every row)"]
     assert result.notes[:1] == notes
-    assert "standardised" in result.notes[1]
+    assert "standardized" in result.notes[1]
     assert result.truth.tolist() == flowers()["color"].tolist()
     assert result.choices["n_clusters"].startswith("3;")
     assert list(result.table.columns) == list(flowers().columns)

@@ -281,7 +281,7 @@ def test_recipe_result(tmp_path):
     assert code == {"command": recipe.to_command(), "code": recipe.to_code()}
     assert root.all("h1")[0].text == "3 clusters of stones <b>.csv"
     text = report_text(report)
-    assert "standardised" in text
+    assert "standardized" in text
     assert "place" in text
     saved = make_report(outcome.model, frame, stability=False)
     assert {element.attributes["id"] for element in read(saved.to_html()).all("code")} == {"command", "code"}

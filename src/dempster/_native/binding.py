@@ -211,11 +211,11 @@ class _Array(_Argument):
         ):
             raise ValueError(f"{self.name} must have shape {self._shape_text(sizes)}, got {value.shape}")
         if not value.flags.c_contiguous:
-            raise ValueError(f"{self.name} must be C-contiguous, got strides {value.strides} of shape {value.shape}")
+            raise ValueError(f"{self.name} must be C-contiguous, got shape {value.shape} and strides {value.strides}")
         if not value.flags.aligned:
             raise ValueError(f"{self.name} must be aligned in memory")
         if self.out and not value.flags.writeable:
-            raise ValueError(f"{self.name} is written to, but is read-only")
+            raise ValueError(f"{self.name} must be writable, got a read-only array")
         return _address(value) if value.flags.carray else value.ctypes.data
 
     def check(self, value: np.ndarray | None, end: int) -> None:

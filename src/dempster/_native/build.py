@@ -122,7 +122,7 @@ def machine_compiler() -> Compiler | None:
 
 
 def find_compiler(cross: bool = False) -> Compiler:
-    """Return the C compiler of the system, or zig, which can also compile for other platforms (``cross``)."""
+    """Return the system's C compiler, or zig if there is none or if ``cross`` (to compile for other platforms)."""
     compiler = None if cross else machine_compiler()
     if compiler:
         return compiler

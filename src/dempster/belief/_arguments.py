@@ -42,14 +42,14 @@ def parse_set(clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
         elif may_be_index and is_integer(member) and 0 <= int(member) < len(frame):
             indices.add(int(member))
         else:
-            raise InvalidParameterError(argument, must=f"hold answers of the frame {frame}", value=member)
+            raise InvalidParameterError(argument, must=f"contain answers of the frame {frame}", value=member)
     return tuple(sorted(indices))
 
 
 def membership_rows(
     sets: Any, family: FocalSets, frame: tuple[Hashable, ...], name: str = "sets"
 ) -> tuple[np.ndarray, bool]:
-    """Return the membership array of ``sets`` (by default of the family), shape (s, c), and whether it is one set."""
+    """Return the membership array of ``sets`` (default: the family), shape (s, c), and whether ``sets`` is one set."""
     c = family.n_clusters
     if sets is None:
         return family.membership, False
@@ -118,7 +118,7 @@ def validate_masses(masses: Any, f: int) -> Array:
 
 
 def validate_index(index: Any, n: int) -> Any:
-    """Return the row names ``index``, or raise an error if it does not hold n hashable names."""
+    """Return the row names ``index``, or raise an error if it does not contain n hashable names."""
     count = None
     is_unordered = isinstance(index, str | bytes | Set | Mapping) or hasattr(index, "tocsr")
     if not is_unordered and getattr(index, "ndim", 1) == 1:
@@ -126,13 +126,13 @@ def validate_index(index: Any, n: int) -> Any:
             count = len(index)
     if count != n:
         raise InvalidParameterError(
-            "index", must=f"hold one name per row ({n}), got {format_value(index) if count is None else count}"
+            "index", must=f"contain one name per row ({n}), got {format_value(index) if count is None else count}"
         )
     if isinstance(index, list | tuple | np.ndarray):
         try:
             set(index)
         except Exception as error:
-            raise InvalidParameterError("index", must="hold a hashable name for each row", value=index) from error
+            raise InvalidParameterError("index", must="contain a hashable name for each row", value=index) from error
     return index
 
 
@@ -161,9 +161,9 @@ def validate_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, 
         return tuple(range(c))
     names = tuple(frame if isinstance(frame, str) else as_list(frame, "frame", f"{c} different names"))
     if not all(map(hashable.test, names)):
-        raise InvalidParameterError("frame", must="hold hashable names (text, numbers, tuples)", value=names)
+        raise InvalidParameterError("frame", must="contain hashable names (text, numbers, tuples)", value=names)
     if len(names) != c or len(set(names)) != len(names):
-        raise InvalidParameterError("frame", must=f"hold {c} different names", value=names)
+        raise InvalidParameterError("frame", must=f"contain {c} different names", value=names)
     return names
 
 

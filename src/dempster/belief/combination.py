@@ -40,7 +40,7 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
     if not {1, n}.issuperset(lengths):
-        raise InvalidInputError(f"the sources must hold the same number of mass functions (or one), got {lengths}")
+        raise InvalidInputError(f"the sources must contain the same number of mass functions (or one), got {lengths}")
     library = library_of(sources[0][0])
     sources = unify_tensors(sources)
     spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
@@ -339,7 +339,7 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
 
 
 def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """Return -ln w, shape (2^c, n), for the conjunctive weights w of n mass functions; it is zero for the frame."""
+    """Return -ln w, shape (2^c, n), for the conjunctive weights w of n mass functions; the frame has value 0."""
     columns = np.zeros((1 << c, len(masses)))
     columns[codes] = masses.T
     transforms.sweep_columns(columns, 0, 1)
@@ -374,8 +374,8 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise InvalidParameterError(
             "rate",
-            must=f"be a number or hold one number per row ({n}), got shape {rates.shape}; for one rate per answer or "
-            "set, use a mapping {set: rate} or the argument contexts",
+            must=f"be a number or contain one number per row ({n}), got shape {rates.shape}; for one rate per answer "
+            "or set, use a mapping {set: rate} or the argument contexts",
         )
     _check_rates(rates)
     keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
@@ -409,7 +409,7 @@ def validate_contexts(
     rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.shape != (len(rows),):
         raise InvalidParameterError(
-            "rate", must=f"hold {len(rows)} numbers, one for each context, got shape {rates.shape}"
+            "rate", must=f"contain {len(rows)} numbers, one for each context, got shape {rates.shape}"
         )
     _check_rates(rates)
     return rows, rates

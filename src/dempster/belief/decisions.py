@@ -123,7 +123,7 @@ def _choose_acts(expected: Array, reject: float | None) -> Array:
 
 
 def _find_undominated(masses: Array, family: FocalSets, losses: np.ndarray) -> Array:
-    """Return a mask, shape (n, acts), of the acts whose lower expected loss is at most the smallest upper one.
+    """Return a mask, shape (n, acts), of acts whose lower expected loss is at most the smallest upper expected loss.
 
     With 0-1 losses, the acts are the classes whose plausibility is at least the largest belief of a single class.
     """

@@ -77,7 +77,7 @@ class FocalSets:
             )
         rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
-            raise InvalidParameterError("membership", must="hold different sets, but one occurs twice")
+            raise InvalidParameterError("membership", must="contain different sets, but one occurs twice")
         rows.flags.writeable = False
         self._membership = rows
 
@@ -156,7 +156,7 @@ class FocalSets:
         _membership_rows(c, sets, "pairs")
         for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
-                raise InvalidParameterError("pairs", must="hold two different clusters in each pair", value=pair)
+                raise InvalidParameterError("pairs", must="contain two different clusters in each pair", value=pair)
         return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
 
     @classmethod
@@ -331,7 +331,7 @@ class FocalSets:
         names = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*names] if isinstance(names, str) else as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
-            raise InvalidParameterError("cluster_names", must=f"hold {self.n_clusters} names, got {len(labels)}")
+            raise InvalidParameterError("cluster_names", must=f"contain {self.n_clusters} names, got {len(labels)}")
 
         def name(row: np.ndarray) -> str:
             if row.all() and len(row) > 1:
@@ -427,7 +427,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
                     name,
-                    must=f"hold cluster numbers from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
+                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
                 )
         rows[i, list(clusters)] = True
     return rows

@@ -159,12 +159,12 @@ class MassFunctions:
         rows = [masses] if isinstance(masses, Mapping) else as_list(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise InvalidParameterError(
-                "masses", must="hold at least one dictionary {set: mass} and nothing else", value=masses
+                "masses", must="contain at least one dictionary {set: mass} and nothing else", value=masses
             )
         sets = [{parse_set(key, names, "masses"): value for key, value in row.items()} for row in rows]
         for parsed, row in zip(sets, rows, strict=True):
             if len(parsed) < len(row):
-                raise InvalidParameterError("masses", must="hold each set only once", value=list(row))
+                raise InvalidParameterError("masses", must="contain each set only once", value=list(row))
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
         return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
@@ -174,7 +174,7 @@ class MassFunctions:
         """Return mass functions from the unnormalized beliefs of all focal sets, which must include the whole frame."""
         values = transforms.validate_values(values, validate_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
-            raise InvalidParameterError("focal_sets", must="hold the whole frame, because m(∅) = 1 - bel(whole frame)")
+            raise InvalidParameterError("focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
         return cls.from_implicability(values + empty, focal_sets, **keywords)
 
@@ -505,7 +505,7 @@ class MassFunctions:
         return self._like(*combination.discount_contexts(self._masses, self.focal_sets, rows, rates))
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
-        """Condition on the event that the answer is in a set, by Dempster's rule or without normalization."""
+        """Condition on the set ``event``, which contains the answer, by Dempster's rule or without normalization."""
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
@@ -735,7 +735,7 @@ class MassFunctions:
         return divide(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
-        """Return ``other`` with its rows in the order of the rows of this object, or unchanged if it has one row."""
+        """Return ``other`` with its rows in the order of the rows of this object; a single row is not changed."""
         self._check_frame(other)
         unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
@@ -752,7 +752,7 @@ class MassFunctions:
 
 def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
     if len(other) not in (1, len(target)):
-        raise InvalidParameterError("other", must=f"hold {len(target)} mass functions (or one), got {len(other)}")
+        raise InvalidParameterError("other", must=f"contain {len(target)} mass functions (or one), got {len(other)}")
     return library_of(other.masses).broadcast_to(other.masses, (len(target), other.masses.shape[1]))
 
 

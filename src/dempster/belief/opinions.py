@@ -104,7 +104,7 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
         uncertainties = as_reals(uncertainty, "uncertainty")
         if uncertainties.shape != (len(beliefs),) or not (np.isfinite(uncertainties) & (uncertainties >= 0)).all():
             raise InvalidParameterError(
-                "uncertainty", must=f"hold {len(beliefs)} nonnegative numbers, got shape {uncertainties.shape}"
+                "uncertainty", must=f"contain {len(beliefs)} nonnegative numbers, got shape {uncertainties.shape}"
             )
         total = beliefs.sum(axis=1) + uncertainties
         if (np.abs(total - 1) > _tolerance(beliefs)).any():
@@ -130,7 +130,7 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
         raise InvalidParameterError(
             "alpha",
             must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; if "
-            "alpha holds evidence alone, add the prior to it",
+            "alpha contains evidence alone, add the prior to it",
         )
     evidence = np.maximum(evidence, 0)
     weight = before.sum()
@@ -159,7 +159,7 @@ def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray
     rate = as_reals(reorder_by_names(base_rate, frame), "base_rate")
     if rate.shape != (n_answers,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
         raise InvalidParameterError(
-            "base_rate", must=f"hold {n_answers} probabilities that sum to one", value=base_rate
+            "base_rate", must=f"contain {n_answers} probabilities that sum to one", value=base_rate
         )
     return rate
 

@@ -71,7 +71,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         raise NotImplementedError
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
-        """Return a function that computes the cost of a vector of parameters and its gradient."""
+        """Return a function that computes the cost and its gradient with respect to a vector of parameters."""
         raise NotImplementedError
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:

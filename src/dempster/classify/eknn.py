@@ -466,7 +466,7 @@ def combine_neighbors(
 def cost_and_gradient(
     gamma: np.ndarray, squared: np.ndarray, classes: np.ndarray, targets: np.ndarray, alpha: float, mixing: float
 ) -> tuple[float, np.ndarray]:
-    """Return half the mean squared error of the outputs o_k = m({k}) + mixing m(frame), and its gradient by gamma.
+    """Return half the mean squared error of o_k = m({k}) + mixing m(frame), and its gradient with respect to gamma.
 
     See Zouhal and Denoeux (1998), equation 9. Let w_k be the weight of evidence for class k, r_k = exp(w_k) - 1 and
     Z = 1 + sum_k r_k. Then o_k = (r_k + mixing) / Z, and the derivative with respect to the mass s that a neighbor

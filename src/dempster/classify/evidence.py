@@ -273,7 +273,7 @@ class LinearLayer:
 
 
 def find_last_layer(estimator: Any) -> LinearLayer:
-    """Return the last layer of a scikit-learn classifier, a pipeline that ends with it, or a torch network."""
+    """Return the last layer of a scikit-learn classifier, of a pipeline with a classifier, or of a torch network."""
     if is_network(estimator):
         return _layer_of_network(estimator)
     if hasattr(estimator, "steps"):

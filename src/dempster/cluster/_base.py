@@ -170,7 +170,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Validate objects with the given attributes, and the further properties of ``like`` if it is not None."""
+        """Validate objects with the given attributes, and further properties of ``like`` unless ``like`` is None."""
         return self._read(attributes, reset=False)
 
     def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:

@@ -50,7 +50,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
     xp : Operations
         Array namespace.
     costs : (n, g) values
-        Squared distances to the barycenters of the g nonempty sets.
+        Squared distances from n objects to the barycenters of the g nonempty sets.
     step : tuple
         Factors |A|^alpha and sizes |A| of the nonempty sets A, delta^2, beta, and the largest cost that counts as zero.
     """
@@ -120,7 +120,7 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
     xp : Operations
         Array namespace.
     squares : (n, r) values
-        Squared distances to the r reference objects. The function may overwrite them.
+        Squared distances from n objects to the r reference objects. The function may overwrite the array.
     around : Surroundings
         Typical distances around the reference objects.
     affinity : Affinity

@@ -85,7 +85,7 @@ class ComparedObjects:
         return D
 
     def columns(self, objects: np.ndarray) -> np.ndarray:
-        """Return the dissimilarities to k given objects, shape (n, k); they are exactly zero between equal objects."""
+        """Return the dissimilarities of all objects to k objects, shape (n, k), exactly zero between equal objects."""
         if self.source.matrix is not None:
             return np.ascontiguousarray(raise_to_power(self.source.matrix[objects].T, self.power))
         out = np.empty((len(self), len(objects)))
@@ -154,7 +154,7 @@ class MedoidModel(ABC):
         return np.eye(self.family.n_clusters, len(self.references))
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is minus the dissimilarity to the objects that represent it."""
+        """Return the evidence for each cluster: minus the dissimilarity to the objects that represent the cluster."""
         near = self._near(values, 0, 1)[0]
         coefficients = self.coefficients
         quantity = "minus the dissimilarity to the objects that represent the cluster"

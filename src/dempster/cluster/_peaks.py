@@ -1,8 +1,8 @@
 """Belief peaks: cluster centers are objects with a high belief, far from any object with a higher belief.
 
 The neighbors of an object are evidence that the object is the center of a cluster. Near neighbors are stronger
-evidence. Let delta be the distance to the nearest object of higher belief. Centers have a large belief and a large
-delta.
+evidence. Let delta be the distance from an object to the nearest object of higher belief. Centers have a large belief
+and a large delta.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class Method(ABC, Generic[Start, Model]):
 
     @abstractmethod
     def run_start(self, start: Start) -> Run[Model]:
-        """Run the algorithm from one initial state until runs can be compared, possibly on a subset of the rows."""
+        """Run the algorithm from one initial state, possibly on a subset of the rows or without full convergence."""
 
     def select_run(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
         """Return the run with the smallest objective, the first one in case of ties.

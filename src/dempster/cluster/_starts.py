@@ -195,7 +195,7 @@ def default_beta(n_features: float) -> float:
 
 
 def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
-    """Return the value of delta="auto", the upper fence of a box plot of the distances to the nearest prototype.
+    """Return the value of delta="auto", the upper fence of a box plot of distances from rows to nearest prototypes.
 
     If the fence is zero, return the largest distance, or 1 if all distances are zero.
     """
@@ -208,7 +208,7 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
 def k_means_distances(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared distances of rows to the centers of the best of several k-means runs, and the row indices.
+    """Return squared distances from rows to the centers of the best of several k-means runs, and the row indices.
 
     At most 2,000 rows are used, drawn with probabilities proportional to the weights.
     """

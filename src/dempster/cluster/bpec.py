@@ -107,8 +107,8 @@ class BPEC(EvidentialClusterer):
     beta : float > 1 or "auto", default="auto"
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
-        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest peak.
+        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
+        upper fence of a box plot (third quartile plus two interquartile ranges) of their distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so

@@ -147,7 +147,7 @@ class CategoricalModel:
         return out
 
     def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, minus the number of attributes that differ from its prototype."""
+        """Return the evidence for each cluster: minus the number of attributes that differ from the prototype."""
         differ = (self.modes != codes[0]).astype(float)
         return ClusterEvidence.from_attributes("minus the number of attributes that differ from the center", -differ.T)
 
@@ -325,7 +325,7 @@ class CatECM(EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
@@ -396,7 +396,7 @@ class CatECM(EvidentialClusterer):
     >>> import pandas as pd
     >>> from dempster.cluster import CatECM
     >>> table = pd.DataFrame({
-    ...     "colour": ["red", "red", "red", "blue", "blue", "blue", "red"],
+    ...     "color": ["red", "red", "red", "blue", "blue", "blue", "red"],
     ...     "shape": ["round", "round", "oval", "square", "square", "square", "square"],
     ...     "size": ["s", "s", "s", "l", "l", "m", "m"],
     ... })

@@ -108,7 +108,7 @@ class CCM(OnlineClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
@@ -119,8 +119,8 @@ class CCM(OnlineClusterer):
     beta : float > 1 or "auto", default="auto"
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
-        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
+        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so

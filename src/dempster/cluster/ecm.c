@@ -1,7 +1,7 @@
-/* Kernels of the methods with prototypes: squared distances to barycentres, masses, and sums over objects.
+/* Kernels of the methods with prototypes: squared distances to barycenters, masses, and sums over objects.
  *
  * Objects are processed in tiles of 16. The lanes of a vector are different sets, so no sums across a vector are
- * needed. The number of sets is padded to whole vectors. The barycentre of a padding set is at infinity, so the set
+ * needed. The number of sets is padded to whole vectors. The barycenter of a padding set is at infinity, so the set
  * gets no mass. The sums of a tile are kept in registers. Single precision is sufficient for so few terms. */
 #include "_native/native.h"
 #include "_native/vectors.h"

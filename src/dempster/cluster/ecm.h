@@ -5,14 +5,14 @@ typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias));
 #define Lanes TYPED(Lanes)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
 
-/* Barycentres and metrics of the sets, and work space. */
+/* Barycenters and metrics of the sets, and work space. */
 typedef struct {
     index_t p, g, stride;    /* numbers of attributes, nonempty sets, and sets with padding */
-    const real *barycentres; /* (p, stride) barycentres of the sets */
+    const real *barycentres; /* (p, stride) barycenters of the sets */
     const real *metrics;     /* (pairs, stride) metric of each set, or NULL if Euclidean */
     real *x;                 /* (1 + p, ROWS) a row of ones, then the transposed objects of a tile */
     real *costs;             /* (ROWS, stride) costs of the sets for the objects of a tile */
-    real *gaps;              /* (p, FEW, LANES) objects minus barycentres, for an adaptive metric */
+    real *gaps;              /* (p, FEW, LANES) objects minus barycenters, for an adaptive metric */
 } TYPED(Prototypes);
 #define Prototypes TYPED(Prototypes)
 
@@ -223,7 +223,7 @@ KERNEL TYPED(prototype_masses)(index_t n, index_t p, index_t g, index_t f, const
     return release(&scratch);
 }
 
-/* Write the (n, g) squared distances of all objects to all barycentres. */
+/* Write the (n, g) squared distances of all objects to all barycenters. */
 KERNEL TYPED(squared_distances)(index_t n, index_t p, index_t g, const real *X, const real *barycentres,
                                 const real *metrics, real *out) {
     Scratch scratch = {0};

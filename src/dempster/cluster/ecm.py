@@ -113,7 +113,7 @@ class PrototypeModel:
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
-        """Return the squared distances to the barycenters of the g nonempty sets, or the costs of incomplete rows."""
+        """Return squared distances from rows to barycenters of the g nonempty sets, or the costs of incomplete rows."""
         if self.within is not None and has_missing(X):
             return self._partial_costs(X)
         if self.metrics is not None and X.dtype == np.float32:
@@ -226,7 +226,7 @@ class PrototypeModel:
         return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is minus the squared distance to its prototype, by attribute."""
+        """Return the evidence for each cluster, by attribute: minus the squared distance from row to prototype."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
         return ClusterEvidence.from_attributes(
@@ -296,7 +296,7 @@ class OnlinePrototypes:
 
     model: PrototypeModel  # current prototypes, relative to ``origin``
     origin: np.ndarray | None  # (p,), point that is subtracted from the objects
-    delta: float  # distance to the empty set
+    delta: float  # distance from each object to the empty set
     neighbors: bool  # whether `to_model` adds the empty set and the pairs of neighboring clusters
     sums: Statistics | None = None  # sums over all blocks so far; None before the first block
 
@@ -364,7 +364,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set; "auto" is estimated from the data, or by `add_neighbor_pairs` from the fit."""
+        """Distance from objects to the empty set; if "auto", estimated from the data or in `add_neighbor_pairs`."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
@@ -492,7 +492,7 @@ class ECM(OnlineClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
@@ -505,8 +505,8 @@ class ECM(OnlineClusterer):
     beta : float > 1 or "auto", default="auto"
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes, else smaller.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data; smaller values give more outliers. "auto" is the upper fence of
-        a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
+        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
         they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so

@@ -148,7 +148,7 @@ class ECMdd(MedoidClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the medoids. The cost above of a pair
@@ -190,7 +190,7 @@ class ECMdd(MedoidClusterer):
         attributes that both objects have. ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="medoids"
         Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a `BeliefPeaks` uses its
-        peaks, without weights. An array holds the indices of ``n_clusters`` objects. A deterministic start is used
+        peaks, without weights. An array contains the indices of ``n_clusters`` objects. A deterministic start is used
         once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 2,000 objects the starts are

@@ -151,7 +151,7 @@ class EvidentialMixture:
         return reduce(add, apply(sums, row_blocks(len(X), most=None)))
 
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
-        """Return minus the penalised log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
+        """Return minus the penalized log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
 
         ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses, because the masses of
         a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance.
@@ -373,7 +373,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
 
 class EGMM(OnlineClusterer):
-    """Gaussian mixture with one component for every *set* of clusters, at the barycentre of their means.
+    """Gaussian mixture with one component for every *set* of clusters, at the barycenter of their means.
 
     The density of the mixture is
 
@@ -389,7 +389,7 @@ class EGMM(OnlineClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. Families given by name do not contain the empty set. "auto" fits single
         clusters; objects between two neighboring clusters (with no third cluster between them) then get mass on the
@@ -397,7 +397,7 @@ class EGMM(OnlineClusterer):
         fits single clusters, then adds the pairs of mutually nearest clusters and continues.
     reg_covar : float >= 0, default=1e-6
         Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is added to the
-        diagonal of the covariance matrix. This maximises the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
+        diagonal of the covariance matrix. This maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
         where r is the number added to the diagonal and n is the number of objects.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
@@ -444,7 +444,7 @@ CredalPartition, default="k-means++"
         the largest value is the best.
     focal_sets_ : FocalSets
     objective_ : float
-        Minus the penalised log-likelihood of the fitted mixture.
+        Minus the penalized log-likelihood of the fitted mixture.
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int

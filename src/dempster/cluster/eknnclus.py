@@ -87,7 +87,7 @@ class Evidence:
 
     @classmethod
     def from_neighbors(cls, neighbors: sparse.csr_matrix, q: float, power: float) -> Evidence:
-        """Create the evidence such that scale^power is the q-quantile of d^power over all pairs of neighbors."""
+        """Choose the scale so that scale^power is the q-quantile of d^power over all distances d between neighbors."""
         d = np.asarray(neighbors.data, dtype=float)
         d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
         largest = float(d.max(initial=0.0))
@@ -325,7 +325,7 @@ class NeighborModel:
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, the logarithm of the total weight of evidence of the neighbors in it.
+        """Return the evidence for each cluster: the logarithm of the total weight of the neighbors in the cluster.
 
         For a cluster that contains no neighbor, the nearest member of the cluster is used.
         """

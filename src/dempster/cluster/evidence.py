@@ -163,7 +163,7 @@ class ObjectReader:
         return self._predict(self._values)
 
     def dissimilarities(self) -> np.ndarray:
-        """Return the dissimilarities to the n training rows, shape (n,), for a model with several views."""
+        """Return the dissimilarities of the row to the n training rows, shape (n,), for a model with several views."""
         return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:

@@ -174,9 +174,9 @@ class MECM(MedoidClusterer):
     beta : float > 1, default=2
         Fuzziness; values near 1 give nearly certain masses.
     delta : float > 0 or "auto", default="auto"
-        Dissimilarity to the empty set; smaller values give more outliers. With ``focal_sets="auto"``, "auto" is the
-        upper fence of a box plot of the dissimilarities to the nearest medoid, computed after the fit. Otherwise, it is
-        the 0.95-quantile of the dissimilarities between different objects.
+        Dissimilarity of each object to the empty set; smaller values give more outliers. With ``focal_sets="auto"``,
+        "auto" is the upper fence of a box plot of the dissimilarities of objects to the nearest medoids, computed after
+        the fit. Otherwise, it is the 0.95-quantile of the dissimilarities between different objects.
     gamma : float >= 0, default=0.5
         Weight of the mean over the medoids of a set.
     eta : float > 0, default=1

@@ -211,7 +211,7 @@ static void compute_offsets(index_t n, index_t c, index_t g, const double *P, co
 /* Do one iteration of relational evidential c-means (Masson and Denoeux, 2009) from the prototypes P (c, n). Compute
  * the objective, the smallest squared distance, and the next prototypes. `products` are the products of the
  * dissimilarities, without the shift, and the prototypes. A squared distance below `negative` is replaced by -negative.
- * A value between `negative` and 0 is a rounding error, replaced by 0. A cluster without mass keeps its prototype. */
+ * Values from `negative` to 0 are rounding errors, set to 0. The prototype of a cluster in no set with mass stays. */
 KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, const double *P, const bool *sets,
                        const double *weights, const double *factor, const index_t *size, double delta2, double beta,
                        double zero, double negative, double shift, double alpha, double *following, double *least,

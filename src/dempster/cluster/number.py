@@ -65,7 +65,7 @@ class NumberOfClusters:
     silhouette : ndarray of shape (k,)
         Mean silhouette of the partition into each number of clusters.
     likelihood_one_size, likelihood_own_sizes : ndarray of shape (k,)
-        Penalised log-likelihoods per object, for clusters of the same size and of different sizes.
+        Penalized log-likelihoods per object, for clusters of the same size and of different sizes.
     n_peaks : int
         Number of belief peaks.
     n_objects : int
@@ -289,7 +289,7 @@ def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.n
 
 
 def _squared_sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
-    """Return the squared size of the t distribution of each group, given squared distances ``away`` to the centers."""
+    """Return the squared size of the t distribution of each group, given squared distances ``away`` from centers."""
     total = np.bincount(groups, weights)
     sizes = np.bincount(groups, weights * away) / (dimension * total)
     for _ in range(_SCALING):

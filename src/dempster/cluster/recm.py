@@ -162,7 +162,7 @@ class WeightedMeans:
         return products - inner / 2
 
     def iterate(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
-        """Return the objective, the smallest squared distance, and the prototypes after one iteration.
+        """Return the objective, the smallest squared distance to a prototype, and the prototypes after one iteration.
 
         ``weights`` contains the sample weights; it is empty if all objects have the same weight.
         """
@@ -207,7 +207,7 @@ class WeightedMeans:
         H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
         best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
         total = best.sum(axis=1, keepdims=True)
-        empty = ~(total > 0.5)  # A cluster without mass keeps its prototype.
+        empty = ~(total > 0.5)  # If no set with mass contains a cluster, its prototype is unchanged.
         best = np.where(empty, self.weights, best / np.where(empty, 1, total))
         return replace(self, weights=best, inner=None)
 
@@ -233,7 +233,7 @@ class WeightedMeansModel:
         )
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is minus the squared distance to its prototype.
+        """Return the evidence for each cluster: minus the squared distance from the object to the prototype.
 
         If the dissimilarities are squared Euclidean distances, the prototype is a point, and the contributions of the
         attributes to the squared distance are exact. Otherwise, the contributions to the weighted mean of the
@@ -338,7 +338,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
+        """Distance from each object to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
         if self._delta is None:
             self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
         return self._delta
@@ -500,7 +500,7 @@ class RECM(RelationalClusterer):
         that both objects have, and adds a correction for missing attributes (see `ECMdd`).
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         "k-means++" selects objects far from each other. "random" draws random masses, as in the paper. "belief-peaks"
-        or a `BeliefPeaks` uses its peaks, without weights. An array holds the indices of ``n_clusters`` objects, or
+        or a `BeliefPeaks` uses its peaks, without weights. An array contains the indices of ``n_clusters`` objects, or
         masses with one column per focal set. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 1,000 objects the starts are

@@ -125,8 +125,8 @@ class SECM(EvidentialClusterer):
     regions gets the mass. The cost of an iteration is linear in the number of pixels and does not depend on the size of
     the neighborhood.
 
-    Grey levels are one-dimensional, so the prototype of a dark and a bright region may coincide with the prototype of a
-    grey region. Use ``focal_sets="simple"`` for images with one channel and more than two regions.
+    Gray levels are one-dimensional, so the prototype of a dark and a bright region may coincide with the prototype of a
+    gray region. Use ``focal_sets="simple"`` for images with one channel and more than two regions.
 
     The algorithm is inspired by Lelandais et al. (2014), but it is not their algorithm.
 
@@ -134,7 +134,7 @@ class SECM(EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
@@ -156,8 +156,8 @@ class SECM(EvidentialClusterer):
     beta : float > 1 or "auto", default="auto"
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five channels, smaller for more.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the image; smaller values give more outliers. "auto" is the upper fence
-        of a box plot (third quartile plus two interquartile ranges) of the distances to the nearest prototype.
+        Distance from pixels to the empty set, in units of the image; smaller values give more outliers. "auto" is the
+        upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10

@@ -37,14 +37,14 @@ _COINCIDE = 0.01  # Two clusters coincide if they differ in less than this share
 
 @dataclass(frozen=True)
 class PrototypeWeights(Representatives):
-    """Weights of the candidates, which are the objects that may have weights in the clusters."""
+    """Weights of the candidates in each cluster; only candidates can have nonzero weights."""
 
     weights: np.ndarray  # (c, L), weights of the L candidates in the c clusters; rows sum to one
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Indices of the objects that may have weights, and the number of objects that each candidate represents."""
+    """Indices of the objects that can have nonzero weights, and the number of objects that each of them represents."""
 
     positions: np.ndarray
     counts: np.ndarray

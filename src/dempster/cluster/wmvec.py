@@ -307,7 +307,7 @@ class BaseViewMethod(Method[Model, Model]):
     @property
     @abstractmethod
     def delta(self) -> float:
-        """Distance to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
+        """Distance from each object to the empty set, computed from the data if the parameter ``delta`` is "auto"."""
 
     def _weight_rule(self, shapeless: np.ndarray, varies: np.ndarray) -> WeightRule:
         if self.view_weights is not None:
@@ -353,7 +353,7 @@ class Coordinates:
 
     view: np.ndarray  # (p,), view of each attribute
     origin: np.ndarray  # (p,), mean of each attribute
-    unit: np.ndarray  # (V,), root mean squared distance to the mean; 1 if the view is constant
+    unit: np.ndarray  # (V,), root mean squared distance from the rows to their mean; 1 if the view is constant
     varies: np.ndarray  # (V,), False for a constant view
 
     @classmethod
@@ -430,7 +430,7 @@ class ViewModel:
         return self.coordinates.transform(X) * self.roots
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which is minus the weighted squared distance to its prototype."""
+        """Return the evidence for each cluster: minus the weighted squared distance from the row to the prototype."""
         parts = -np.square(self.placed(X)[0] - self.centers * self.roots).T
         return ClusterEvidence.from_attributes("minus the weighted squared distance to the center", parts)
 
@@ -613,7 +613,7 @@ class MedoidViewModel:
         return np.sqrt(total)
 
     def evidence(self, X: ViewMatrices, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, minus the weighted sum of squared dissimilarities to its medoids."""
+        """Return the evidence for each cluster: minus the weighted sum of squared dissimilarities to the medoids."""
         n_clusters = self.medoids.shape[1]
         distinct = [np.unique(medoids, return_inverse=True) for medoids in self.medoids]
         views = np.repeat(np.arange(len(distinct)), [len(objects) for objects, _ in distinct])
@@ -838,9 +838,9 @@ class WMVEC(EvidentialClusterer):
     weights are updated in turn, each in closed form, so the objective never increases. An iteration costs as much as an
     iteration of `ECM` on one table with the columns of all views.
 
-    **Units.** Each view is scaled so that the mean squared distance to the mean is 1. The units of a view and its
-    number of attributes therefore do not matter. Attributes within a view keep their proportions; standardize them if
-    their units differ.
+    **Units.** Each view is scaled so that the mean squared distance from the objects to their mean is 1. The units of a
+    view and its number of attributes therefore do not matter. Attributes within a view keep their proportions;
+    standardize them if their units differ.
 
     **Weights.** Let e_q be the share of the dispersion of view q that remains within the clusters. The optimal weights
     w_q are proportional to prior_q exp(-e_q / evenness). A uniform prior gives the entropy weights of the literature,
@@ -857,7 +857,7 @@ class WMVEC(EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, with equal view weights (see
-        `dempster.model_selection.number_of_clusters`); ``number_`` then holds the candidates and the reasons.
+        `dempster.model_selection.number_of_clusters`); ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
         pairs of neighboring clusters without moving the prototypes.
@@ -880,9 +880,9 @@ class WMVEC(EvidentialClusterer):
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes in all views
         together, smaller for more. For matrices, the intrinsic dimension replaces the number of attributes.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the root mean squared distance to the mean; smaller values give more
-        outliers. "auto" is the upper fence of a box plot (third quartile plus two interquartile ranges) of the
-        distances to the nearest prototype.
+        Distance from each object to the empty set, in units of the root mean squared distance from the objects to their
+        mean; smaller values give more outliers. "auto" is the upper fence of a box plot (third quartile plus two
+        interquartile ranges) of the distances from the objects to the nearest prototypes.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition, default="k-means++"
         Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far from each other.
         "belief-peaks" or a `BeliefPeaks` uses its centers, without weights. Prototypes are tables of ``n_clusters``

@@ -228,7 +228,7 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
 
 
 def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the objects sorted by component, the position of the first object of each component, and its size."""
+    """Return the objects sorted by component, and the position of the first object and the size of each component."""
     sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
@@ -737,7 +737,7 @@ def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.nda
 
 
 def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
-    """Return the distances to object i and to its k nearest neighbors, given the distances to all objects."""
+    """Return {j: distance from i to j} for j = i and its k nearest neighbors; ``distances`` are from i to all rows."""
     others = distances.copy()
     others[i] = np.inf
     k = min(k, len(others) - 1)
@@ -748,7 +748,7 @@ def _find_nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
 
 
 def _select_nearest(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
-    """Return the distances to object i and to its k nearest candidates; ties are resolved by the lowest indices."""
+    """Return {j: distance from i to j} for j = i and its k nearest candidates; among ties, take the lowest indices."""
     best = np.lexsort((candidates, distances))[:k]
     return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
 

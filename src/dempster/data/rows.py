@@ -241,7 +241,7 @@ class BlockRows(Rows):
 
 
 def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
-    """Return an array or a tensor as rows; an array is copied to the device unless it is the CPU."""
+    """Return `Rows` of an array or a tensor; an array is copied to ``device`` unless the device is "cpu"."""
     if is_tensor(values):
         return _DeviceRows(values, weights, apply, values.device)
     if device == "cpu":

@@ -69,7 +69,7 @@ _MCLUST = "https://cran.r-project.org/package=mclust"
 
 # fmt: off
 _RECORDS = (
-    DatasetRecord("ecoli", "Protein localisation sites in E. coli", (336, 7, 8), openml_id=39,
+    DatasetRecord("ecoli", "Protein localization sites in E. coli", (336, 7, 8), openml_id=39,
         citation="P. Horton, K. Nakai. A probabilistic classification system for predicting the cellular "
                  "localization sites of proteins. Intelligent Systems in Molecular Biology, 1996.",
         class_names=("cp", "im", "pp", "imU", "om", "omL", "imL", "imS"),

@@ -120,7 +120,7 @@ def make_bananas(
 def bananas_from_draws(
     uniform: tuple[np.ndarray, np.ndarray], normal: tuple[np.ndarray, np.ndarray], radius: float, noise: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points and the classes, computed from uniform and normal random numbers for each of both classes."""
+    """Return the points and the classes, computed from uniform and normal random numbers for each class."""
     angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
     arcs = [radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles]
     arcs[1] -= 0.75 * radius

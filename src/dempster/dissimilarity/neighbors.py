@@ -169,7 +169,7 @@ class PointTree:
         return positions[positions < len(self)]
 
     def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1, return_distance: bool = True) -> Any:
-        """Return the sorted distances to the nearest points and the indices of the points, both of shape (m, k).
+        """Return the sorted distances from rows of X to the nearest points, and the indices, both of shape (m, k).
 
         Parameters
         ----------

@@ -405,7 +405,7 @@ class References:
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
     ) -> np.ndarray:
-        """Return the dissimilarities of the new objects ``start`` to ``stop`` - 1 to the r reference objects.
+        """Return the dissimilarities between the new objects ``start:stop`` and the r reference objects.
 
         ``values`` contains the new objects in the format that `DissimilarityInput.new` returns. ``exact`` is explained
         in `DissimilaritySource.between`.

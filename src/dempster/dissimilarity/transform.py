@@ -108,7 +108,7 @@ def scale_at(
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
-    """Estimate the intrinsic dimension of the data from the distances to the nearest neighbors.
+    """Estimate the intrinsic dimension of the data from the distances of objects to their nearest neighbors.
 
     For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension. The result is the
     harmonic mean of these estimates over the objects, as proposed by MacKay and Ghahramani.

@@ -231,7 +231,7 @@ class Node:
 
 
 class Bins:
-    """Numeric columns binned by thresholds; the last bin of a column holds the missing values."""
+    """Numeric columns binned by thresholds; the last bin of a column contains the missing values."""
 
     def __init__(self, values: np.ndarray, n_targets: int):
         n, q = values.shape
@@ -371,7 +371,7 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
 
 
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """Return the overlap (|A n B| / |A| + |A n B| / |B|) / 2 of the sets A and B in each row of two Boolean arrays."""
+    """Return the overlap (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2 of the sets A and B in each row of two Boolean arrays."""
     common = (answers & truths).sum(axis=1)
     sizes, others = answers.sum(axis=1), truths.sum(axis=1)
     both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
@@ -454,7 +454,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     Attributes
     ----------
     fidelity_ : float
-        Mean over the objects of (|A n B| / |A| + |A n B| / |B|) / 2, where A is the set that the leaf predicts and B is
+        Mean over the objects of (|A ∩ B| / |A| + |A ∩ B| / |B|) / 2, where A is the set that the leaf predicts and B is
         the set with the largest mass. The value is 1 if the sets are equal, 3/4 if one is a cluster and the other is a
         pair that contains it, and 0 if they are disjoint. It does not depend on ``caution``.
     scores_ : dict of str to float
@@ -685,7 +685,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError("X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}")
         for column in self._columns:
             if not column.is_category and not (table[column.source].is_numeric or table[column.source].is_empty):
-                raise InvalidInputError(f"column {column.name!r} must hold numbers, as in fit")
+                raise InvalidInputError(f"column {column.name!r} must contain numbers, as in fit")
         return column_values(table, self._columns)
 
     def _find_leaves(self, values: np.ndarray) -> np.ndarray:

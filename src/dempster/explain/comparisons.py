@@ -234,7 +234,7 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Return the p-value of the Mann-Whitney test of each group against all other objects, shape (n_groups,).
 
-    ``codes`` holds the number of the group of each object. The results are equal to `scipy.stats.mannwhitneyu`, but
+    ``codes`` contains the number of the group of each object. The results are equal to `scipy.stats.mannwhitneyu`, but
     ranks are computed once for all groups. p-values are exact for few objects without ties. Otherwise the normal
     approximation is used, with corrections for ties and continuity.
     """

@@ -48,7 +48,7 @@ class ExplainedInput:
     estimator: Any  # fitted estimator or pipeline, None for a partition or labels
     model: Any  # the last step of a pipeline, otherwise the estimator
     partition: CredalPartition
-    is_pairwise: bool  # whether the table of objects holds dissimilarities
+    is_pairwise: bool  # whether the table of objects contains dissimilarities
     is_blockwise: bool  # whether the model was fitted to blocks, so that its table is not in memory
 
     @property
@@ -65,7 +65,7 @@ class ExplainedInput:
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
         """Return a table with its rows in the order of the objects of the partition.
 
-        ``of_fit`` is True if the model was fitted to this table. Then the table may hold dissimilarities or an image.
+        ``of_fit`` is True if the model was fitted to this table, which may then contain dissimilarities or an image.
         """
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
@@ -95,11 +95,11 @@ class ExplainedInput:
             raise InvalidParameterError(name, must=f"{needed}; {advice}")
 
     def reject_dissimilarities(self, X: TableLike) -> None:
-        """Raise an error if X holds dissimilarities, to which the model was fitted, instead of attributes."""
+        """Raise an error if X contains dissimilarities, to which the model was fitted, instead of attributes."""
         n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
         if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
             method = type(self.estimator).__name__
-            raise InvalidParameterError("X", must=f"hold attributes, got the training dissimilarities of {method}")
+            raise InvalidParameterError("X", must=f"contain attributes, got the training dissimilarities of {method}")
 
 
 def resolve_input(
@@ -114,7 +114,7 @@ def resolve_input(
     name : str
         Name of the argument, for error messages.
     metric : {"precomputed"} or None
-        "precomputed" if ``subject`` is a partition or labels, and the table of objects holds dissimilarities.
+        "precomputed" if ``subject`` is a partition or labels, and the table of objects contains dissimilarities.
     needs_partition : bool
         If False, a fitted classifier is also accepted. The ``partition`` of the result is then None.
     """
@@ -184,7 +184,7 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
-    """Return the position of the object ``i`` among n objects; -1 if ``i`` holds the attributes of a new object.
+    """Return the position of the object ``i`` among n objects; -1 if ``i`` contains the attributes of a new object.
 
     ``i`` is the name of an object, its position, or a tuple with the coordinates of a pixel of an image.
     """
@@ -242,7 +242,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
                 advice = f"Reshape your data: {name}.reshape(-1, 1) is one attribute"
                 raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {shape}. {advice}")
             if np.iscomplexobj(X):
-                raise InvalidInputError(f"Complex data not supported: {name} must hold numbers, text or categories")
+                raise InvalidInputError(f"Complex data not supported: {name} must contain numbers, text or categories")
             names = default_feature_names(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
@@ -283,7 +283,7 @@ class ObjectTable:
         if self._frame_type is None:
             X = to_array(X, argument)
             if X.ndim < 2 or X.size == 0:
-                raise InvalidParameterError(argument, must=f"hold objects in rows, got shape {X.shape}")
+                raise InvalidParameterError(argument, must=f"contain objects in rows, got shape {X.shape}")
             self._dtype, self._shape = X.dtype, X.shape[1:]
             X = X.reshape(len(X), -1)
         columns = read_attributes(X, argument, dates=True)
@@ -293,7 +293,7 @@ class ObjectTable:
         if names is not None:
             self.names = as_texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
-            raise InvalidParameterError("feature_names", must=f"hold {len(columns)} names, got {len(self.names)}")
+            raise InvalidParameterError("feature_names", must=f"contain {len(columns)} names, got {len(self.names)}")
 
     def __len__(self) -> int:
         return len(self.columns[0])

@@ -78,7 +78,7 @@ def explain_object(
         labels use only the members of the clusters.
     X : array-like or table
         The objects that were clustered, as passed to `fit`, or other objects with the same attributes. With
-        ``metric="precomputed"``, X holds the dissimilarities. For `WMVEC` or a partition, X may be a list or dictionary
+        ``metric="precomputed"``, X contains dissimilarities. For `WMVEC` or a partition, X may be a list or dictionary
         of several tables or matrices, with attributes called "view: column".
     i : int, name, or array-like of shape (n_features,)
         Position of the object in X, its name if X has an index, or a new object. A new object is a row, a series or
@@ -89,13 +89,13 @@ def explain_object(
         The candidate clusters. The default is the clusters between which the object is ambiguous, or the two most
         plausible clusters if the object is not ambiguous.
     attributes : table of n objects, optional
-        Attributes of the objects if X holds dissimilarities. The evidence from each compared object is divided among
+        Attributes of the objects if X contains dissimilarities. The evidence from each compared object is divided among
         the attributes in proportion to the squared standardized differences. Without attributes, the explanation
         contains the contributions of the compared objects.
     feature_names : sequence of str, optional
         Names of the attributes; by default the column names.
     metric : {"precomputed"} or None
-        "precomputed" if ``estimator`` is a partition or labels, and X holds dissimilarities.
+        "precomputed" if ``estimator`` is a partition or labels, and X contains dissimilarities.
     n_exemplars : int, default=1
         Number of certain objects to return for each candidate.
     changes : bool, default=True
@@ -269,7 +269,7 @@ class ExplainedObject:
     masses: CredalPartition  # masses of the explained object
     position: int = -1  # position of the object in X, -1 for a new object
     itself: int = -1  # position of the same or an equal object in the training data, -1 if there is none
-    among_fit: bool = True  # whether X holds the training objects
+    among_fit: bool = True  # whether X contains the training objects
     table: ObjectTable
     cells: Cells
     row: np.ndarray | None = None  # dissimilarity to each object of X; NaN if unknown
@@ -405,13 +405,13 @@ def _resolve_object(
         advice = "explain its last step, explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
-        raise InvalidInputError("Complex data not supported: i must be a position, a name, or hold real numbers")
+        raise InvalidInputError("Complex data not supported: i must be a position, a name, or contain real numbers")
     resolved = resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
     X, i = _resolve_views(resolved, X, i)
     if resolved.is_pairwise:
         return _resolve_among_dissimilarities(resolved, X, i, attributes, feature_names)
     if attributes is not None:
-        raise InvalidParameterError("attributes", must="be None if X holds attributes; they are for dissimilarities")
+        raise InvalidParameterError("attributes", must="be None if X contains attributes; they are for dissimilarities")
     return _resolve_among_attributes(resolved, X, i, feature_names)
 
 
@@ -508,7 +508,7 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
 
 
 def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Return whether X holds the training objects; compare the number of objects and the masses of a few of them."""
+    """Return whether X contains the training objects; compare the number of objects and the masses of a few of them."""
     if partition is None or len(partition) != n:
         return False
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -531,7 +531,7 @@ def _resolve_among_dissimilarities(
     if views is None and not hasattr(X, "tocsr"):
         values = as_reals(X, "X")
         if values.ndim != 2:
-            raise InvalidParameterError("X", must=f"hold dissimilarities of objects in rows, got shape {values.shape}")
+            raise InvalidParameterError("X", must=f"contain dissimilarities in rows, got shape {values.shape}")
         check_values(values, "X")
         X = X if hasattr(X, "iloc") else values
     n, n_rows = len(partition), X.shape[0] if views is None else len(views)

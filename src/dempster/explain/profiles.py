@@ -75,7 +75,7 @@ class Group:
 
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
-    """Return all clusters (also empty ones), ambiguous groups by decreasing size, and outliers as groups."""
+    """Return the groups: all clusters (even if empty), the ambiguous groups from large to small, and any outliers."""
     from dempster.belief.focal_sets import unique_sets
 
     answers = partition.assignment(rule, keep_outliers=False)

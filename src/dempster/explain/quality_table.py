@@ -152,7 +152,7 @@ def quality(
     credal = resolve_input(partition).partition
     n = len(credal)
     if n == 0:
-        raise InvalidParameterError("partition", must="hold at least one object")
+        raise InvalidParameterError("partition", must="contain at least one object")
     if stability is not None and not isinstance(stability, Stability):
         raise InvalidParameterError("stability", "a result of dempster.explain.stability", stability)
     if stability is not None and len(stability) != n:

@@ -78,7 +78,7 @@ class Resampling:
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether X holds dissimilarities."""
+        """Whether X contains dissimilarities."""
         return bool(get_tags(self.estimator).input_tags.pairwise)
 
     def fit_reference(self, seed: int) -> CredalPartition:
@@ -88,7 +88,7 @@ class Resampling:
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
         if len(partition) != self.n_objects:
             sizes = f"{len(partition):,} objects for {self.n_objects:,} rows"
-            raise InvalidParameterError("X", must=f"hold one object in each row, but the partition has {sizes}")
+            raise InvalidParameterError("X", must=f"contain one object in each row, but the partition has {sizes}")
         return partition
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
@@ -119,7 +119,7 @@ class Resampling:
         return objects, partition[first]
 
     def select_rows(self, rows: np.ndarray) -> Any:
-        """Return the given rows of X; if X holds dissimilarities, select the same columns."""
+        """Return the given rows of X; if X contains dissimilarities, select the same columns."""
         if self._views is not None:
             return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
         return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
@@ -344,8 +344,8 @@ def stability(
         A clusterer of this package, another clusterer with the attribute ``labels_``, or a pipeline that ends with a
         clusterer. The estimator is cloned.
     X : table, array or square matrix of dissimilarities
-        Input of ``estimator.fit``. If X holds dissimilarities (``metric="precomputed"``), rows and columns are sampled.
-        If X is a list or dictionary of several views, the same objects are sampled from all views.
+        Input of ``estimator.fit``. If X contains dissimilarities (``metric="precomputed"``), rows and columns are
+        sampled. If X is a list or dictionary of several views, the same objects are sampled from all views.
     n_resamples : int, default=20
         Number of random samples to which the estimator is refitted.
     fraction : float in (0, 1], optional
@@ -403,7 +403,7 @@ def stability(
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
-        raise InvalidParameterError("X", must=f"hold at least two objects, got {n}")
+        raise InvalidParameterError("X", must=f"contain at least two objects, got {n}")
     share = (1.0 if bootstrap else 0.8) if fraction is None else float(fraction)
     seed = as_integer_seed(random_state)
     max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)

@@ -54,7 +54,7 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """Validate the classes of all objects and return them in the order of the objects of a partition."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
-        raise InvalidParameterError("y", must=f"hold {len(partition)} classes, got shape {classes.shape}")
+        raise InvalidParameterError("y", must=f"contain {len(partition)} classes, got shape {classes.shape}")
     order = match_names(row_index(y), partition.index)
     return classes if order is None else classes[order]
 
@@ -64,7 +64,7 @@ def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise InvalidParameterError("y", must=f"hold only names or only numbers: {error}") from error
+        raise InvalidParameterError("y", must=f"contain only names or only numbers: {error}") from error
     return names.tolist(), codes
 
 
@@ -236,7 +236,7 @@ def set_scores(
     has_class = np.array([not are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool)
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
-        raise InvalidParameterError("y", must=f"hold at least one object of a class, but all are noise ({noise!r})")
+        raise InvalidParameterError("y", must=f"contain at least one object of a class, but all are noise ({noise!r})")
     truth = np.full(len(classes), -1)
     truth[has_class] = codes
     c, k = credal.n_clusters, len(names)
@@ -449,7 +449,7 @@ def retention_curve(
     if doubt is not None:
         ranking = as_reals(reorder_like(doubt, credal.index), "doubt").astype(float, copy=False)
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
-            raise InvalidParameterError("doubt", must=f"hold {n} finite numbers, got shape {ranking.shape}")
+            raise InvalidParameterError("doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}")
     kept = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)

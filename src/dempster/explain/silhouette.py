@@ -193,7 +193,7 @@ def credal_silhouette(
         of tables is joined to one table. Several matrices of dissimilarities are combined by adding their squares.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
-        "precomputed" if X holds dissimilarities.
+        "precomputed" if X contains dissimilarities.
     sample_size : int, "auto" or None
         Number of objects to evaluate. They are compared with a sample of the same size, with equal numbers of objects
         from each cluster. "auto" evaluates all objects if there are at most 10,000, otherwise 5,000 objects. None
@@ -224,13 +224,13 @@ def credal_silhouette(
     parameters = _Parameters(metric, sample_size, random_state)
     rule.check_parameters(parameters, _RULES)
     if len(credal) == 0:
-        raise InvalidParameterError("partition", must="hold at least one object")
+        raise InvalidParameterError("partition", must="contain at least one object")
     X = joined_views(X, metric)
     remedy = "; use their mean, (X + X.T) / 2"
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(parameters, X)
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
-        raise InvalidParameterError("X", must=f"hold the {len(credal)} objects of the partition, got {len(source)}")
+        raise InvalidParameterError("X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}")
     order = match_names(row_index(X), credal.index)
     position = np.arange(len(credal)) if order is None else order  # position of each object in X
     n = len(credal)

@@ -166,7 +166,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
 
 
 def _validate_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write with links resolved, so that they are not replaced; reject devices and folders."""
+    """Return the file to write with links resolved, so that links are not replaced; reject devices and folders."""
     target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

@@ -176,7 +176,7 @@ def detect_format(path: Path, formats: dict[str, str]) -> str:
 
 
 def parse_scalar(text: str) -> Any:
-    """Convert a text to an integer or a float if Python prints the number as the same text; otherwise return it."""
+    """Convert a text to an integer or a float if Python prints the number as the same text; else return the text."""
     if _INTEGER.fullmatch(text):
         return int(text)
     try:

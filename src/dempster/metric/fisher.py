@@ -253,7 +253,7 @@ class LFDA(LinearMetricLearner):
 
 
 def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Return exp(-|x_i - x_j|^2 / (sigma_i sigma_j)), with sigma_i the distance to neighbor ``n_neighbors``."""
+    """Return exp(-|x_i - x_j|^2 / (sigma_i sigma_j)); sigma_i is the distance from x_i to neighbor ``n_neighbors``."""
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
     scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # Position 0 is the object itself.

@@ -57,7 +57,7 @@ class PairLoss:
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
         if self.typical_distance <= _ROUNDING * np.abs(self.objects).max(initial=0.0):
-            raise InvalidParameterError("X", must="separate at least one pair, but all pairs join identical objects")
+            raise InvalidParameterError("X", must="contain two different objects for at least one of the pairs")
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
         """Return the vectors L u_n of all N pairs, shape (N, q), where u_n is the difference of the two objects."""

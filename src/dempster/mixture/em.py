@@ -1,4 +1,4 @@
-"""Expectation-maximisation (EM) for Gaussian mixtures with one of 14 covariance models.
+"""Expectation-maximization (EM) for Gaussian mixtures with one of 14 covariance models.
 
 `fit_em` runs compiled code without the interpreter lock, so that many fits (a bootstrap, a grid of models) can run in
 parallel threads. If a component collapses, its result contains a message; no error is raised.
@@ -95,7 +95,7 @@ def fit_em(
     regularization: float = 0.0,
     scaled: bool = True,
 ) -> EMResult:
-    """Maximise the log-likelihood of a Gaussian mixture by EM, within a covariance model.
+    """Maximize the log-likelihood of a Gaussian mixture by EM, within a covariance model.
 
     The log-likelihood is sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k). Arguments are not
     validated. The data are divided by `binary_unit`, so that multiplying them by a power of two does not change the
@@ -185,7 +185,7 @@ def fit_em(
 
 
 def binary_unit(variance: float) -> float:
-    """Return the smallest power of two above the square root of a variance. The division by it is exact.
+    """Return the smallest power of two above the square root of a variance. Division by this power is exact.
 
     >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
     (4.0, 4096.0)

@@ -80,7 +80,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
     or the Identity. For example, the components are spheres of the same size with "EII", ellipsoids of the same shape
     but with different sizes and directions with "VEV", and unconstrained with "VVV".
 
-    EM maximises the likelihood, starting from a partition of the objects. The number of components and the model can be
+    EM maximizes the likelihood, starting from a partition of the objects. The number of components and the model can be
     selected by the Bayesian information criterion, BIC = 2 log-likelihood - (number of parameters) log n. **Larger is
     better**, like in mclust; scikit-learn's criterion has the opposite sign.
 
@@ -99,7 +99,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         Initialization of EM. "hierarchical" uses model-based hierarchical clustering of sphered data with the criterion
         VVV, like mclust, and "ward" with the criterion EII. Above 2,000 objects, hierarchical clustering of 1,000
         randomly drawn objects is compared with k-means of all objects, and EM continues with the larger likelihood.
-        "k-means" runs EM from ``n_init`` partitions of the standardised data and keeps the largest likelihood. An array
+        "k-means" runs EM from ``n_init`` partitions of the standardized data and keeps the largest likelihood. An array
         contains labels, shape (n_samples,), or responsibilities, shape (n_samples, n_components).
         `GaussianParameters` are initial parameters, such as ``parameters_`` of a fitted mixture.
     n_init : int, default=10
@@ -528,7 +528,7 @@ class EMStarts:
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the indices of the rows of positive weight, sorted along a projection, their data and weights.
 
-        The data are standardised. Random choices use this order, so that the initial values do not depend on the order
+        The data are standardized. Random choices use this order, so that the initial values do not depend on the order
         of the rows, and rows can be repeated instead of weighted.
         """
         if self._ordered is None:

@@ -51,7 +51,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows. A row of weight 2 counts as two rows; a row of weight 0 is ignored.
     sphere : bool, default=True
-        Whether to standardise the data first, rotate them to their principal axes and divide them by the square roots
+        Whether to standardize the data first, rotate them to their principal axes and divide them by the square roots
         of the singular values (Scrucca and Raftery, 2015).
 
     Returns
@@ -91,7 +91,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
 
 
 def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the standardised points in their principal axes, divided by the square roots of the singular values."""
+    """Return the standardized points in their principal axes, divided by the square roots of the singular values."""
     total = sizes.sum()
     gaps = points - np.average(points, axis=0, weights=sizes)
     deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))

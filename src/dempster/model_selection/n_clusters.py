@@ -47,14 +47,14 @@ _PAIRS_UP_TO = 10  # Maximum number of clusters for focal sets with all pairs.
 
 
 def _check_candidates(candidates: Any, name: str) -> list[int]:
-    """Return the sorted candidates; raise an error if they are not distinct integers of at least 2."""
+    """Return the sorted candidates; raise an error if they are not distinct integers greater than or equal to 2."""
     if not isinstance(candidates, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
     values = as_list(candidates, name, "integers")
     if not 1 <= len(values) <= _MAX_CANDIDATES:
         raise InvalidParameterError(name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates)
     if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(values):
-        raise InvalidParameterError(name, must="contain different integers of at least 2", value=values)
+        raise InvalidParameterError(name, must="contain distinct integers greater than or equal to 2", value=values)
     return sorted(map(int, values))
 
 
@@ -134,7 +134,7 @@ def n_clusters_curve(
     clusters where it is smallest, or where it stops decreasing.
 
     The minimum is clear and correct for compact, well separated clusters, which are common in simulated data. On most
-    real data the curve only decreases or only increases. For 29 labelled public data sets, its minimum was at the
+    real data the curve only decreases or only increases. For 29 labeled public data sets, its minimum was at the
     number of classes once with ECM and five times with EVCLUS. To choose a number, use `number_of_clusters`, or
     ``n_clusters="auto"`` in a clusterer.
 
@@ -276,7 +276,7 @@ def number_of_clusters(
 ) -> NumberOfClusters:
     """Estimate the number of clusters by the mean of four criteria.
 
-    The criteria are the silhouette, the penalised likelihoods of spherical clusters with equal and with different
+    The criteria are the silhouette, the penalized likelihoods of spherical clusters with equal and with different
     sizes, and the number of belief peaks. They are computed on at most 1,500 randomly drawn objects and scaled to
     [0, 1]. The best number of clusters has the largest mean of the four criteria. Clusterers with ``n_clusters="auto"``
     use this function, and store the result in ``number_``.
@@ -287,7 +287,7 @@ def number_of_clusters(
       together; examine the plot, and the mean criterion (support) of the second best number.
     - The smallest number is two, because the silhouette is not defined for one cluster.
     - Rings, spirals and other clusters without a center are divided into compact parts, and the parts are counted.
-    - Classes are not clusters. On labelled public data the estimate is the number of classes less than half of the
+    - Classes are not clusters. On labeled public data the estimate is the number of classes less than half of the
       time, like that of all methods without labels (``benchmarks/DEFAULTS.md``). If you know the number, use it.
 
     Parameters

@@ -53,7 +53,7 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
 
 
 _RIDGE = 1e-12  # relative size of the term added to the diagonal of the Hessian, which may be singular
-_ENTER = 1e-9  # relative size of a negative derivative above which a variable becomes positive
+_ENTER = 1e-9  # a variable at zero is freed if its derivative, relative to the coefficients, is below -1e-9
 _FAR = 1e300
 
 
@@ -62,8 +62,8 @@ def matched_masses(
 ) -> Value:
     """Return masses whose degrees of conflict with the reference objects best match 1 - exp(-gamma d^2).
 
-    ``squares`` contains the squared distances d^2 to the r reference objects, shape (n, r), in double precision.
-    ``masses`` and ``weights`` are those of the reference objects.
+    ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r), in double
+    precision. ``masses`` and ``weights`` are those of the reference objects.
     """
     H = projection_hessian(masses, conflict, weights)
     delta = 1 - (squares * -gamma).exp()
@@ -148,7 +148,7 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
 
 
 def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
-    """Return the squared distances to g points, each with its own metric matrix, shape (n, g)."""
+    """Return the squared distances from n rows to g points, each with its own metric matrix, shape (n, g)."""
     g, p = points.shape
     middle = points.mean(axis=0)
     maps = np.linalg.cholesky(metrics)

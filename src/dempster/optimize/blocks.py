@@ -54,7 +54,7 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
         yield apply
     finally:
         if apply.pool is not None:
-            # Pending calls are cancelled after an error or an interrupt.
+            # Pending calls are canceled after an error or an interrupt.
             apply.pool.shutdown(cancel_futures=True)
 
 

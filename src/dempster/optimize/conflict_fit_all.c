@@ -1,4 +1,4 @@
-/* EVCLUS with all pairs. Minimise over the masses M (n, f), whose rows m_i are on the simplex,
+/* EVCLUS with all pairs. Minimize over the masses M (n, f), whose rows m_i are on the simplex,
  *
  *     sum over pairs i < j of w_i w_j (m_i' C m_j - delta_ij)^2  +  penalty for linked pairs
  *

@@ -1,4 +1,4 @@
-/* EVCLUS with a subset of the pairs. Minimise over the masses M (n, f), whose rows m_i are on the simplex,
+/* EVCLUS with a subset of the pairs. Minimize over the masses M (n, f), whose rows m_i are on the simplex,
  *
  *     sum over the pairs of w_ij (m_i' C m_j - delta_ij)^2  +  penalty for linked pairs.
  *

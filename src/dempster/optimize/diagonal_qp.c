@@ -1,8 +1,8 @@
 /* Exact solution of the quadratic program on the simplex with a diagonal Hessian, by sorting. The problem is to
  *
- *     minimise  sum_q (h_q x_q^2 + g_q x_q)   subject to   x >= 0,  sum(x) = 1.
+ *     minimize  sum_q (h_q x_q^2 + g_q x_q)   subject to   x >= 0,  sum(x) = 1.
  *
- * The minimiser is x_q = max(0, (t - g_q) / (2 h_q)) with a Lagrange multiplier t. Indices q are added in the order of
+ * The minimizer is x_q = max(0, (t - g_q) / (2 h_q)) with a Lagrange multiplier t. Indices q are added in the order of
  * increasing g_q while t is larger than g_q. */
 #include "optimize/diagonal_qp.h"
 

@@ -1,4 +1,4 @@
-/* Minimise over the masses M (n, f), whose rows m_i are on the simplex,
+/* Minimize over the masses M (n, f), whose rows m_i are on the simplex,
  *
  *     J(M) = sum over pairs i < j of  sum_r (m_i' A_r m_j - t_ijr)^2
  *

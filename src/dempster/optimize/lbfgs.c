@@ -196,7 +196,7 @@ static int continue_line(const Search *s, double value, const double *gradient) 
 }
 
 /* Process the value and the gradient at x, and set x to the next point to evaluate. The result is one of the constants
- * in lbfgs.h. At the end, the first row of `vectors` is the minimiser. */
+ * in lbfgs.h. At the end, the first row of `vectors` is the minimizer. */
 KERNEL lbfgs_advance(index_t n, index_t memory, double *x, double value, const double *gradient, double *vectors,
                      double *steps, double *changes, double *line, index_t *counts, index_t max_iter,
                      double tol, double gradient_tol, double *history, index_t *result) {

@@ -32,7 +32,7 @@ def minimize_lbfgs(
     gradient_tol: float = 0.0,
     memory: int = 20,
 ) -> Run[np.ndarray]:
-    """Minimise a smooth function by L-BFGS.
+    """Minimize a smooth function by L-BFGS.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@
  * with probability sum_k p_ikb p_jkb.
  *
  * The order statistics are computed by bisection. Each step counts the values above a threshold and moves the
- * threshold. The compiler vectorises the count, so that a dozen counts are faster than one partial sort. Nonnegative
+ * threshold. The compiler vectorizes the count, so that a dozen counts are faster than one partial sort. Nonnegative
  * floating-point numbers have the same order as the integers with the same bits, and bisection of these integers is
  * exact after at most 31 steps. */
 #include "_native/native.h"

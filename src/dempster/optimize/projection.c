@@ -1,4 +1,4 @@
-/* Masses of linked objects, computed by minimising over one object after the other. */
+/* Masses of linked objects, computed by minimizing over one object after the other. */
 #include "optimize/links.h"
 #include "optimize/simplex_qp.h"
 

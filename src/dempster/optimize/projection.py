@@ -1,7 +1,7 @@
 """Computation of the masses of many objects from their conflicts with a few reference objects.
 
 Let m_l be the masses of the p reference objects, the rows of M (p, f), w_l their weights, C the conflict matrix, and
-delta_l the target conflicts of an object. Its masses m minimise sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The
+delta_l the target conflicts of an object. Its masses m minimize sum_l w_l (m' C m_l - delta_l)^2 over the simplex. The
 Hessian 2 C M'WM C is the same for all objects, so that a block of objects requires one matrix product, and a small
 quadratic program for each object.
 """
@@ -24,7 +24,7 @@ _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-# Compute the masses of k objects with constraints between them, in place, by sweeps that minimise over one object after
+# Compute the masses of k objects with constraints between them, in place, by sweeps that minimize over one object after
 # the other. H is the common Hessian of the objects, `linear` contains their linear terms without the constraints, and
 # `rows` their rows in M. indptr, indices, coefficients and form have the format of `dempster.optimize.row_fit`. The
 # sweeps end when no mass changes by more than tol, or after max_iter sweeps.

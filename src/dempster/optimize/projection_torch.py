@@ -1,7 +1,7 @@
 """Torch implementation of `dempster.optimize.projection` for Euclidean data, with blocks of rows on a GPU.
 
 An active set method solves the quadratic programs of all rows of a block at the same time. Each row has a short list of
-the focal sets with positive mass. The small linear systems of all rows are factorised together, and finished rows are
+the focal sets with positive mass. The small linear systems of all rows are factorized together, and finished rows are
 removed from the loop. The compiled solver is used for the few rows that need longer lists.
 """
 
@@ -19,7 +19,7 @@ from dempster.optimize.simplex_qp import simplex_qp_batch
 _CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision.
 _MAX_LIST = 8  # Maximum number of nonzero masses of a row.
 _RIDGE = 1e-12
-_ENTER = 1e-9  # Minimum relative size of the negative reduced gradient of a set that enters.
+_ENTER = 1e-9  # A set is added if its reduced gradient, relative to the largest gradient, is below -1e-9.
 
 
 def project_euclidean(
@@ -66,7 +66,7 @@ def project_euclidean(
 
 
 def simplex_qp_torch(H: Any, G: Any) -> Any:
-    """Minimise 1/2 x'Hx + g'x over the simplex for every row g of G; return the minimisers in double precision."""
+    """Minimize 1/2 x'Hx + g'x over the simplex for every row g of G; return the minimizers in double precision."""
     import torch
 
     G = G.double()
@@ -98,7 +98,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         x = x / x.sum(dim=1, keepdim=True)
         order = torch.argsort(~keep, dim=1, stable=True)
         sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
-        # In all other rows, the set with the most negative reduced gradient enters.
+        # In all other rows, the set with the most negative reduced gradient is added.
         used = slot < size[:, None]
         dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
         dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
@@ -127,7 +127,7 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
 
 
 def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
-    """Minimise each row over the masses of its listed sets, which sum to one but may be negative."""
+    """Minimize each row over the masses of its listed sets, which sum to one but may be negative."""
     import torch
 
     K = sets.shape[1]

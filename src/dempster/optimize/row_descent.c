@@ -1,9 +1,9 @@
 /* Minimization over the masses M (n, f), whose rows are on the simplex, one row at a time.
  *
- * A sweep sets every row to the minimiser of its quadratic program, which does not increase the objective. Two methods
+ * A sweep sets every row to the minimizer of its quadratic program, which does not increase the objective. Two methods
  * accelerate the convergence.
  *
- * - After the first sweeps, rows are moved beyond their minimiser x, to old + w (x - old) with w < 2 (successive
+ * - After the first sweeps, rows are moved beyond their minimizer x, to old + w (x - old) with w < 2 (successive
  *   over-relaxation). The value of a convex quadratic function is not larger there than at `old`.
  * - Every few sweeps, the masses are extrapolated in the direction of the last sweeps. The step is doubled while the
  *   objective decreases.
@@ -12,13 +12,13 @@
  * 2020, eq. 18), or when the objective is zero up to rounding errors. */
 #include "optimize/row_descent.h"
 
-enum { EXACT_FIRST = 3 };           /* Number of sweeps before rows are moved beyond their minimiser. */
+enum { EXACT_FIRST = 3 };           /* Number of sweeps before rows are moved beyond their minimizer. */
 enum { EVERY = 4 };                 /* Number of sweeps between two extrapolations. */
 static const double BEYOND = 1.75;  /* Factor w; 1 is coordinate descent, and 2 would not decrease the objective. */
 static const double LONGEST = 64.0; /* Maximum step of an extrapolation. */
 static const double PERFECT = 1e-13; /* An objective below this share of the squared targets is zero. */
 
-/* Move a row beyond its minimiser x, within the simplex. */
+/* Move a row beyond its minimizer x, within the simplex. */
 static void go_beyond(index_t f, const double *old, double *x) {
     double limit = BEYOND, total = 0.0;
     for (index_t a = 0; a < f; a++) {

@@ -9,7 +9,7 @@ typedef struct {
     void *self;
     index_t n, f; /* number of rows and columns of M */
 
-    /* Move every row of M to its minimiser, or beyond it (see `finish_row`). `objective` is the value before the sweep;
+    /* Move every row of M to its minimizer, or beyond it (see `finish_row`). `objective` is the value before the sweep;
      * return the value after it. The arrays of the problem must be valid for M, and are updated. */
     double (*sweep)(void *self, double *M, bool beyond, double objective);
 
@@ -34,7 +34,7 @@ typedef struct {
 /* Sweep over all rows of M until the smoothed relative change of the objective is below `tol`. */
 int descend_rows(const RowProblem *problem, double *M, double objective, const Descent *descent);
 
-/* Accept the minimiser x of the quadratic program of a row or, if `beyond`, move x further away from `old`. Set `moved`
+/* Accept the minimizer x of the quadratic program of a row or, if `beyond`, move x further away from `old`. Set `moved`
  * to whether x differs from `old`. Return the change of 1/2 x'Hx + g'x. */
 double finish_row(index_t f, const double *H, const double *g, const double *old, double *x, bool beyond, bool *moved);
 

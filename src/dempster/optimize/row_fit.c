@@ -1,4 +1,4 @@
-/* Sweep over the rows of the masses M (n, f) to minimise
+/* Sweep over the rows of the masses M (n, f) to minimize
  *
  *     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j.
  *

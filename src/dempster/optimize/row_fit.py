@@ -1,6 +1,6 @@
 """Fit of mass functions to data on pairs of objects, by exact minimization over one row at a time.
 
-The masses M (n, f), whose rows m_i are on the simplex, minimise
+The masses M (n, f), whose rows m_i are on the simplex, minimize
 
     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j
 
@@ -53,7 +53,7 @@ descend_some_pairs = kernel(f"descend_some_pairs(M: float64[n, f] out, {_PAIRS},
 # Return the sum of w (conflict - delta)^2 over the pairs, each counted once.
 pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 
-# Run one sweep that minimises over one row after the other, in place. indptr, indices and weights are results of
+# Run one sweep that minimizes over one row after the other, in place. indptr, indices and weights are results of
 # `symmetric_pairs`. If reweight is true, each weight is divided by the current distance of the pair,
 # sqrt(sum_r residual^2 / 2). The weighted sum of squares is then an upper bound of the sum of distances, with equality
 # at the current point, so that the sum of distances does not increase.

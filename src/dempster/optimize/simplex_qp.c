@@ -1,29 +1,29 @@
 /* Quadratic programs on the probability simplex, solved exactly by an active set method. The problem is to
  *
- *     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
+ *     minimize  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
  *
- * with a small positive semidefinite matrix H, which is often singular. The minimiser usually has very few nonzero
+ * with a small positive semidefinite matrix H, which is often singular. The minimizer usually has very few nonzero
  * entries, and a good guess of their indices is available (from the previous masses, or from the best vertex), so that
  * an active set method is fast.
  *
  * Algorithm. The *passive set* P contains the indices of the entries that may be positive. One of them, r, is
  * eliminated by x_r = 1 - (sum of the other entries). The remaining problem is unconstrained and has the Hessian H_ij -
- * H_ir - H_jr + H_rr. Adding a constant to H or to g does not change it. Its LDL' factorisation gives the Newton step.
+ * H_ir - H_jr + H_rr. Adding a constant to H or to g does not change it. Its LDL' factorization gives the Newton step.
  * If the step leaves the simplex, it is shortened or projected to the boundary, and the indices of entries that become
  * zero are removed from P. Otherwise the index outside P with the largest predicted decrease is added to P. If there is
- * none, the point is the minimiser. Row j of the factorisation depends only on the first j indices of P, so that rows
- * of the previous factorisation can be reused. Adding an index costs O(|P|^2), and consecutive rows of a batch with the
- * same P share one factorisation.
+ * none, the point is the minimizer. Row j of the factorization depends only on the first j indices of P, so that rows
+ * of the previous factorization can be reused. Adding an index costs O(|P|^2), and consecutive rows of a batch with the
+ * same P share one factorization.
  *
  * Singular Hessians. If a pivot is zero up to rounding errors, a small ridge is added to the diagonal. The step is
- * then very long in directions of zero curvature, so that it reaches the boundary. It is zero at a minimiser, so
+ * then very long in directions of zero curvature, so that it reaches the boundary. It is zero at a minimizer, so
  * that repeated steps remove the effect of the ridge. */
 #include "optimize/simplex_qp.h"
 
 static const double FLAT = 1e-6;        /* A pivot below this share of its diagonal elements requires a ridge. */
 static const double RIDGE = 1e-12;      /* Ridge, relative to these diagonal elements. */
 static const double STATIONARY = 1e-13; /* Maximum relative difference of gradients at a stationary point. */
-static const double ENTER = 1e-12;      /* Minimum relative size of the negative reduced gradient of an added index. */
+static const double ENTER = 1e-12;      /* An index is added if its relative reduced gradient is below -ENTER. */
 static const double NEGLIGIBLE = 2e-16; /* A decreasing entry below this value is set to zero. */
 enum { CROWD = 6 }; /* Initial points with more nonzero entries are compared with the best vertex. */
 
@@ -61,7 +61,7 @@ static double replaced_pivot(const double *H, index_t f, double scale, double *s
     return *shift;
 }
 
-/* Compute the LDL' factorisation of the reduced Hessian on the passive set, and reuse the first `known` rows. Return
+/* Compute the LDL' factorization of the reduced Hessian on the passive set, and reuse the first `known` rows. Return
  * the number of valid rows, which is m, or 0 if a pivot is too small and there is no ridge. */
 static index_t factorise(const double *H, index_t m, index_t known, double ridge, SimplexQp *w) {
     const index_t f = w->f;
@@ -97,7 +97,7 @@ static index_t factorise(const double *H, index_t m, index_t known, double ridge
 }
 
 /* Move the index with the smallest H_pp to the first position, which is eliminated, if this avoids a loss of digits.
- * Return the number of rows of the factorisation that are still valid. */
+ * Return the number of rows of the factorization that are still valid. */
 static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
     const index_t f = w->f;
     index_t least = 0;
@@ -244,7 +244,7 @@ static index_t entering(const double *H, index_t m, SimplexQp *w) {
 }
 
 /* Run the active set method from the point in `passive` and `mass`. `known` is the number of valid rows of the
- * factorisation, which is updated. `used` is set to the number of iterations. Return the size of the passive set. */
+ * factorization, which is updated. `used` is set to the number of iterations. Return the size of the passive set. */
 static index_t minimise(const double *H, index_t m, index_t *known, index_t max_iter, SimplexQp *w, index_t *used) {
     double ridge = 0.0;
     index_t refined = 0, entered = -1, iteration = 0;

@@ -2,7 +2,7 @@
 
 EVCLUS and other methods that fit one mass function at a time solve the problem
 
-    minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
+    minimize  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
 
 with a small positive semidefinite matrix H, which is often singular. ``simplex_qp.c`` explains the algorithm.
 
@@ -21,17 +21,17 @@ from dempster._native import kernel
 from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
 
-# Kernel of `solve_simplex_qp`. Minimise 1/2 x'Hx + g'x over the simplex, without checking that H is positive
+# Kernel of `solve_simplex_qp`. Minimize 1/2 x'Hx + g'x over the simplex, without checking that H is positive
 # semidefinite. On entry x contains the initial point. Its negative entries are set to zero, and its positive entries
-# are rescaled. If x is zero, the initial point is the best vertex. On exit x contains the minimiser. If max_iter (10 f
+# are rescaled. If x is zero, the initial point is the best vertex. On exit x contains the minimizer. If max_iter (10 f
 # is usually sufficient) is reached, x is feasible and not worse than the initial point. The result is the number of
 # iterations, which is 1 if the initial point had the right nonzero entries.
 simplex_qp = kernel("""simplex_qp(
     H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
     work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
 
-# Kernel of `solve_simplex_qp_batch`. Row b of X contains the initial point, and is overwritten by the minimiser of
-# 1/2 x'Hx + G[b]'x, for all b from start to stop - 1. The minimiser depends only on H, G[b] and X[b], so that different
+# Kernel of `solve_simplex_qp_batch`. Row b of X contains the initial point, and is overwritten by the minimizer of
+# 1/2 x'Hx + G[b]'x, for all b from start to stop - 1. The minimizer depends only on H, G[b] and X[b], so that different
 # threads may solve different blocks of rows. The arithmetic is in float64. The result is the number of rows that
 # reached the limit of 10 f + 10 iterations.
 simplex_qp_batch = kernel("""simplex_qp_batch(
@@ -49,9 +49,9 @@ def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
 def solve_simplex_qp(
     H: ArrayLike, g: ArrayLike, x0: ArrayLike | None = None, *, max_iter: int | None = None
 ) -> np.ndarray:
-    """Minimise 1/2 x'Hx + g'x over the probability simplex.
+    """Minimize 1/2 x'Hx + g'x over the probability simplex.
 
-    The solution is exact up to rounding errors. If the minimiser is not unique, one minimiser is returned.
+    The solution is exact up to rounding errors. If the minimizer is not unique, one minimizer is returned.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def solve_simplex_qp(
         Linear term.
     x0 : array-like of shape (f,), optional
         Initial point on the simplex, by default the best vertex. The method is fastest if the initial point has the
-        same nonzero entries as the minimiser.
+        same nonzero entries as the minimizer.
     max_iter : int, optional
         Maximum number of iterations, 10 f + 10 by default. If it is reached, a `ConvergenceWarning` is issued, and the
         result is feasible and not worse than the initial point.
@@ -69,7 +69,7 @@ def solve_simplex_qp(
     Returns
     -------
     ndarray of shape (f,)
-        Minimiser, whose entries are nonnegative and sum to one.
+        Minimizer, whose entries are nonnegative and sum to one.
 
     References
     ----------
@@ -98,7 +98,7 @@ def solve_simplex_qp(
 def solve_simplex_qp_batch(
     H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G.
+    """Minimize 1/2 x'Hx + g'x over the probability simplex for every row g of G.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def solve_simplex_qp_batch(
     Returns
     -------
     ndarray of shape (n, f)
-        Minimisers, one per row, of type float32 if G has this type, else float64.
+        Minimizers, one per row, of type float32 if G has this type, else float64.
 
     Examples
     --------
@@ -136,14 +136,14 @@ def solve_simplex_qp_batch(
 
 
 def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
-    """Minimise sum_q (h_q x_q^2 + g_q x_q) over the probability simplex, exactly.
+    """Minimize sum_q (h_q x_q^2 + g_q x_q) over the probability simplex, exactly.
 
     Constrained evidential c-means (CECM) solves this problem to update the masses of an object.
 
     Parameters
     ----------
     h : array-like of shape (f,)
-        Nonnegative coefficients of the squares. If the minimiser is not unique, because of coefficients that are zero,
+        Nonnegative coefficients of the squares. If the minimizer is not unique, because of coefficients that are zero,
         the entry with the lowest index is the largest possible.
     g : array-like of shape (f,)
         Linear term.
@@ -151,7 +151,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of shape (f,)
-        Minimiser, whose entries are nonnegative and sum to one.
+        Minimizer, whose entries are nonnegative and sum to one.
 
     References
     ----------

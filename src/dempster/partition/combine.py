@@ -187,7 +187,7 @@ class _PartitionFit:
     """Fit of a partition to pairwise masses by iteratively reweighted quadratic programs.
 
     The sum of the distances has an upper bound, the sum of the squared distances divided by the current distances. This
-    bound is minimised over the masses of one object at a time, which never decreases the credal Rand index.
+    bound is minimized over the masses of one object at a time, which never decreases the credal Rand index.
     """
 
     def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):

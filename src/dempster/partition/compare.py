@@ -187,7 +187,7 @@ def pairwise_nonspecificity(partition: Any) -> float:
 
 
 def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
-    """Return whether ``a`` is at least as consistent with a reference partition and at least as precise as ``b``.
+    """Return whether ``a`` is at least as precise as ``b`` and at least as consistent with a reference partition.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class PartitionMap:
     dissimilarity : (N, N) array
         One minus the credal Rand index of each pair of partitions.
     stress : float
-        Normalised stress (Kruskal's stress-1), 0 for an exact embedding.
+        Normalized stress (Kruskal's stress-1), 0 for an exact embedding.
     names : list of str
         Names of the partitions.
     """
@@ -352,7 +352,7 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
 def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the similarity of each pair of clusters, shape (c, c).
 
-    The similarity of two clusters is the sum over all objects of the product of their normalised plausibilities.
+    The similarity of two clusters is the sum over all objects of the product of their normalized plausibilities.
     Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
     inside = partition.empty <= 1 - 1e-6

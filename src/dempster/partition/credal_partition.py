@@ -231,7 +231,7 @@ class CredalPartition(MassFunctions):
         return freeze(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
-        """Return fuzzy memberships, shape (n, c), by normalised plausibilities or pignistic probabilities."""
+        """Return fuzzy memberships, shape (n, c), by normalized plausibilities or pignistic probabilities."""
         check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
@@ -459,7 +459,7 @@ _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.c
 
 
 def _check_lower(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Raise an error unless every object in a lower approximation is in the upper one of the same cluster only."""
+    """Raise an error unless each object in a lower approximation is in the upper approximation of only this cluster."""
     if lower.shape != upper.shape:
         raise InvalidParameterError("lower", must=f"have the shape of upper {upper.shape}, got {lower.shape}")
     wrong = (lower & (upper.sum(axis=1) != 1)[:, None]) | (lower & ~upper)
@@ -511,7 +511,7 @@ class PartitionSummary:
 
     @classmethod
     def from_partition(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
-        """Summarise a partition; ``best_set`` is the index of the focal set with the largest mass of each object."""
+        """Summarize a partition; ``best_set`` is the index of the focal set with the largest mass of each object."""
         family = partition.focal_sets
         own = partition.singleton_belief
 

@@ -219,11 +219,11 @@ class LazyCredalPartition:
     # ---- helpers --------------------------------------------------------------------------------------------------
 
     def _map(self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any) -> Blocks:
-        """Apply an attribute or method of `CredalPartition` that returns a row for each object to all blocks."""
+        """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns a row per object, by blocks."""
         return self._rows.map(_compute_summary, (self.focal_sets, name, arguments, options), width, dtype)
 
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Apply an attribute or method of `CredalPartition` that returns row indices to all blocks."""
+        """Evaluate the attribute or method ``name`` of `CredalPartition`, which returns row indices, by blocks."""
         mask = self._rows.map(_compute_mask, (self.focal_sets, name, arguments, options), None, bool)
         return mask.positions().to_lazy()
 
@@ -274,7 +274,7 @@ def _write_block(
 
 @dataclass(frozen=True)
 class _Totals:
-    """Statistics of the rows of one or several consecutive blocks; those of the following blocks can be added."""
+    """Statistics of the rows of one or several consecutive blocks; statistics of later blocks can be added."""
 
     n: int
     counts: np.ndarray  # Number of rows with their largest mass on each focal set, shape (f,).

@@ -33,7 +33,7 @@ def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, flo
     if axes is not None:
         panels = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(panels) != n_panels:
-            raise InvalidInputError(f"axes must hold {n_panels} Matplotlib axes, got {len(panels)}")
+            raise InvalidInputError(f"axes must contain {n_panels} Matplotlib axes, got {len(panels)}")
         return panels
     import matplotlib.pyplot as plt
 
@@ -66,7 +66,7 @@ def finish_axes(
     grid: bool = False,
     integer_ticks: bool = False,
 ) -> None:
-    """Label the axes, hide the upper and right border and draw the ticks in grey.
+    """Label the axes, hide the upper and right border and draw the ticks in gray.
 
     ``grid`` draws horizontal lines, ``integer_ticks`` puts the horizontal ticks at integers.
     """
@@ -90,7 +90,7 @@ def finish_axes(
 
 
 def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
-    """Write a small grey text in the lower right corner or, with ``va="top"``, in the upper right corner."""
+    """Write a small gray text in the lower right corner or, with ``va="top"``, in the upper right corner."""
     y = 0.02 if va == "bottom" else 0.98
     return ax.text(0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va)
 
@@ -130,7 +130,7 @@ def validate_sequence(values: Any, name: str, length: int | None = None) -> np.n
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
     if length is not None and len(array) != length:
-        raise InvalidInputError(f"{name} must hold {length} numbers, got {len(array)}")
+        raise InvalidInputError(f"{name} must contain {length} numbers, got {len(array)}")
     return array
 
 
@@ -160,7 +160,7 @@ def validate_names(names: Any, argument: str, number: int) -> list[str]:
         raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
     texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
     if len(texts) != number:
-        raise InvalidInputError(f"{argument} must hold {number} names, got {len(texts)}")
+        raise InvalidInputError(f"{argument} must contain {number} names, got {len(texts)}")
     return texts
 
 
@@ -202,7 +202,7 @@ def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, An
     else:
         names = as_list(names, "names", f"{len(estimators)} different names")
         if len(names) != len(estimators) or len(set(map(str, names))) != len(names):
-            raise InvalidInputError(f"names must hold {len(estimators)} different names, got {format_value(names)}")
+            raise InvalidInputError(f"names must contain {len(estimators)} different names, got {format_value(names)}")
     return dict(zip(map(str, names), estimators, strict=True))
 
 

@@ -62,7 +62,7 @@ class ConvergenceDisplay:
     ):
         self.histories = _validate_histories(histories, "histories")
         if not self.histories:
-            raise InvalidInputError("histories must hold at least one history")
+            raise InvalidInputError("histories must contain at least one history")
         flags = dict(canvas.mapping_items(converged, "converged"))
         self.converged = {name: bool(flags.get(name, True)) for name in self.histories}
         self.validation = _validate_histories(validation, "validation")

@@ -19,7 +19,7 @@ from dempster.plot.palette import GREY, INK
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
 MAX_TITLE_CHARACTERS, MAX_LINE_CHARACTERS = 56, 64
-MIN_BASE_SHARE = 1e-6  # If a smaller share of the evidence does not come from the attributes, it has no bar.
+MIN_BASE_SHARE = 1e-6  # Minimum length of the bar "not from attributes", relative to the sum of the other bars.
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
@@ -435,7 +435,7 @@ class ProfileDisplay:
     # ---- marks ----------------------------------------------------------------------------------------------------
 
     def _group_colors(self) -> np.ndarray:
-        """Return the RGB color of each group, which is mixed for ambiguous groups and grey for outliers."""
+        """Return the RGB color of each group, which is mixed for ambiguous groups and gray for outliers."""
         sets = np.zeros((len(self.groups_), len(self.colors_)), dtype=bool)
         for row, g in enumerate(self.groups_):
             sets[row, list(self.profile.groups[g].clusters)] = True
@@ -593,7 +593,7 @@ class CautiousTreeDisplay:
         """Draw a bar with the shares of the sets of clusters to which the objects of a leaf are assigned.
 
         The share of a single cluster has the color of the cluster. Pairs are hatched in two colors, larger sets are
-        grey, and outliers are white.
+        gray, and outliers are white.
         """
         from matplotlib.patches import Rectangle
 

@@ -68,7 +68,7 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise InvalidInputError(f"sets must hold at least one set, each only once, got {format_value(sets)}")
+            raise InvalidInputError(f"sets must contain at least one set, each only once, got {format_value(sets)}")
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":
@@ -290,7 +290,7 @@ class MassContourDisplay:
             )
         for name, coordinates in (("xx", self.xx), ("yy", self.yy)):
             if not np.isfinite(coordinates).all():
-                raise InvalidInputError(f"{name} must hold finite numbers, got NaN or infinity")
+                raise InvalidInputError(f"{name} must contain finite numbers, got NaN or infinity")
         self.values = validate_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = validate_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
         self.points = np.empty((0, 2)) if points is None else as_reals(points, "points")
@@ -299,7 +299,7 @@ class MassContourDisplay:
         self.point_labels = None if point_labels is None else as_labels(point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
             raise InvalidInputError(
-                f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}"
+                f"point_labels must contain {len(self.points)} labels, got shape {self.point_labels.shape}"
             )
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
         self.cluster_names = canvas.validate_names(names, "cluster_names", sets.n_clusters)
@@ -488,7 +488,7 @@ class MassContourDisplay:
             return open_shared_panels(s, n_columns)
         panels = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(panels) < s:
-            raise InvalidInputError(f"axes must hold {s} axes, one for each set, got {len(panels)}")
+            raise InvalidInputError(f"axes must contain {s} axes, one for each set, got {len(panels)}")
         return panels[:s]
 
     def _draw_panels(self, levels: np.ndarray, cmap: Any, with_labels: bool) -> None:
@@ -517,7 +517,7 @@ class MassContourDisplay:
         return self.lines_[-1]
 
     def _draw_colorbar(self, levels: np.ndarray, cmap: Any) -> Any:
-        """Draw one color bar for all panels, in grey if the panels have different colors."""
+        """Draw one color bar for all panels, in gray if the panels have different colors."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm, ListedColormap
 

@@ -196,7 +196,7 @@ class NonspecificityDisplay:
         self.nonspecificity = canvas.validate_sequence(nonspecificity, "nonspecificity", k)
         self.converged = np.ones(k, dtype=bool) if converged is None else as_boolean(converged, "converged")
         if self.converged.shape != (k,):
-            raise InvalidInputError(f"converged must hold {k} values, got shape {self.converged.shape}")
+            raise InvalidInputError(f"converged must contain {k} values, got shape {self.converged.shape}")
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])
 
     @classmethod

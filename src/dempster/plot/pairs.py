@@ -84,7 +84,7 @@ class ShepardDisplay:
         Root mean square of conflict minus delta.
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
-        Points, or hexagons whose array holds the numbers of pairs.
+        Points, or hexagons whose array contains the numbers of pairs.
     reference_ : line
         Line on which conflict and delta are equal.
     colorbar_ : color bar or None
@@ -251,7 +251,7 @@ class CalibrationDisplay:
         Root mean square of belief minus lower bound, and of plausibility minus upper bound.
     axes_, figure_ : Matplotlib axes and figure
     points_ : list of two collections
-        Points, or hexagons whose arrays hold the numbers of pairs.
+        Points, or hexagons whose arrays contain the numbers of pairs.
     reference_ : list of lines
         The diagonals.
     texts_ : list of texts
@@ -466,7 +466,7 @@ class PairProbabilityDisplay:
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
         indices = canvas.validate_points(pairs, "pairs", ("p", 2))
         if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
-            raise InvalidInputError("pairs must hold indices of objects, nonnegative integers")
+            raise InvalidInputError("pairs must contain indices of objects, nonnegative integers")
         self.pairs = indices.astype(np.intp)
         p = len(self.pairs)
         self.values = as_reals(values, "values")
@@ -506,7 +506,7 @@ class PairProbabilityDisplay:
             raise InvalidInputError("X must be an array in memory, got blocks; select the rows of the pairs")
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
-            raise InvalidInputError(f"pairs must hold at least one pair of objects, got {format_value(pairs)}")
+            raise InvalidInputError(f"pairs must contain at least one pair of objects, got {format_value(pairs)}")
         probability = None
         if posterior is not None:
             true = as_reals(posterior, "posterior")

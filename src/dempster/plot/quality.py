@@ -305,7 +305,7 @@ def _shorten_frame(partition: Any) -> list[str]:
 
 
 def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
-    """Write a small grey text above the axes at the horizontal position x."""
+    """Write a small gray text above the axes at the horizontal position x."""
     style: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "bottom"}
     offset = (-3 if ha == "right" else 3, 2)
     ax.annotate(text, (x, 1), xytext=offset, ha=ha, fontsize="x-small", color=GREY, **style)

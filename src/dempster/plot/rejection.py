@@ -223,5 +223,5 @@ def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str, optimism: floa
 def _validate_classes(y: Any, n: int) -> np.ndarray:
     classes = as_labels(y, "y")
     if classes.shape != (n,):
-        raise InvalidInputError(f"y must hold the classes of {n} objects, got shape {classes.shape}")
+        raise InvalidInputError(f"y must contain the classes of {n} objects, got shape {classes.shape}")
     return classes

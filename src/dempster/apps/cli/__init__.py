@@ -23,7 +23,7 @@ COMMANDS = {
     "ask": "Select pairs to label, and cluster again with the answers.",
     "compare": "Compare partitions of the same objects.",
     "combine": "Combine several partitions into one.",
-    "classify": "Train a classifier on labelled rows and classify others.",
+    "classify": "Train a classifier on labeled rows and classify others.",
     "convert": "Convert partitions and models to other file formats.",
     "studio": "Explore a table in the browser.",
     "info": "Show versions, devices, threads, kernels and caches.",

@@ -1,4 +1,4 @@
-"""``dempster classify``: train a classifier on labelled rows and classify other rows."""
+"""``dempster classify``: train a classifier on labeled rows and classify other rows."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     """Train a classifier on the rows of FILE with a known class, and classify its other rows or another table.
 
     The decision is a class, several classes (see --rule), or "undecided" (see --reject). Cross-validation estimates
-    the quality of the decisions. Columns are standardised within each fold.
+    the quality of the decisions. Columns are standardized within each fold.
     """
     from dempster.apps.recipe import TableModel
     from dempster.apps.recipe.labels import is_file_name

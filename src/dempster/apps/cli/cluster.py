@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE and write their masses on sets of clusters.
 
-    FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are standardised and
+    FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are standardized and
     clustered. Each row is certain (it belongs to one cluster), ambiguous between several clusters, or an outlier. With
     --method wmvec, several FILEs are views of the same rows. With --method secm, FILE is an image whose pixels are
     clustered.
@@ -128,7 +128,7 @@ def describe_result(result: RecipeResult) -> str:
         if attributes.preparation.categories:
             data += f" ({format_count(len(attributes.preparation.categories), 'column')} of categories)"
         elif attributes.is_scaled:
-            data += " (standardised)"
+            data += " (standardized)"
     elif result.recipe.kind == "dissimilarities":
         data = "dissimilarities"
     else:

@@ -72,7 +72,7 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
     with screen.progress(f"writing {output}"):
         writers = {"model": lambda path: save(model, path), "config": write_text(model.recipe)}
         outputs.write(writers, also=lambda: _write_folder(partition, output))
-    data = format_count(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
+    data = format_count(len(table.columns), "attribute") + (" (standardized)" if recipe.scale else "")
     screen.print_partition(format_headline(estimator, data, seconds=seconds), partition)
     screen.print(passes.summarize(len(partition), seconds))
     screen.print(f"wrote {format_count(len(list(output.iterdir())), 'file')} into {output}", style="green")
@@ -169,7 +169,7 @@ def _numeric_columns(schema: Any) -> list[str]:
 
 @contextmanager
 def _start_workers(address: str | None) -> Iterator[None]:
-    """Connect to a Dask cluster, or start local workers if the address is empty; do nothing if it is None."""
+    """Connect to a Dask cluster, or start local workers if the address is empty; do nothing if the address is None."""
     if address is None:
         yield
         return

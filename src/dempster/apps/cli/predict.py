@@ -38,7 +38,7 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
     """Predict the clusters or classes of the rows of FILE, with their masses.
 
     MODEL is a file written by "dempster cluster --save-model" or "dempster classify --save-model". The columns used in
-    training are selected by name and standardised in the same way. Additional columns are ignored. If the model was
+    training are selected by name and standardized in the same way. Additional columns are ignored. If the model was
     trained on dissimilarities, FILE contains the dissimilarities of each new object to the training objects.
     """
     outputs = Outputs([model, file])

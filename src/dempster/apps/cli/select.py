@@ -74,7 +74,7 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
 
 
 def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progress: Any) -> tuple[Any, Any]:
-    """Return the criteria for each number of clusters, and a table of them with the curve if --curve is set."""
+    """Return the criteria for each number of clusters, and a table of the criteria (with --curve, also the curve)."""
     import pandas as pd
 
     from dempster._progress import report_progress_to

@@ -1,4 +1,4 @@
-"""Select and standardise the columns and rows of a table for clustering, and prepare new rows in the same way."""
+"""Select and standardize the columns and rows of a table for clustering, and prepare new rows in the same way."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MAX_NAMED_COLUMNS = 12
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """Selected columns and standardisation of a training table, used to prepare new rows in the same way.
+    """Selected columns and standardization of a training table, used to prepare new rows in the same way.
 
     Attributes
     ----------
     numbers, categories : list of str
         Names of the numeric columns and of the categorical columns. The estimator gets the numeric columns first.
     center, scale : arrays
-        Mean and standard deviation of each numeric column, or zeros and ones if the columns are not standardised.
+        Mean and standard deviation of each numeric column, or zeros and ones if the columns are not standardized.
     missing : {"refuse", "drop", "partial"}
         Treatment of rows with missing values (see `choose_attributes`).
 
@@ -71,7 +71,7 @@ class Preparation:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the numeric columns are standardised."""
+        """Whether the numeric columns are standardized."""
         return bool(np.any(self.center != 0) or np.any(self.scale != 1))
 
     def transform(self, table: pd.DataFrame, note: Note | None = None) -> pd.DataFrame:
@@ -104,7 +104,7 @@ class Preparation:
             raise InvalidParameterError("table", message=message)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return validated rows with standardised numeric columns."""
+        """Return validated rows with standardized numeric columns."""
         check_table(rows, "rows")
         if not self.is_scaled:
             return rows
@@ -113,7 +113,7 @@ class Preparation:
         return pd.concat([numbers, rows[self.categories]], axis=1) if self.categories else numbers
 
     def to_original_units(self, points: np.ndarray) -> np.ndarray:
-        """Convert standardised values of the numeric columns to the units of the table."""
+        """Convert standardized values of the numeric columns to the units of the table."""
         return rule.as_reals(points, "points") * self.scale + self.center
 
 
@@ -126,7 +126,7 @@ class Attributes:
     table : DataFrame
         Selected rows and columns in their original units.
     values : DataFrame
-        The same rows and columns, standardised, for the estimator.
+        The same rows and columns, standardized, for the estimator.
     preparation : Preparation
         Transformation from ``table`` to ``values``.
     rows : (n,) int array
@@ -143,7 +143,7 @@ class Attributes:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the numeric columns are standardised."""
+        """Whether the numeric columns are standardized."""
         return self.preparation.is_scaled
 
     @property
@@ -162,7 +162,7 @@ def choose_attributes(
     scale: bool = True,
     missing: str = "refuse",
 ) -> Attributes:
-    """Select the columns and rows of a table for clustering, and standardise them.
+    """Select the columns and rows of a table for clustering, and standardize them.
 
     Parameters
     ----------
@@ -174,11 +174,11 @@ def choose_attributes(
         Columns to ignore.
     categories : sequence of str, optional
         Columns to use as categories; ``["all"]`` selects all columns of text. Numeric columns are then not
-        standardised, because Gower's dissimilarity scales them.
+        standardized, because Gower's dissimilarity scales them.
     numbers : bool, default=True
         If False, use only categorical columns, which include columns of integers.
     scale : bool, default=True
-        Whether to standardise the numeric columns. Constant columns are then left out.
+        Whether to standardize the numeric columns. Constant columns are then left out.
     missing : {"refuse", "drop", "partial"}, default="refuse"
         Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out, and "partial" keeps
         them for an estimator that accepts missing values.
@@ -472,5 +472,5 @@ def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     for name, spread in zip(numbers.columns, scale, strict=True):
         if not (np.isfinite(spread) and spread > 0):
-            raise InvalidInputError(f"column '{name}' cannot be standardised: its values are too large or too close")
+            raise InvalidInputError(f"column '{name}' cannot be standardized: its values are too large or too close")
     return center, scale

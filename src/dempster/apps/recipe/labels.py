@@ -22,8 +22,8 @@ from dempster.io.tables import read_names, read_quietly
 from dempster.io.text import open_text
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = 300  # maximum number of labelled objects for which every pair is a constraint
-_MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labelled objects
+_MAX_ALL_PAIRS = 300  # maximum number of labeled objects for which every pair is a constraint
+_MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labeled objects
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 
@@ -42,7 +42,7 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
         the labels of all rows in their order, or two columns with names of rows and labels. Empty cells are unknown
         labels.
     table : DataFrame
-        Table whose rows are labelled.
+        Table whose rows are labeled.
 
     Returns
     -------
@@ -168,9 +168,9 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
 
 
 def constraints_from_labels(y: ArrayLike, random_state: Seed = 0) -> Constraints:
-    """Return must-link and cannot-link constraints between labelled objects.
+    """Return must-link and cannot-link constraints between labeled objects.
 
-    All pairs are used if at most 300 objects are labelled, otherwise at most 50,000 pairs drawn at random.
+    All pairs are used if at most 300 objects are labeled, otherwise at most 50,000 pairs drawn at random.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class TableModel:
     ----------
     estimator : fitted clusterer or classifier
     preparation : Preparation or None
-        Selected columns, standardisation and treatment of missing values. It is None for dissimilarities and images.
+        Selected columns, standardization and treatment of missing values. It is None for dissimilarities and images.
     recipe : str
         Recipe of the training run as TOML, or an empty text for a classifier.
 
@@ -200,21 +200,21 @@ class RecipeResult:
 
 @dataclass(frozen=True)
 class Units:
-    """Conversion of standardised columns to original units by ``value = shift + factor * standardised``."""
+    """Conversion of standardized columns to original units by ``value = shift + factor * standardized``."""
 
     shift: dict[str, float]
     factor: dict[str, float]
 
     @classmethod
     def from_preparation(cls, preparation: Preparation) -> Units:
-        """Return the conversion for the columns that a preparation standardises."""
+        """Return the conversion for the columns that a preparation standardizes."""
         if not preparation.is_scaled:
             return cls({}, {})
         moments = (preparation.center, preparation.scale)
         return cls(*(dict(zip(preparation.numbers, values.tolist(), strict=True)) for values in moments))
 
     def convert(self, name: str, value: Any) -> Any:
-        """Convert a value of a standardised column to its original unit; return values of other columns unchanged."""
+        """Convert a value of a standardized column to its original unit; return values of other columns unchanged."""
         if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
             return value
         return self.shift[name] + self.factor[name] * value

@@ -67,7 +67,7 @@ def make_report(
         Columns that describe the objects, if they differ from ``table``. Examples are attributes of objects that were
         clustered by dissimilarities, columns that were not clustered, and columns before scaling.
     metric : {"precomputed"} or None
-        "precomputed" if ``subject`` is a partition or labels, and ``table`` holds dissimilarities.
+        "precomputed" if ``subject`` is a partition or labels, and ``table`` contains dissimilarities.
     recipe : Recipe, optional
         Recipe of the result, which is needed for the command that reproduces the result. A `RecipeResult` contains its
         recipe.

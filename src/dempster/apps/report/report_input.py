@@ -39,7 +39,7 @@ class ReportInput:
     table: TableLike = None  # training data of the estimator
     X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
-    is_pairwise: bool = False  # whether X holds dissimilarities
+    is_pairwise: bool = False  # whether X contains dissimilarities
     frame: pd.DataFrame | None = None  # attributes that describe the objects, in their original units
     clustered: list[str] | None = None  # columns of the frame that were clustered, None if unknown
     id_columns: list[str] = field(default_factory=list)  # columns that identify the rows; not in the frame
@@ -108,7 +108,7 @@ def resolve_report_input(
                 attributes = table if len(X) == len(table) else table.loc[X.index]
             table = X
             if model.preparation.is_scaled:
-                notes.append("the columns were standardised: mean 0, standard deviation 1")
+                notes.append("the columns were standardized: mean 0, standard deviation 1")
     data = _resolve_partition(subject, table, attributes, names, metric)
     data.fit_params, data.y, data.recipe, data.notes = fit_params, y, recipe, notes
     return data

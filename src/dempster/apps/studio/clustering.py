@@ -143,7 +143,7 @@ def _start_run(session: Session, params: Params) -> dict[str, Any]:
         source, origin = _write_rows(session, rows), f"{len(rows):,} selected objects"
     if params.get("start") is not None:
         if rows is not None:
-            raise InvalidInputError("belief peaks are computed from all objects; start from them without a selection")
+            raise InvalidInputError("a run on a selection cannot start from belief peaks, which come from all objects")
         params, origin = _start_from_peaks(session, params)
     recipe = build_recipe(session, params, source, rows)
     if recipe.constraints is not None:

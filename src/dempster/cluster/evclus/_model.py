@@ -251,7 +251,7 @@ class EvclusModel:
         return self.project(values, apply)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, minus the mean squared error of the conflicts if the object were in it.
+        """Return the evidence for each cluster: minus the mean squared error of conflicts if it contained the object.
 
         For object i, the evidence is
 
@@ -570,7 +570,7 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(masses: np.ndarray, rows: np.ndarray, kept: np.ndarray, columns: np.ndarray) -> None:
-    """Replace the masses of the given rows, in place, by the normalised masses ``kept`` in the given columns.
+    """Replace the masses of the given rows, in place, by the normalized masses ``kept`` in the given columns.
 
     A row does not change if its new masses are all zero.
     """

@@ -1,4 +1,4 @@
-"""Network of NN-EVCLUS, its loss, and three solvers that minimise the loss.
+"""Network of NN-EVCLUS, its loss, and three solvers that minimize the loss.
 
 Most functions accept NumPy arrays and torch tensors. Equation and section numbers refer to Denoeux (2021).
 """
@@ -52,14 +52,14 @@ class LinkedPairs(NamedTuple):
 
 
 class LabelledRows(NamedTuple):
-    """Indices of the labelled rows, and the one-hot encoding of their labels."""
+    """Indices of the labeled rows, and the one-hot encoding of their labels."""
 
     rows: Array
     indicators: Array
 
 
 def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array) -> ValueAndGradient:
-    """Return the mean of (conflict - delta)^2 over all pairs of n rows (eq. 9), and its gradient in the masses.
+    """Return the mean of (conflict - delta)^2 over all pairs of rows (eq. 9), and its gradient with respect to masses.
 
     ``delta`` contains the target conflicts, shape (n, n); it is symmetric with a zero diagonal. ``squares`` is the sum
     of its squared entries. The square is expanded, so that no other (n, n) matrix is needed.
@@ -74,7 +74,7 @@ def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array
 
 
 def pairs_error(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> ValueAndGradient:
-    """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows (eq. 9), and its gradient in the masses."""
+    """Return the mean of (conflict - delta)^2 over pairs (i, j) (eq. 9), and its gradient with respect to masses."""
     conflicts, gradient = _bilinear_forms(masses, conflict, i, j)
     gap = conflicts - delta
     return _mean_square(gap), gradient(gap * (2 / len(gap)))
@@ -86,7 +86,7 @@ def pairs_value(masses: Array, i: Array, j: Array, delta: Array, conflict: Array
 
 
 def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradient:
-    """Return the mean violation of the constraints (eq. 15), and its gradient in the masses.
+    """Return the mean violation of the constraints (eq. 15), and its gradient with respect to the masses.
 
     The violation is m_i' Z m_j / 2 for a must-link and 1 - m_i' Z m_j / 2 for a cannot-link constraint, where Z is
     ``form`` (see `link_form`).
@@ -97,7 +97,7 @@ def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradi
 
 
 def labels_error(masses: Array, labels: LabelledRows, membership: Array) -> ValueAndGradient:
-    """Return the mean squared distance between plausibilities and one-hot labels (section 4), and its gradient."""
+    """Return the mean squared error of plausibilities for one-hot labels, and its gradient with respect to masses."""
     gap = masses[labels.rows] @ membership - labels.indicators
     gradient = (gap @ membership.T) * (2 / len(gap))
     return _mean_square(gap), _sum_by_row(labels.rows, gradient, len(masses))
@@ -108,7 +108,7 @@ def _mean_square(gap: Array) -> Any:
 
 
 def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
-    """Return half of the mean squared weight of each layer, summed over the layers (eq. 10), and its gradient.
+    """Return half the sum over layers of the mean squared weight (eq. 10), and its gradient with respect to weights.
 
     ``shares`` contains, for each weight, one divided by the number of weights (including biases) in its layer.
     """
@@ -119,7 +119,7 @@ def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
 def _bilinear_forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:
     """Return the values m_i' F m_j for the pairs (i, j), and a function for the gradient of their weighted sum.
 
-    F is the symmetric matrix ``form``, and m_i contains the masses of row i. The function maps weights to the gradient.
+    F is ``form`` (symmetric), and m_i are the masses of row i. The function maps weights to a gradient for the masses.
     """
     image = masses @ form
 
@@ -166,7 +166,7 @@ class MassLayer:
         return [0.0, -1.0 if self.convention == "program" else 1.0]
 
     def forward(self, scores: Array, h: Array | None, coefficients: Array | None) -> tuple[Array, Backward]:
-        """Return the masses, shape (n, f), and a function for the gradients in the scores and the coefficients."""
+        """Return the masses, shape (n, f), and a function for the gradients with respect to scores and coefficients."""
         m = _softmax(scores)
         if not self.detector:
             return m, lambda gradient: (_softmax_gradient(m, gradient), None)
@@ -190,7 +190,7 @@ class MassLayer:
 
 
 def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
-    """Return the mean cross-entropy between target masses and the softmax of scores, and its gradient in the scores."""
+    """Return the mean cross-entropy of targets and the softmax of scores, and its gradient with respect to scores."""
     library = library_of(scores)
     shifted = scores - library.amax(scores, axis=1, keepdims=True)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
@@ -278,7 +278,7 @@ class FeedForward:
     def forward_backward(
         self, x: np.ndarray, h: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return the masses, and a function that turns a gradient in the masses into a gradient in the weights."""
+        """Return masses, and a function that maps a gradient with respect to masses to one with respect to weights."""
         signals = self._signals(x)
         coefficients = self._weights[-2:] if self.layer.detector else None
         masses, backward = self.layer.forward(signals[-1], h, coefficients)
@@ -290,7 +290,7 @@ class FeedForward:
         return masses, gradient
 
     def cross_entropy(self, x: np.ndarray, targets: np.ndarray) -> ValueAndGradient:
-        """Return the cross-entropy between target masses and softmax outputs, and its gradient in the weights.
+        """Return the cross-entropy of target masses and softmax outputs, and its gradient with respect to the weights.
 
         The outlier unit is ignored.
         """
@@ -364,7 +364,7 @@ class FeedForward:
     def _gradient(
         self, signals: list[np.ndarray], of_scores: np.ndarray, of_coefficients: np.ndarray | None
     ) -> np.ndarray:
-        """Backpropagate the gradient of the scores to the weights."""
+        """Return the gradient with respect to the weights, given the gradient with respect to the outputs."""
         gradient = np.zeros_like(self._weights)
         if of_coefficients is not None:
             gradient[-2:] = of_coefficients
@@ -389,7 +389,7 @@ class NetworkTargets:
     """Targets of the training for n rows: dissimilarities, labels and constraints."""
 
     source: DissimilaritySource
-    labels: np.ndarray  # clusters of the labelled rows, -1 for unlabelled rows
+    labels: np.ndarray  # clusters of the labeled rows, -1 for unlabeled rows
     constraints: Constraints | None
     warning: str = ""  # warning about the labels
 
@@ -461,7 +461,7 @@ def build_targets(
 
 
 def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
-    """Return the clusters of the n rows, with -1 for unlabelled rows, and a warning (an empty string if none)."""
+    """Return the clusters of the n rows, with -1 for unlabeled rows, and a warning (an empty string if none)."""
     if y is None:
         return np.full(n, -1), ""
     with validating_labels(y, "y"):
@@ -478,7 +478,7 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
         # Pipelines pass the target of a supervised task to every step, and clusterers must ignore it.
         return np.full(n, -1), f"y is ignored: it contains no -1 and its values are not the clusters 0 to {c - 1}"
     if not are_integers:
-        raise InvalidParameterError("y", must="contain integers, the clusters of the rows, or -1 for unlabelled rows")
+        raise InvalidParameterError("y", must="contain integers, the clusters of the rows, or -1 for unlabeled rows")
     if not are_clusters:
         must = f"contain integers from 0 to {c - 1}, or -1, got values from {labels.min()} to {labels.max()}"
         raise InvalidParameterError("y", must=must)
@@ -491,19 +491,19 @@ Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
 Network: TypeAlias = Any  # FeedForward or TorchNetwork
 
 _MAX_STEPS_PER_EPOCH = 50
-_MAX_EXTRA_ROWS = 256  # maximum number of constraints, and of labelled rows, that are added to a mini-batch
+_MAX_EXTRA_ROWS = 256  # maximum number of constraints, and of labeled rows, that are added to a mini-batch
 
 
 @dataclass(frozen=True)
 class NetworkInputs:
     """Inputs of the network for all training rows."""
 
-    values: np.ndarray  # standardised rows
+    values: np.ndarray  # standardized rows
     decision: np.ndarray | None  # decision values of the outlier detector, if there is one
     arrays: Arrays
 
     def take(self, rows: np.ndarray | slice = slice(None)) -> tuple[Array, Array | None]:
-        """Return the standardised values and the decision values of the given rows, converted by ``arrays``."""
+        """Return the standardized values and the decision values of the given rows, converted by ``arrays``."""
         h = None if self.decision is None else self.arrays.array(self.decision[rows])
         return self.arrays.array(self.values[rows]), h
 
@@ -521,7 +521,7 @@ Supervision = tuple[LinkedPairs, LabelledRows]
 """Constraints and labels; their row indices refer to the current batch."""
 
 StreamedBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Rows of a mini-batch, the same rows standardised, and their decision values (None if there is no detector)."""
+"""Rows of a mini-batch, the same rows standardized, and their decision values (None if there is no detector)."""
 
 
 class NetworkObjective:
@@ -742,7 +742,7 @@ class TrainingProgress:
 
     @property
     def kept_rounds(self) -> int:
-        """Number of the best round if there are validation pairs, otherwise of the last round; its weights are kept."""
+        """Number of the round whose weights are kept: the best one if there are validation pairs, else the last one."""
         return self.best_round if self.validation else len(self.history)
 
     def get_state(self) -> dict[str, Any]:
@@ -792,7 +792,7 @@ def loss_of_weights(network: Network, arrays: Arrays, loss: Loss) -> Callable[[n
 
 
 def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimise the loss by L-BFGS, until ten iterations decrease the loss by a relative amount of at most ``tol``."""
+    """Minimize the loss by L-BFGS, until ten iterations decrease the loss by a relative amount of at most ``tol``."""
     network, arrays = progress.network, progress.arrays
 
     evaluate = loss_of_weights(network, arrays, loss)
@@ -813,7 +813,7 @@ def lbfgs_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: 
 
 
 def adaptive_step_rounds(progress: TrainingProgress, loss: Loss, *, max_iter: int, tol: float) -> Iterator[Round]:
-    """Minimise the loss by gradient descent with one step size per weight (Silva and Almeida, 1990).
+    """Minimize the loss by gradient descent with one step size per weight (Silva and Almeida, 1990).
 
     A step size increases by a fifth if the derivative keeps its sign, and decreases by a fifth if the sign changes. If
     the loss increases, all step sizes are halved, and the step is repeated from the last accepted weights.
@@ -851,7 +851,7 @@ def mini_batch_rounds(
     epochs: int,
     learning_rate: float,
 ) -> Iterator[Round]:
-    """Minimise the loss by Adam, with a learning rate that decreases to zero along a cosine.
+    """Minimize the loss by Adam, with a learning rate that decreases to zero along a cosine.
 
     ``batches(epoch)`` yields the loss and its gradient for each batch of an epoch. The training has converged after
     the last epoch.

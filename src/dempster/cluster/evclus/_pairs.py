@@ -1,6 +1,6 @@
 """Optimization problem of EVCLUS, which matches the conflicts between pairs of objects to target conflicts.
 
-`AllPairs` and `SomePairs` minimise the stress from initial masses, with or without constraints (`Links`).
+`AllPairs` and `SomePairs` minimize the stress from initial masses, with or without constraints (`Links`).
 `distinct_objects` finds equal objects, and `Scale` contains the candidate values of ``d0``.
 """
 

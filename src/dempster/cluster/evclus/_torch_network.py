@@ -48,7 +48,7 @@ def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets
 
 
 def select_dtype(module: nn.Module | None, *, is_full_batch: bool) -> torch.dtype:
-    """Return the precision of a module; if it is None, return double for full batches and single for mini-batches."""
+    """Return the precision of a module or, without a module, double for full batches and single for mini-batches."""
     if module is not None:
         return next((p.dtype for p in module.parameters()), torch.float32)
     return torch.float64 if is_full_batch else torch.float32
@@ -139,14 +139,14 @@ class TorchNetwork(nn.Module):
         return nn.utils.parameters_to_vector(shares.values())
 
     def forward_backward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the masses, and a function that turns a gradient in the masses into a gradient in the weights."""
+        """Return masses, and a function that maps a gradient with respect to masses to one with respect to weights."""
         scores = self.scores(x)
         with torch.no_grad():
             masses, backward = self.layer.forward(scores, h, self.coefficients)
         return masses, lambda of_masses: self._gradient(scores, *backward(of_masses))
 
     def cross_entropy(self, x: Tensor, targets: Tensor) -> ValueAndGradient:
-        """Return the cross-entropy between target masses and softmax outputs, and its gradient in the weights.
+        """Return the cross-entropy of target masses and softmax outputs, and its gradient with respect to the weights.
 
         The outlier unit is ignored.
         """

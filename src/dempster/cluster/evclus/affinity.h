@@ -68,7 +68,7 @@ static real TYPED(value_of)(bits_t bits) {
 }
 
 /* Return the k-th smallest of n numbers, represented by their bits; n is a multiple of the vector length. `above` of
- * the numbers do not exceed the upper bound `high`. Each guess is tested by counting, which the compiler vectorises.
+ * the numbers do not exceed the upper bound `high`. Each guess is tested by counting, which the compiler vectorizes.
  * The first guess is an argument, the next guesses assume evenly spread numbers, and every fourth guess bisects the
  * bits. */
 static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits_t high, index_t above, bits_t guess) {

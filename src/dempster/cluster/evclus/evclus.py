@@ -1,6 +1,6 @@
 """EVCLUS and its variants k-EVCLUS, CEVCLUS, k-CEVCLUS and EVCLUS with landmarks.
 
-`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimises the stress and computes the masses of all
+`FittedPairs` selects the objects and pairs to fit, `EvclusMethod` minimizes the stress and computes the masses of all
 objects, and `EVCLUS` is the estimator.
 """
 
@@ -314,7 +314,7 @@ class ObjectMasses:
     """Masses of the fitted objects."""
 
     family: FocalSets
-    masses: np.ndarray  # masses that minimise the objective
+    masses: np.ndarray  # masses that minimize the objective
     trial: int = 0  # index of the candidate d0
     equalized: np.ndarray | None = None  # the same masses, made equal for objects of a matrix at dissimilarity zero
     adds_doubt: bool = False  # whether masses on pairs of neighboring clusters are added after the fit
@@ -499,7 +499,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def _sweep(
         self, start: ObjectMasses, rng: np.random.Generator, history: list[float], tol: float, xi: float = 0.0
     ) -> Run[ObjectMasses]:
-        """Minimise the objective from initial masses; ``history`` contains the objective after the previous sweeps."""
+        """Minimize the objective from initial masses; ``history`` contains the objective after the previous sweeps."""
         max_sweeps = self.params.max_iter - len(history)
         result = ObjectMasses(start.family, start.masses, start.trial)
         if max_sweeps <= 0:
@@ -684,7 +684,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     """Evidential clustering of dissimilarities, in which dissimilar objects have masses with a large conflict.
 
     The method computes masses whose degrees of conflict match the dissimilarities d_ij. The degree of conflict kappa_ij
-    is one minus the plausibility that objects i and j are in the same cluster. The masses minimise the stress
+    is one minus the plausibility that objects i and j are in the same cluster. The masses minimize the stress
 
         sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta_ij = 1 - exp(-gamma d_ij^2),
 
@@ -696,7 +696,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     factor of up to 1.75 (over-relaxation); with a factor below 2 the objective does not increase. After every fourth
     sweep, all masses are extrapolated in the direction of the last sweeps, as long as the objective decreases.
 
-    With ``focal_sets="auto"``, this minimisation finds the clusters. The plausibility of each cluster for an object is
+    With ``focal_sets="auto"``, this minimization finds the clusters. The plausibility of each cluster for an object is
     then computed from the distances to the members of the cluster, relative to the local density. An object that is
     almost as near to a neighboring cluster as to its own gets mass on the pair of clusters. An object that is far from
     all other objects gets mass on the empty set.
@@ -715,7 +715,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds masses on the empty set and on
         pairs of neighboring clusters (with no third cluster between them) for fixed clusters. "simple", "pairs" and

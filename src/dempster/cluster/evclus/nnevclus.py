@@ -1,6 +1,6 @@
 """NN-EVCLUS: evidential clustering by a neural network that maps features to masses.
 
-`NetworkMethod` standardises the rows (`Preparation`), pretrains a network on initial masses, and trains it on pairs of
+`NetworkMethod` standardizes the rows (`Preparation`), pretrains a network on initial masses, and trains it on pairs of
 rows (`_network.NetworkObjective`). With ``focal_sets="auto"``, it finally trains the network on masses that include
 pairs of neighboring clusters (`compute_doubt_targets`).
 """
@@ -152,7 +152,7 @@ _MAX_DETECTOR_ROWS = 10_000  # maximum number of rows for the fit of a detector 
 
 @dataclass(frozen=True)
 class Preparation:
-    """Standardisation and outlier detector, fitted to the training rows."""
+    """Standardization and outlier detector, fitted to the training rows."""
 
     mean: np.ndarray
     scale: np.ndarray
@@ -163,7 +163,7 @@ class Preparation:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
 
     def decision_values(self, inputs: np.ndarray) -> np.ndarray | None:
-        """Return the scaled decision values of standardised rows, or None if there is no outlier detector.
+        """Return the scaled decision values of standardized rows, or None if there is no outlier detector.
 
         Decision values are positive inside the region of the data.
         """
@@ -182,7 +182,7 @@ class Preparation:
         rng: np.random.Generator,
         moments: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> Preparation:
-        """Fit the standardisation and the detector to training rows.
+        """Fit the standardization and the detector to training rows.
 
         ``detector`` is None, "one-class-svm" or an object with a method ``decision_function``. If X is a sample of the
         training rows, ``moments`` contains the mean and the standard deviation of all training rows.
@@ -382,7 +382,7 @@ _ROWS_PER_BLOCK = 65_536
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """Fitted model of `NNEVCLUS`, a trained network with the standardisation of its inputs."""
+    """Fitted model of `NNEVCLUS`, a trained network with the standardization of its inputs."""
 
     family: FocalSets
     network: Any  # FeedForward or TorchNetwork
@@ -671,7 +671,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     The network has a softmax output for each focal set. The training minimizes the loss
 
-        (1 - nu) mean over pairs of (kappa_ij - delta_ij)^2  +  nu mean over labelled rows of |pl_i - y_i|^2
+        (1 - nu) mean over pairs of (kappa_ij - delta_ij)^2  +  nu mean over labeled rows of |pl_i - y_i|^2
             +  penalties for constraints and large weights,
 
     where kappa_ij is the degree of conflict between the masses of rows i and j, delta_ij = 1 - exp(-gamma d_ij^2) is
@@ -690,7 +690,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then holds the candidates and the reasons.
+        ``number_`` then contains the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" first trains the network with masses on single clusters. Then
         masses on pairs of neighboring clusters (with no third cluster between them) and on the empty set are computed
@@ -724,8 +724,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         images. With ``focal_sets="auto"``, the outputs of the module are scores of the empty set, the clusters and the
         frame; the scores of pairs are linear functions of these outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
-        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardised features. An unfitted
-        estimator of scikit-learn is fitted to the standardised features. Fitted estimators and other objects are used
+        "one-class-svm" is scikit-learn's `OneClassSVM` with nu=0.2 and gamma=0.2 on standardized features. An unfitted
+        estimator of scikit-learn is fitted to the standardized features. Fitted estimators and other objects are used
         without a fit, on the same features. With ``focal_sets="auto"``, half of the mass is on the empty set at the
         lower fence of a box plot of the decision values (two interquartile ranges below the first quartile). Otherwise,
         the training determines the mass on the empty set.
@@ -735,7 +735,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters of the solver. None means ``Training()``.
     init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition, default="evclus"
         "evclus" pretrains the network on the masses of a fitted `EVCLUS`, and a `CredalPartition` on its masses.
-        "belief-peaks" or a `BeliefPeaks` uses the density peaks as labelled rows, with weight ``nu`` (the "-bp" variant
+        "belief-peaks" or a `BeliefPeaks` uses the density peaks as labeled rows, with weight ``nu`` (the "-bp" variant
         of the paper). "random" uses no pretraining.
     n_init : int, default=1
         Number of trainings with different initial weights. The result with the smallest loss (or validation error) is
@@ -766,7 +766,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     network_ : FeedForward or torch.nn.Module
-        Network that maps standardised rows to masses. If it is a FeedForward, its method ``matrices`` returns the
+        Network that maps standardized rows to masses. If it is a FeedForward, its method ``matrices`` returns the
         weights and biases of each layer.
     evclus_ : EVCLUS or None
         Fitted `EVCLUS` on whose masses the network was pretrained, with ``init="evclus"``.
@@ -794,7 +794,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
-        Indices of the rows in the random sample on which the network was initialised, if X is given in blocks.
+        Indices of the rows in the random sample on which the network was initialized, if X is given in blocks.
 
     References
     ----------
@@ -898,11 +898,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a torch module
             Data of type float32 keep their precision, and the results keep the index of a DataFrame. If X is given in
-            blocks (``docs/blocks.md``), the network is initialised on a sample of 20,000 rows, the mini-batches are
+            blocks (``docs/blocks.md``), the network is initialized on a sample of 20,000 rows, the mini-batches are
             drawn from all rows, and the masses are computed lazily. A torch tensor (``docs/scale.md``) is copied to
             main memory for the training; the results are tensors on its device.
         y : array-like of shape (n_samples,), optional
-            Clusters 0..n_clusters-1 of the labelled rows, and -1 for unlabelled rows. If y contains no -1 and values
+            Clusters 0..n_clusters-1 of the labeled rows, and -1 for unlabeled rows. If y contains no -1 and values
             outside 0..n_clusters-1, it is ignored with a warning, because pipelines pass the target to every step.
         constraints : Constraints, optional
             Pairs of rows that are known to be in the same cluster or in different clusters.
@@ -950,7 +950,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _initialize(
         self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, InitialMasses]:
-        """Return the targets, in which belief peaks become labelled rows, and the initial masses."""
+        """Return the targets, in which belief peaks become labeled rows, and the initial masses."""
         quantile = _QUANTILE_FOR_FEW if c in (3, 4) else default_quantile(c)
         if not isinstance(self.d0_quantile, str):
             quantile = float(self.d0_quantile)

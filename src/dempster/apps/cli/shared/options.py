@@ -92,7 +92,7 @@ column_options = _combine(
     click.option("--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."),
 )
 
-scale_option = click.option("--scale/--no-scale", default=True, help="Standardise the columns.")
+scale_option = click.option("--scale/--no-scale", default=True, help="Standardize the columns.")
 seed_option = click.option("--seed", type=WholeNumber(0, MAX_SEED), default=0, help="Seed of the random numbers.")
 settings_option = click.option(
     "-p", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the method, such as delta=5."
