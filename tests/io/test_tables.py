@@ -127,7 +127,7 @@ def test_invalid_files(tmp_path, name, content, match):
 )
 def test_invalid_arrays(tmp_path, array):
     np.save(tmp_path / "t.npy", array)
-    with pytest.raises(ValueError, match="numeric with two dimensions"):
+    with pytest.raises(ValueError, match="numeric and 2-D"):
         read_table(tmp_path / "t.npy")
 
 

@@ -127,9 +127,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         with validation.validating_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
-            raise InvalidParameterError(
-                "y", message=f"y must contain at least two classes, got one class: {targets.names[0]!r}"
-            )
+            raise InvalidParameterError("y", must=f"contain at least two classes, got one class: {targets.names[0]!r}")
         self.classes_ = targets.names
         return data, targets
 
@@ -240,9 +238,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
-                raise InvalidInputError(
-                    "rule='partial_assignment' supports neither utilities nor reject, only tolerance"
-                )
+                raise InvalidInputError("rule='partial_assignment' supports neither utilities nor reject")
             return masses.decide_sets(tolerance)
         selected = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
         return selected if rule in SET_RULES else _to_names(selected, names, reject is not None, reject_label)
@@ -268,9 +264,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
 def is_soft(y: Any) -> bool:
     """Return whether y is a MassFunctions object or a sequence of MassFunctions, which scikit-learn may create."""
-    return isinstance(y, MassFunctions) or (
-        isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, MassFunctions) for one in y)
-    )
+    parts = list(y) if isinstance(y, list | tuple) else [y]
+    return len(parts) > 0 and all(isinstance(part, MassFunctions) for part in parts)
 
 
 def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
@@ -295,9 +290,7 @@ def _align(y: Any, index: Any) -> Any:
 def _join(parts: Sequence[MassFunctions]) -> MassFunctions:
     frames = {part.frame for part in parts}
     if len(frames) > 1:
-        raise InvalidParameterError(
-            "y", message=f"y must contain mass functions on one frame, got {len(frames)} frames"
-        )
+        raise InvalidParameterError("y", must=f"contain mass functions on one frame, got {len(frames)} frames")
     family = reduce(FocalSets.union, [part.focal_sets for part in parts])
     return MassFunctions(np.vstack([part.to_family(family).masses for part in parts]), family, frame=parts[0].frame)
 

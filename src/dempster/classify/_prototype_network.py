@@ -98,9 +98,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         largest = float(np.abs(values).max()) or 1.0  # Divide by it first, because its square may overflow.
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _MIN_UNIT:
-            raise InvalidParameterError(
-                "X", message=f"X must contain numbers that differ by at least {_MIN_UNIT:g}; multiply X by 1e100"
-            )
+            raise InvalidParameterError("X", must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100")
         belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
         contour = np.minimum(targets.contour, 1.0)
         data, belief, contour = (np.ascontiguousarray(a) for a in (values / self._unit, belief, contour))
@@ -114,9 +112,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if isinstance(self.n_prototypes, str):
             return min(_PROTOTYPES_PER_CLASS * problem.indicators.shape[1], n_unique)
         if self.n_prototypes > n_unique:
-            raise InvalidParameterError(
-                "n_prototypes", f"at most the number of unique training objects, {n_unique}", self.n_prototypes
-            )
+            raise InvalidParameterError("n_prototypes", f"at most {n_unique} (unique objects)", self.n_prototypes)
         return int(self.n_prototypes)
 
     def _select_run(self, problem: Problem, count: int, strength: float, rng: Any) -> Run[np.ndarray]:
@@ -208,9 +204,8 @@ def minimize_free(cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_it
         gradient[is_fixed] = 0.0
         return value, gradient
 
-    run = minimize_lbfgs(
-        free_cost if is_fixed.any() else cost, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10
-    )
+    function = free_cost if is_fixed.any() else cost
+    run = minimize_lbfgs(function, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10)
     run.history = run.history[1:] or run.history
     return run
 

@@ -45,9 +45,7 @@ def least_informative(
 def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
     """Return all nonempty sets of classes for "full", and the single classes and the frame for "simple"."""
     if focal_sets == "full" and n_classes > MAX_CLASSES:
-        raise InvalidParameterError(
-            "focal_sets", message=f"focal_sets='full' supports at most {MAX_CLASSES} classes, got {n_classes}"
-        )
+        raise InvalidParameterError("focal_sets", f"'auto' or 'simple' for more than {MAX_CLASSES} classes", focal_sets)
     if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
         return FocalSets.full(n_classes, empty=False)
     return FocalSets.simple(n_classes, empty=False)

@@ -224,9 +224,8 @@ class EKNNClassifier(EvidentialClassifier):
         run = runs[self.n_neighbors_]
         self.gamma_ = run.model
         masses = self._combine(others.first(self.n_neighbors_), self.gamma_)
-        self.leave_one_out_masses_ = MassFunctions.unchecked(
-            masses, self.focal_sets_, row_index(X), self.classes_.tolist()
-        )
+        names = self.classes_.tolist()
+        self.leave_one_out_masses_ = MassFunctions.unchecked(masses, self.focal_sets_, row_index(X), names)
         self._set_run(run)
 
     def _candidates(self, n: int) -> list[int]:
@@ -238,9 +237,7 @@ class EKNNClassifier(EvidentialClassifier):
         if not grid or grid[0] < 1:
             raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
         if max(grid) >= n:
-            raise InvalidParameterError(
-                "n_neighbors", f"smaller than the number of training objects, n_samples = {n}", max(grid)
-            )
+            raise InvalidParameterError("n_neighbors", f"smaller than n_samples = {n}", max(grid))
         return grid
 
     def _initial_gamma(self) -> np.ndarray:
@@ -291,9 +288,8 @@ class EKNNClassifier(EvidentialClassifier):
         mixing = 1 / len(start) if self.mixing is None else self.mixing
 
         def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-            return cost_and_gradient(
-                gamma, others.squared, others.classes, targets.indicators, self.reliability, mixing
-            )
+            squared, classes = others.squared, others.classes
+            return cost_and_gradient(gamma, squared, classes, targets.indicators, self.reliability, mixing)
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
@@ -355,9 +351,7 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         if self.metric == "precomputed" and X.size and X.min() < 0:
-            raise InvalidParameterError(
-                "X", message="Negative values in data: X must contain distances, which are at least 0"
-            )
+            raise InvalidParameterError("X", message="Negative values in data: X must contain distances")
         return self._combine(self._find_neighbors(X, self.n_neighbors_), self.gamma_)
 
 
@@ -380,9 +374,8 @@ def _minimize_above(cost: Any, start: np.ndarray, lower: np.ndarray, *, max_iter
         value, gradient = cost(gamma(t))
         return value, gradient * width * t / 2
 
-    run = minimize_lbfgs(
-        cost_of_t, np.full_like(start, 2.0), max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2
-    )
+    t = np.full_like(start, 2.0)
+    run = minimize_lbfgs(cost_of_t, t, max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2)
     return Run(gamma(run.model), run.history, run.converged)
 
 
@@ -560,7 +553,5 @@ def _close_under_intersection(family: FocalSets) -> FocalSets:
         new = {a & b for a in original for b in new} - sets - {frozenset()}
         sets = sets | new
         if len(sets) > MAX_SETS:
-            raise InvalidParameterError(
-                "y", f"soft labels whose sets have at most {MAX_SETS} intersections; use fewer focal sets"
-            )
+            raise InvalidParameterError("y", f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)")
     return FocalSets.from_sets(family.n_clusters, [tuple(sorted(members)) for members in sets]).sorted()

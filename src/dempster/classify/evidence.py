@@ -138,15 +138,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             self.estimator_ = _fit_estimator(self.estimator, data, targets)
         self._layer = find_last_layer(self.estimator_)
         if self._layer.n_classes != len(self.classes_):
-            raise InvalidInputError(
-                f"y contains {len(self.classes_)} classes, but the estimator has {self._layer.n_classes} outputs"
-            )
+            raise InvalidParameterError("y", f"labels of {self._layer.n_classes} classes", len(self.classes_))
         self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
         features = self._layer.features(data)
         self.feature_means_ = features.mean(axis=0)
-        self.slopes_, self.offsets_ = least_informative(
-            self._layer.coefficients, self._layer.intercepts, self.feature_means_
-        )
+        coefficients, intercepts = self._layer.coefficients, self._layer.intercepts
+        self.slopes_, self.offsets_ = least_informative(coefficients, intercepts, self.feature_means_)
         self._check_probabilities(data, features)
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
@@ -174,15 +171,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
-            raise InvalidParameterError(
-                "X", f"a table with the {n} columns of the fitted estimator", self.n_features_in_
-            )
+            raise InvalidParameterError("X", f"a table with the {n} columns of the estimator", self.n_features_in_)
         expected, names = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
         if expected and names and expected != names:
             columns = rule.format_value(list(map(str, expected)))
-            raise InvalidParameterError(
-                "X", f"a table with the columns {columns}, in this order", list(map(str, names))
-            )
+            raise InvalidParameterError("X", f"a table with columns {columns}, in this order", list(map(str, names)))
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
         """Raise if the probabilities are not the softmax of the scores, e.g. for a one-versus-rest classifier."""
@@ -246,9 +239,7 @@ def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
         return model.fit(data, targets.names[targets.codes])
     final, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
     if not has_fit_parameter(final, "sample_weight"):
-        raise InvalidInputError(
-            f"y must not be soft labels, because {type(final).__name__} does not support sample_weight"
-        )
+        raise InvalidInputError(f"y must not be soft labels: {type(final).__name__} does not support sample_weight")
     n, n_classes = targets.indicators.shape
     weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
     repeated = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
@@ -318,9 +309,7 @@ def _to_dense(X: Any) -> np.ndarray:
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
     if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
-        raise InvalidParameterError(
-            "estimator", "a classifier with one output for each class", estimator.out_activation_
-        )
+        raise InvalidParameterError("estimator", "a classifier with one output per class", estimator.out_activation_)
     if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
         raise InvalidParameterError("estimator", "a classifier with one class for each object")
 
@@ -330,9 +319,7 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
             values = _ACTIVATIONS[estimator.activation](values @ weights + bias)
         return values
 
-    scores = _to_scores(
-        np.asarray(estimator.coefs_[-1], dtype=float), np.asarray(estimator.intercepts_[-1], dtype=float)
-    )
+    scores = _to_scores(*(np.asarray(last, dtype=float) for last in (estimator.coefs_[-1], estimator.intercepts_[-1])))
     return LinearLayer(*scores, features, estimator.predict_proba)
 
 
@@ -358,9 +345,7 @@ def _layer_of_network(network: Any) -> LinearLayer:
             network.train(is_training)
         features = inputs[-1].double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
-            raise InvalidParameterError(
-                "estimator", "a network whose last linear layer has one row for each object", features.shape
-            )
+            raise InvalidParameterError("estimator", "a network with one row of features per object", features.shape)
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T

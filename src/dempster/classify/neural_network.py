@@ -173,9 +173,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         n_classes = problem.indicators.shape[1]
         by_class = self.init == "classes" or (self.init == "auto" and n_prototypes >= 2 * n_classes)
         if by_class and n_prototypes < n_classes:
-            raise InvalidParameterError(
-                "n_prototypes", f"at least the number of classes, {n_classes}, when init='classes'", n_prototypes
-            )
+            raise InvalidParameterError("n_prototypes", f"at least n_classes = {n_classes}", n_prototypes)
         cluster = _cluster_classes if by_class else _cluster_all
         prototypes, beta, spread = cluster(problem, n_prototypes, rng)
         # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly 0.9.

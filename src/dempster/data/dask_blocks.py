@@ -83,9 +83,7 @@ class DaskBlocks(Blocks):
             column = column.rechunk((tuple(self.lengths),))
         parts = list(np.ravel(column.to_delayed()))
         if len(parts) != len(self.parts):
-            raise InvalidParameterError(
-                "sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)} blocks"
-            )
+            raise InvalidParameterError("sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)}")
         return parts
 
     def _check_number(self, shape: tuple[int, ...]) -> None:

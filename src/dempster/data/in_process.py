@@ -147,9 +147,7 @@ def _arrow_to_floats(batch: Any, number: int) -> np.ndarray:
 
 
 def _not_numeric(name: Any, number: int, dtype: Any) -> InvalidParameterError:
-    return _invalid(
-        f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; drop or encode it in all blocks"
-    )
+    return _invalid(f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; drop or encode it")
 
 
 def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
@@ -265,9 +263,7 @@ class Tiles(Blocks):
         if number == len(checksums):
             checksums.append(checksum)
         elif checksums[number] != checksum:
-            raise _invalid(
-                "X must have the same rows at every pass; a function must return the same blocks at every call"
-            )
+            raise _invalid("X must have the same rows at every pass; a function must always return the same blocks")
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         total = PairwiseSum()

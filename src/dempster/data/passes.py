@@ -179,9 +179,8 @@ def _load_arrays(body: bytes) -> dict[str, np.ndarray]:
 
 
 def _are_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(
-        a[name].shape == b[name].shape and a[name].tobytes() == b[name].tobytes() for name in a
-    )
+    same_shapes = {name: x.shape for name, x in a.items()} == {name: x.shape for name, x in b.items()}
+    return same_shapes and all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
 def _unpack(body: bytes, kind: type) -> Any:

@@ -311,9 +311,7 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
 def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
     """Raise an error if the numbers of objects, attributes or classes differ from the ``expected`` numbers."""
     if raw.matrix.ndim != 2:
-        raise InvalidInputError(
-            f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} dimensions"
-        )
+        raise InvalidInputError(f"dataset {name!r} from {raw.source} must be a matrix, got {raw.matrix.ndim} axes")
     n_rows, n_columns = raw.matrix.shape
     if raw.target is not None and len(raw.target) != n_rows:
         raise InvalidInputError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
@@ -420,7 +418,7 @@ def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list
     unknown = sorted(set(cleaned) - set(code))
     if unknown:
         raise InvalidInputError(
-            f"dataset {record.name!r} from OpenML (data_id {record.openml_id}) has unexpected classes {unknown}"
+            f"dataset {record.name!r} from OpenML (id {record.openml_id}) has unexpected classes {unknown}"
         )
     return np.array([code[label] for label in cleaned]), list(record.class_names or classes)
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dempster._validation import as_list, format_value
+from dempster._validation import as_list
 
 _PREFIX = ".dempster-"
 MAX_PATH_CHARACTERS = 32_767  # No operating system supports longer paths.
@@ -98,18 +98,14 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
         raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
     text = os.fspath(path)
     if len(text) > MAX_PATH_CHARACTERS:
-        raise InvalidParameterError(
-            name, message=f"{name} must have at most {MAX_PATH_CHARACTERS:,} characters, got {len(text):,}"
-        )
+        raise InvalidParameterError(name, must=f"have at most {MAX_PATH_CHARACTERS:,} characters, got {len(text):,}")
     if "\0" in text:
         raise InvalidParameterError(name, "text without zero bytes", text)
     try:
         os.fsencode(text)
     except UnicodeEncodeError as error:
-        raise InvalidParameterError(
-            name,
-            message=f"{name} must contain only characters that the file system can encode, got {format_value(text)}",
-        ) from error
+        expected = "text that the file system can encode"
+        raise InvalidParameterError(name, expected, text) from error
     return Path(path)
 
 
@@ -157,9 +153,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
             raise MissingExtraError(path.name, "pyarrow", "parquet") from error
         except UnicodeEncodeError as error:
             character = error.object[error.start : error.end].encode("unicode_escape").decode()
-            raise InvalidInputError(
-                f"cannot write {path.name}: UTF-8 cannot encode the character {character} in a name"
-            ) from error
+            raise InvalidInputError(f"cannot write {path.name}: UTF-8 cannot encode {character} in a name") from error
 
 
 # ---- steps of an atomic write ---------------------------------------------------------------------------------------

@@ -158,9 +158,7 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
         inside = [row[0] for row in best.cells]
         inner = [_read(inside, other, header, decimal) for other in _DELIMITERS]
         if any(reading is not None and reading.level == 2 and reading.coverage > 0 for reading in inner):
-            raise InvalidInputError(
-                f"whole lines are quoted, such as {lines[0].strip()[:40]}; remove the quotation marks"
-            )
+            raise InvalidInputError(f"whole lines are quoted, such as {lines[0].strip()[:40]}; remove the quotes")
     return best
 
 
@@ -185,9 +183,7 @@ def _read(lines: list[str], delimiter: str, header: bool | None, decimal: str | 
     if width > 1 and all(map(_OTHER_QUOTES.fullmatch, cells[0])):
         mark = cells[0][0].strip()[0]
         if any(cell.strip().startswith(mark) for row in cells[1:] for cell in row):
-            raise InvalidInputError(
-                f'cells must be quoted by ", got {cells[0][0].strip()}; replace the quotation marks'
-            )
+            raise InvalidInputError(f'cells must be quoted by ", got {cells[0][0].strip()}; replace the quotes')
     return _Reading(delimiter, cells, level, _coverage(cells, decimal, row_names), row_names, trailing)
 
 
@@ -267,10 +263,10 @@ def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> Invalid
     for reading, other in ((best, rival), (rival, best)):
         if reading.delimiter != _ONE_COLUMN:
             options.append(("delimiter", reading.delimiter))
+        elif other.delimiter == ",":
+            options.append(("decimal", ","))
         else:
-            options.append(
-                ("decimal", ",") if other.delimiter == "," else ("delimiter", "|" if other.delimiter == ";" else ";")
-            )
+            options.append(("delimiter", "|" if other.delimiter == ";" else ";"))
     shown = []
     for reading in (best, rival):
         row = [cell.strip() for cell in reading.cells[-1]]

@@ -155,9 +155,7 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
-        raise InvalidInputError(
-            f"{path.name} must contain numbers only, but the column {odd[0]!r} contains other values"
-        )
+        raise InvalidInputError(f"{path.name} must contain numbers only, but column {odd[0]!r} contains other values")
     has_names = not isinstance(table.index, pd.RangeIndex)
     if has_names and table.attrs.get("header", True):
         table = _sort_columns(table, path)
@@ -315,11 +313,11 @@ def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
     zeros = len(cells[0]) == 1 or all(_ZERO.fullmatch(row[1 if upper else -1]) for row in cells)
     corner = zeros and above[1:] == [row[0] for row in rows.cells]
     above = above[corner:][::-1] if upper else above[corner:]
-    has_names = (
-        len(cells[0]) > 1 or not any(map(_is_value, first_cells)) or (bool(above) and _share_names(above, first_cells))
-    )
+    # Numbers with leading zeros, such as 007, are names.
+    are_values = any(looks_like_number(cell) and not _CODE.fullmatch(cell) for cell in first_cells)
+    has_names = len(cells[0]) > 1 or not are_values or (bool(above) and _share_names(above, first_cells))
     first = first_cells if has_names else None
-    cells = [row if first is None else row[1:] for row in cells]
+    cells = [row[1:] if has_names else row for row in cells]
     numbers = [cell for row in cells for cell in row]
     has_commas = any("," in cell for cell in numbers)
     mark = decimal or (choose_decimal(rows.delimiter, [numbers]) if has_commas else ".")
@@ -333,11 +331,6 @@ def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
         names, out = None if names is None else names[::-1], out[::-1, ::-1].copy()
     index = pd.RangeIndex(n) if names is None else pd.Index(parse_index(names))
     return pd.DataFrame(out, index=index, columns=index.map(str))
-
-
-def _is_value(cell: str) -> bool:
-    """Return whether a cell is a number rather than a name; numbers with leading zeros, such as 007, are names."""
-    return looks_like_number(cell) and not _CODE.fullmatch(cell)
 
 
 def _find_names(

@@ -244,9 +244,7 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
         values = np.array([_to_text(value) for value in partition.index], dtype=object)
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
-            raise InvalidInputError(
-                "index contains different names with the same text, such as 1 and '1'; convert all of them to text"
-            )
+            raise InvalidInputError("index contains different names with the same text, such as 1 and '1'; convert all")
     return heading, values
 
 
@@ -305,9 +303,8 @@ def _read_text(path: Path) -> CredalPartition:
     with open_text(path) as file:
         _, line = file.readline(), file.readline()
     if not line.strip():
-        return _make_partition(
-            np.empty((0, len(family))), family, _to_index([], headings[0]) if has_names else None, frame
-        )
+        index = _to_index([], headings[0]) if has_names else None
+        return _make_partition(np.empty((0, len(family))), family, index, frame)
     with open_text(path) as file:
         table = pd.read_csv(
             file,

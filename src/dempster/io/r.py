@@ -238,9 +238,7 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
         return None
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
-        raise InvalidInputError(
-            f"frame contains different names with the same text, such as 1 and '1': {names}; convert all to text"
-        )
+        raise InvalidInputError(f"names of clusters must be different as text, got {names}; convert all to text")
     return texts
 
 
@@ -303,9 +301,7 @@ def _decompress(data: bytes) -> bytes:
         raise InvalidInputError(_DAMAGED) from error
     if not decompressor.eof:
         if len(out) >= max_bytes:
-            raise InvalidInputError(
-                f"more than {max_bytes >> 20:,} MB of content are implausible for a file of {len(data):,} bytes"
-            )
+            raise InvalidInputError(f"over {max_bytes >> 20:,} MB are implausible for a file of {len(data):,} bytes")
         raise InvalidInputError(_DAMAGED)
     return out
 
@@ -320,9 +316,7 @@ class _Reader:
     def skip_header(self) -> None:
         version, _, _ = self._read_integer(), self._read_integer(), self._read_integer()
         if version not in (2, 3):
-            raise InvalidInputError(
-                f"version {version} of R's format is not supported; write it with saveRDS(x, file, version=3)"
-            )
+            raise InvalidInputError(f"unsupported version {version} of R's format; use saveRDS(x, file, version=3)")
         if version == 3:
             self._read_bytes(self._read_integer())  # Skip the native encoding, because each text has an encoding flag.
 

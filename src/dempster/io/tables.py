@@ -142,9 +142,7 @@ def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any
     ):
         rule.check(value, name, allowed)
     if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
-        raise InvalidParameterError(
-            "delimiter", "a single character other than a letter, digit, quote or dot", delimiter
-        )
+        raise InvalidParameterError("delimiter", "one character other than a letter, digit, quote or dot", delimiter)
     if delimiter is not None and delimiter == decimal:
         raise InvalidParameterError("delimiter", "different from decimal", delimiter)
 
@@ -311,9 +309,7 @@ def _read_npy(path: Path) -> pd.DataFrame:
         array.close()
         raise InvalidInputError("the file is an archive of several arrays; save one array as .npy")
     if array.ndim != 2 or array.dtype.kind not in "iuf":
-        raise InvalidInputError(
-            f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}"
-        )
+        raise InvalidInputError(f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}")
     return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
 
 
@@ -332,9 +328,8 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **options)
     _check_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    rows = [
-        ["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in table.head(100).itertuples(index=False)
-    ]
+    first_rows = table.head(100).itertuples(index=False)
+    rows = [["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in first_rows]
     first = rows[0] if rows else []
     if header is None and rows:
         header = has_header(first, rows[1:])

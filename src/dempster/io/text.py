@@ -88,9 +88,7 @@ def _check_compression_ratio(path: Path) -> None:
         file.seek(max(0, n_bytes - 4))
         size = int.from_bytes(file.read(4), "little")
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
-        raise InvalidInputError(
-            f"the decompressed size of {size / (1 << 30):.1f} GB is implausible for a file of {n_bytes:,} bytes"
-        )
+        raise InvalidInputError(f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes")
 
 
 def split_cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:

@@ -190,9 +190,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         """
         learner = type(self).__name__
         if isinstance(y, Constraints):
-            raise InvalidParameterError(
-                "y", message="y must be labels, got Constraints; pass them by name: fit(X, constraints=...)"
-            )
+            raise InvalidParameterError("y", "labels, got Constraints; pass them by name: fit(X, constraints=...)")
         if constraints is None:
             if y is None:
                 raise InvalidParameterError(
@@ -205,9 +203,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             raise InvalidInputError("y and constraints must not be given together, because labels already imply pairs")
         constraints = validate_constraints(constraints, len(data))
         if len(constraints) == 0:
-            raise InvalidParameterError(
-                "constraints", message=f"constraints must contain at least one pair for {learner}, got none"
-            )
+            raise InvalidParameterError("constraints", must=f"contain at least one pair for {learner}, got none")
         must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
         return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
 
@@ -268,9 +264,7 @@ class KernelMetricLearner(MetricLearner):
         data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
-                raise InvalidParameterError(
-                    "X", message=f"X must be a square matrix with kernel='precomputed', got shape {data.shape}"
-                )
+                raise InvalidParameterError("X", f"a square matrix with kernel='precomputed', got shape {data.shape}")
             if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
                 raise InvalidParameterError("X", "symmetric with kernel='precomputed'")
         if reset and self.kernel in ("rbf", "laplacian"):

@@ -26,9 +26,7 @@ def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
     """Add ``ridge`` times the mean eigenvalue to the diagonal of the scatter matrix within classes."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
-        raise InvalidParameterError(
-            "y", must="contain a class with different objects, because the scatter within classes is zero"
-        )
+        raise InvalidParameterError("y", must="contain a class with at least two different objects")
     return within + ridge * mean * np.eye(len(within))
 
 

@@ -278,9 +278,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             numbers = [int(self.n_components)] if is_single else sorted({int(g) for g in self.n_components})
             n_different = _count_different(used, numbers[-1])
             if numbers[0] > n_different:
-                raise InvalidParameterError(
-                    "n_components", f"at most the number of different objects in X, {n_different}", numbers[0]
-                )
+                raise InvalidParameterError("n_components", f"at most {n_different} (different objects)", numbers[0])
         if n_start is not None and numbers != [n_start]:
             raise InvalidParameterError("n_components", f"{n_start}, the number in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
@@ -572,9 +570,8 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     with validating_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
-        raise InvalidParameterError(
-            "init", f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)", array.shape
-        )
+        expected = f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)"
+        raise InvalidParameterError("init", expected, array.shape)
     if array.ndim == 1:
         with validating_labels(init, "init"):
             different, labels = np.unique(as_labels(init, "init"), return_inverse=True)

@@ -117,9 +117,7 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         squares = squared_distances(X, rows)
     else:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise InvalidInputError(
-            f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {format_value(metric)}"
-        )
+        raise InvalidInputError(f"metric must be 'euclidean' or 'precomputed' to export, got {format_value(metric)}")
     k, reliability = estimator.n_neighbors_, estimator._reliability
     if estimator._soft is not None:
         return masses_of_labels(squares, k, estimator._soft, float(estimator.gamma_[0]), reliability)

@@ -76,9 +76,7 @@ def activate(name: str, values: Value) -> Value:
             return values.relu()
         case "tanh" | "logistic":
             return values.graph.node("Tanh" if name == "tanh" else "Sigmoid", values)
-    raise InvalidInputError(
-        f"the activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}"
-    )
+    raise InvalidInputError(f"activation must be 'identity', 'relu', 'tanh' or 'logistic', got {format_value(name)}")
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:
@@ -190,9 +188,7 @@ def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
             )
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
-            raise InvalidInputError(
-                f"torch cannot export the network {type(module).__name__} to ONNX: {words}"
-            ) from error
+            raise InvalidInputError(f"torch cannot export {type(module).__name__} to ONNX: {words}") from error
         exported = onnx.load(path)
     cast_inputs = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
     return inputs.graph.insert(exported, cast_inputs).astype(inputs.dtype)

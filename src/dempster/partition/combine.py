@@ -247,9 +247,8 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
     order = np.argsort(family.cardinality, kind="stable")
     masses = np.zeros((len(source), len(family)))
     for column, row in zip(source.masses.T, padded, strict=True):
-        supersets = [
-            j for j in order if not (row & ~family.membership[j]).any() and (family.cardinality[j] > 0) == row.any()
-        ]
+        contains = (family.membership | ~row).all(axis=1) & (family.membership.any(axis=1) == row.any())
+        supersets = [j for j in order if contains[j]]
         singletons = [j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()]
         targets = supersets[:1] or singletons or list(range(len(family)))
         masses[:, targets] += column[:, None] / len(targets)
@@ -294,9 +293,7 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
-            raise InvalidParameterError(
-                "focal_sets", message=f"focal_sets has {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}"
-            )
+            raise InvalidParameterError("focal_sets", must=f"have {n_clusters} clusters, got {focal_sets.n_clusters}")
         return focal_sets
     check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))
     build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}[focal_sets]

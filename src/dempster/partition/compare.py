@@ -319,9 +319,8 @@ def embed_partitions(
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):
         for j in range(i):
-            index = credal_rand_index(
-                partitions[i], partitions[j], distance=distance, n_pairs=n_pairs, random_state=seed
-            )
+            a, b = partitions[i], partitions[j]
+            index = credal_rand_index(a, b, distance=distance, n_pairs=n_pairs, random_state=seed)
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)
     if rule == "smacof" and len(d) > 2 and d.any():

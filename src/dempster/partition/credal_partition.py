@@ -114,9 +114,8 @@ class CredalPartition(MassFunctions):
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
-            raise InvalidParameterError(
-                "memberships", must="be nonnegative with row sums of at most one; use from_possibilistic otherwise"
-            )
+            expected = "nonnegative with row sums of at most one; use from_possibilistic otherwise"
+            raise InvalidParameterError("memberships", expected)
         masses = np.column_stack([np.clip(missing, 0, None), u])
         return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(table_names(memberships) | keywords))
 
@@ -187,9 +186,8 @@ class CredalPartition(MassFunctions):
         """Convert degrees of possibility in [0, 1], shape (n, c), which become the plausibilities of nested masses."""
         values = as_reals(possibilities, "possibilities")
         if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
-            raise InvalidParameterError(
-                "possibilities", must=f"be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
-            )
+            expected = "a nonempty table (n, c) of numbers in [0, 1]"
+            raise InvalidParameterError("possibilities", expected, values.shape)
         return cls.from_contour(values, **(table_names(possibilities) | keywords))
 
     @classmethod
@@ -383,7 +381,7 @@ def _label_array(labels: Any) -> np.ndarray:
     missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(
-            "labels", must="not contain NaN, None or infinite values; mark objects without a cluster by -1"
+            "labels", must="not contain NaN, None or infinity; use -1 for objects without a cluster"
         )
     if values.dtype.kind in "cV":
         raise InvalidParameterError("labels", must=f"be names or real numbers, got {values.dtype}")

@@ -169,9 +169,7 @@ class Reader:
         check_memory(total, f"{path}: its content", "save the object in parts")
 
     def _suspicious(self, reason: str) -> UnreadableFileError:
-        return UnreadableFileError(
-            f"{self.path}: {reason}; it was not written by dempster.persistence.save; do not trust this file"
-        )
+        return UnreadableFileError(f"{self.path}: {reason}, unlike files of dempster.persistence.save; do not trust it")
 
     def _read_header(self) -> dict[str, Any]:
         if self._sizes[_HEADER] > _MAX_HEADER_BYTES:
