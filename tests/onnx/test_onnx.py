@@ -446,7 +446,7 @@ def test_errors(tmp_path):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
     with pytest.raises(ValueError, match="metric='euclidean', got 'precomputed'"):
         to_onnx(EVCLUS(2, metric="precomputed", n_init=1, random_state=0).fit(np.abs(X[:, :1] - X[:, 0])))
-    with pytest.raises(ValueError, match="EKNNClassifier can be exported with .*, got 'manhattan'"):
+    with pytest.raises(ValueError, match="metric must be .*, got 'manhattan'"):
         to_onnx(EKNNClassifier(3, metric="manhattan").fit(X, y))
     with pytest.raises(ValueError, match="got 'a function'"):
         to_onnx(EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(X[:30], y[:30]))

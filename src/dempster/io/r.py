@@ -238,7 +238,7 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
         return None
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
-        raise InvalidInputError(f"names of clusters must be different as text, got {names}; convert all to text")
+        raise InvalidInputError(f"frame must contain names that differ as text, got {names}; convert all")
     return texts
 
 

@@ -22,19 +22,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, TableLike
-from dempster._validation import (
-    centering_offset,
-    check_memory,
-    check_scale,
-    check_size,
-    is_missing,
-    reorder_like,
-    row_index,
-    to_fixed_width_text,
-    to_supported_type,
-    validating,
-    validating_labels,
-)
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
@@ -118,7 +105,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         """
         with fit_transaction(self) as draft:
             data = draft._validate_features(X, reset=True)
-            draft._learn(data, reorder_like(y, row_index(X)), constraints)
+            draft._learn(data, rule.reorder_like(y, rule.row_index(X)), constraints)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -152,13 +139,13 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         if reset:
             rule.check_parameters(self, self._rules)
         min_rows, floats = 2 if reset else 1, [np.float64, np.float32]
-        X = to_supported_type(self, X)
-        with validating(X, "X"):
+        X = rule.to_supported_type(self, X)
+        with rule.validating(X, "X"):
             values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=min_rows)
-        (check_scale if reset else check_size)(values, "X")
+        (rule.check_scale if reset else rule.check_size)(values, "X")
         if reset and self._needs_square_matrices:
             p = values.shape[1]
-            check_memory(4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer features, such as by PCA")
+            rule.check_memory(4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer, such as by PCA")
         return values
 
     def _number_of_components(self, maximum: int, description: str) -> int:
@@ -233,7 +220,7 @@ class LinearMetricLearner(MetricLearner):
         In ``fit``, which uses only differences between rows, values far from zero are centered.
         """
         values = super()._validate_features(X, reset=reset)
-        origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
+        origin = rule.centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
@@ -260,7 +247,7 @@ class KernelMetricLearner(MetricLearner):
         if reset:
             rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
-            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, to_supported_type(self, X))
+            X = (order_columns_as_rows if reset else order_columns_as_in_fit)(self, rule.to_supported_type(self, X))
         data = super()._validate_features(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
@@ -293,7 +280,7 @@ class KernelMetricLearner(MetricLearner):
             return linear_kernel(rows, columns)
         if self.kernel == "laplacian":
             return laplacian_kernel(rows, columns, gamma=self.gamma_)
-        origin = centering_offset(columns.min(axis=0), columns.max(axis=0))
+        origin = rule.centering_offset(columns.min(axis=0), columns.max(axis=0))
         if origin is not None:
             rows, columns = rows - origin, columns - origin
         return rbf_kernel(rows, columns, gamma=self.gamma_)
@@ -319,19 +306,19 @@ def _pairs_from_classes(classes: Classes, n: int, max_pairs: int, rng: np.random
 
 
 def _encode_labels(data: np.ndarray, y: Any) -> Classes:
-    with validating_labels(y, "y"):
-        labels = column_or_1d(to_fixed_width_text(y), warn=True)
+    with rule.validating_labels(y, "y"):
+        labels = column_or_1d(rule.to_fixed_width_text(y), warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", must=f"contain one label per row of X, got records ({labels.dtype})")
-    if any(map(is_missing, labels.tolist())):
+    if any(map(rule.is_missing, labels.tolist())):
         raise InvalidParameterError("y", must="not contain missing values; use -1 for unlabeled objects")
     # NumPy converts -1 to "-1" in an array of names.
     unlabeled = labels == str(UNLABELED) if labels.dtype.kind == "U" else labels == UNLABELED
     if labels.dtype == object:
         unlabeled = unlabeled | (labels == str(UNLABELED))
     positions = np.flatnonzero(~unlabeled)
-    with validating_labels(y, "y"):
+    with rule.validating_labels(y, "y"):
         if len(positions):
             check_classification_targets(labels[positions])
         names, codes = np.unique(labels[positions], return_inverse=True)

@@ -19,31 +19,9 @@ from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
-from dempster._validation import (
-    as_labels,
-    as_reals,
-    check_memory,
-    check_scale,
-    check_size,
-    reorder_like,
-    row_index,
-    row_mean,
-    to_supported_type,
-    validate_weights,
-    validating,
-    validating_labels,
-)
 from dempster.belief import MassFunctions
-from dempster.mixture.em import (
-    DIAGONAL_MODELS,
-    MODELS,
-    EMResult,
-    GaussianParameters,
-    count_parameters,
-    fit_em,
-    log_densities,
-    resolve_model,
-)
+from dempster.mixture import em
+from dempster.mixture.em import EMResult, GaussianParameters
 from dempster.mixture.hierarchical import MergeTree, merge_tree
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import find_likeliest
@@ -241,18 +219,18 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
-        X = to_supported_type(self, X)
-        with validating(X, "X"):
+        X = rule.to_supported_type(self, X)
+        with rule.validating(X, "X"):
             data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        check_scale(data, "X")
-        weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(data))
+        rule.check_scale(data, "X")
+        weights = rule.validate_weights(rule.reorder_like(sample_weight, rule.row_index(X)), len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             which = "all rows" if len(used) == len(data) else "all rows of positive sample_weight"
             message = f"X must contain at least two different objects, but {which} are equal"
             raise InvalidParameterError("X", message=message)
-        init = reorder_like(self.init, row_index(X))
+        init = rule.reorder_like(self.init, rule.row_index(X))
         starts = EMStarts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, n_different = self._candidates(starts.n_components(), used)
         is_short = len(used) <= data.shape[1]
@@ -282,10 +260,10 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         if n_start is not None and numbers != [n_start]:
             raise InvalidParameterError("n_components", f"{n_start}, the number in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
-            models = list(MODELS if d > 1 else MODELS[:2])
+            models = list(em.MODELS if d > 1 else em.MODELS[:2])
         else:
             names = [self.model] if isinstance(self.model, str) else list(self.model)
-            models = [name for name in MODELS if name in {resolve_model(each, d) for each in names}]
+            models = [name for name in em.MODELS if name in {em.resolve_model(each, d) for each in names}]
         return [(g, name) for g in numbers for name in models], n_different
 
     def _find_problem(
@@ -296,7 +274,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             return f"more components than the {n_different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
             return f"attribute {constant.argmax() + 1} is constant, which only the spherical models EII and VII allow"
-        if is_short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
+        if is_short and model not in em.DIAGONAL_MODELS and self.reg_covar == 0:
             return "every covariance matrix is singular, because there are not more objects than attributes"
         return None
 
@@ -320,7 +298,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         d = self.n_features_in_
         rows, best = [], None
         for (g, model), run in results.items():
-            count = count_parameters(model, g, d)
+            count = em.count_parameters(model, g, d)
             bic = 2 * run.log_likelihood - count * np.log(total)
             problem = run.problem or ""
             rows.append((g, model, bic, run.log_likelihood, count, run.n_iter, run.converged, problem))
@@ -342,7 +320,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         self.means_ = run.parameters.means
         self.covariances_ = run.parameters.covariances
         self.labels_ = run.responsibilities.argmax(axis=1)
-        self.n_parameters_ = count_parameters(model, g, d)
+        self.n_parameters_ = em.count_parameters(model, g, d)
         self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
         if not run.converged:
             warnings.warn(
@@ -356,11 +334,11 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        X = to_supported_type(self, X)
-        with validating(X, "X"):
+        X = rule.to_supported_type(self, X)
+        with rule.validating(X, "X"):
             data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        check_size(data, "X")
-        return log_densities(self.parameters_, data)
+        rule.check_size(data, "X")
+        return em.log_densities(self.parameters_, data)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable component of each object."""
@@ -410,7 +388,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         """
         check_is_fitted(self, "parameters_")
         rule.check(n_samples, "n_samples", rule.integer(1))
-        check_memory(8 * n_samples * (2 * self.n_features_in_ + 2), f"n_samples={n_samples:,}", "draw fewer at once")
+        rule.check_memory(8 * n_samples * (2 * self.n_features_in_ + 2), f"n_samples={n_samples:,}", "draw fewer")
         rng = as_random_state(self.random_state if random_state is None else random_state)
         components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
         factors = np.linalg.cholesky(self.covariances_)
@@ -449,11 +427,11 @@ class EMStart:
     def fit(self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
         state = self.state
         if self.data is not None and isinstance(state, np.ndarray):
-            first = fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
+            first = em.fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
             if first.parameters is None:
                 return first
             state = first.parameters
-        return fit_em(data, weights, state, model, **settings)
+        return em.fit_em(data, weights, state, model, **settings)
 
 
 class EMStarts:
@@ -531,7 +509,7 @@ class EMStarts:
         """
         if self._ordered is None:
             w = np.ones(len(self.data)) if self.weights is None else self.weights
-            mean = row_mean(self.data, w)
+            mean = rule.row_mean(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
             order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")
@@ -552,7 +530,7 @@ def _continue(run: EMResult, data: np.ndarray, weights: np.ndarray | None, model
     max_iter = settings["max_iter"] - run.n_iter
     if run.parameters is None or run.converged or max_iter == 0:
         return run
-    rest = fit_em(data, weights, run.parameters, model, **{**settings, "max_iter": max_iter})
+    rest = em.fit_em(data, weights, run.parameters, model, **{**settings, "max_iter": max_iter})
     history = np.concatenate([run.history, rest.history])
     return replace(rest, n_iter=run.n_iter + rest.n_iter, history=history)
 
@@ -567,16 +545,16 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     if isinstance(init, MassFunctions):
         message = f"init must contain labels or responsibilities, got a {type(init).__name__}; use its pignistic()"
         raise InvalidParameterError("init", message=message)
-    with validating_labels(init, "init"):
+    with rule.validating_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
         expected = f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)"
         raise InvalidParameterError("init", expected, array.shape)
     if array.ndim == 1:
-        with validating_labels(init, "init"):
-            different, labels = np.unique(as_labels(init, "init"), return_inverse=True)
+        with rule.validating_labels(init, "init"):
+            different, labels = np.unique(rule.as_labels(init, "init"), return_inverse=True)
         return one_hot(labels, len(different))
-    array = as_reals(init, "init").astype(np.float64)
+    array = rule.as_reals(init, "init").astype(np.float64)
     if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
         raise InvalidParameterError("init", "responsibilities that are nonnegative and sum to one in every row")
     return array

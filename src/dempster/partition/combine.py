@@ -8,25 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
 from dempster._random import as_generator
-from dempster._validation import (
-    as_list,
-    check,
-    check_choice,
-    choice,
-    integer,
-    kind,
-    match_names,
-    real,
-    repetitions,
-    verbosity,
-)
 from dempster.belief import FocalSets
 from dempster.belief.combination import NORMALIZATIONS
 from dempster.optimize.row_fit import no_links, pair_distances, sweep_rows, symmetric_pairs
-from dempster.partition.credal_partition import CredalPartition, as_credal_partition
+from dempster.partition.credal_partition import CredalPartition, as_credal_partitions
 from dempster.partition.relational import pair_forms, sample_pairs
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
@@ -104,19 +93,16 @@ def combine_partitions(
     >>> combined.ambiguous  # the object on which they disagree
     array([2])
     """
-    sources = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
+    sources = as_credal_partitions(partitions)
     family = _check_inputs(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MAX_SETS:
         must = f"contain at most {_MAX_SETS} sets, got {len(family):,}; use 'simple' or 'pairs'"
         raise InvalidParameterError("focal_sets", must=must)
-    for value, name, valid in (
-        (n_init, "n_init", repetitions()),
-        (max_iter, "max_iter", integer(1)),
-        (tol, "tol", real(0)),
-        (verbose, "verbose", verbosity),
-    ):
-        check(value, name, valid)
-    orders = [match_names(p.index, sources[0].index) for p in sources]
+    validation.check(n_init, "n_init", validation.repetitions())
+    validation.check(max_iter, "max_iter", validation.integer(1))
+    validation.check(tol, "tol", validation.real(0))
+    validation.check(verbose, "verbose", validation.verbosity)
+    orders = [validation.match_names(p.index, sources[0].index) for p in sources]
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
         normalized = [NORMALIZATIONS[normalization](p.masses, p.focal_sets) for p in sources]
@@ -268,7 +254,7 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
 
 
 def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
-    check(n_partners, "n_partners", integer(1) | choice("auto"))
+    validation.check(n_partners, "n_partners", validation.integer(1) | validation.choice("auto"))
     few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
     per_object = few if isinstance(n_partners, str) else n_partners
     if per_object >= (n - 1) / 2:
@@ -287,14 +273,14 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
         raise InvalidInputError(f"partitions must have the same number of objects, got {[len(p) for p in sources]}")
     if len(sources[0]) < 2:
         raise InvalidInputError("partitions must have at least two objects")
-    check_choice(rule, "rule", _RULES)
-    check_choice(normalization, "normalization", NORMALIZATIONS)
-    check(n_clusters, "n_clusters", choice(None) | integer(1))
+    validation.check_choice(rule, "rule", _RULES)
+    validation.check_choice(normalization, "normalization", NORMALIZATIONS)
+    validation.check(n_clusters, "n_clusters", validation.choice(None) | validation.integer(1))
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
-            raise InvalidParameterError("focal_sets", must=f"have {n_clusters} clusters, got {focal_sets.n_clusters}")
+            raise InvalidParameterError("focal_sets", must=f"have n_clusters={n_clusters}, got {focal_sets.n_clusters}")
         return focal_sets
-    check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))
-    build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}[focal_sets]
-    return build(c, empty=rule == "conjunctive")
+    build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}
+    validation.check(focal_sets, "focal_sets", validation.kind(FocalSets) | validation.choice(*build))
+    return build[focal_sets](c, empty=rule == "conjunctive")

@@ -14,22 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_integer_seed
-from dempster._validation import (
-    as_list,
-    as_texts,
-    check,
-    check_choice,
-    check_flags,
-    choice,
-    integer,
-    match_names,
-    reorder_like,
-    seed,
-    validate_weights,
-)
-from dempster.partition.credal_partition import CredalPartition, as_credal_partition
+from dempster.partition.credal_partition import CredalPartition, as_credal_partition, as_credal_partitions
 from dempster.partition.relational import pair_forms, sample_pairs
 
 _EXACT_UP_TO = 20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
@@ -90,12 +78,12 @@ def credal_rand_index(
     >>> credal_rand_index(a, b)
     0.5
     """
-    check_choice(distance, "distance", _DISTANCES)
-    check(random_state, "random_state", seed)
+    validation.check_choice(distance, "distance", _DISTANCES)
+    validation.check(random_state, "random_state", validation.seed)
     a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    check(n_pairs, "n_pairs", integer(2) | choice("auto") | choice(None))
+    validation.check(n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto") | validation.choice(None))
     if isinstance(n_pairs, str):
         n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
     if n_pairs is not None:
@@ -203,7 +191,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     True
     """
     a, b, reference = (as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference")))
-    check_flags(strict=strict)
+    validation.check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = pairwise_nonspecificity(a), pairwise_nonspecificity(b)
     is_no_worse = ci_a >= ci_b and ns_a <= ns_b
@@ -226,7 +214,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
     [1]
     """
-    candidates = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
+    candidates = as_credal_partitions(partitions)
     reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), pairwise_nonspecificity(p)) for p in candidates]
 
@@ -243,7 +231,7 @@ def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     if len(a) != len(b):
         raise InvalidInputError(f"partitions must have the same number of objects, got {len(a)} and {len(b)}")
     _check_two_objects(a)
-    order = match_names(b.index, a.index)
+    order = validation.match_names(b.index, a.index)
     return a, b if order is None else b[order]
 
 
@@ -308,11 +296,11 @@ def embed_partitions(
            [0.  , 0.  , 0.67],
            [0.67, 0.67, 0.  ]])
     """
-    partitions = [as_credal_partition(p, "partitions") for p in as_list(partitions, "partitions", "partitions")]
+    partitions = as_credal_partitions(partitions)
     if len(partitions) < 2:
         raise InvalidParameterError("partitions", must=f"contain at least two partitions, got {len(partitions)}")
-    check_choice(rule, "rule", ("smacof", "classical"))
-    labels = as_texts(range(len(partitions)) if names is None else names, "names", "names")
+    validation.check_choice(rule, "rule", ("smacof", "classical"))
+    labels = validation.as_texts(range(len(partitions)) if names is None else names, "names", "names")
     if len(labels) != len(partitions):
         raise InvalidParameterError("names", must=f"contain {len(partitions)} names, got {len(labels)}")
     seed = as_integer_seed(random_state)
@@ -364,7 +352,7 @@ def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, i
 
     Each is among the ``n_neighbors`` clusters most similar to the other one. Ties are resolved by the lowest index.
     """
-    check(n_neighbors, "n_neighbors", integer(1))
+    validation.check(n_neighbors, "n_neighbors", validation.integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)
     np.fill_diagonal(similarity, -np.inf)  # A cluster is not a neighbor of itself.
@@ -400,5 +388,5 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    checked = validate_weights(reorder_like(weights, credal.index), len(credal), "weights")
+    checked = validation.validate_weights(validation.reorder_like(weights, credal.index), len(credal), "weights")
     return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)

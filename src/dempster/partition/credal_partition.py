@@ -10,26 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dempster import _validation as validation
 from dempster._arrays import Array, copy_array, freeze, library_of, look_up, positions_where, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import join_some, join_words, printable
-from dempster._validation import (
-    are_labels_equal,
-    as_boolean,
-    as_reals,
-    check,
-    check_choice,
-    check_flags,
-    check_memory,
-    choice,
-    hashable,
-    integer,
-    is_missing,
-    kind,
-    row_index,
-    table_names,
-    validating_labels,
-)
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition.relational import RelationalPartition
@@ -87,8 +71,9 @@ class CredalPartition(MassFunctions):
         metadata: Mapping[str, Any] | None = None,
     ):
         super().__init__(masses, focal_sets, index, frame=frame)
-        check(metadata, "metadata", choice(None) | kind(Mapping, words="values by name"))
-        self.metadata = dict(metadata or {})
+        metadata = {} if metadata is None else metadata
+        validation.check(metadata, "metadata", validation.kind(Mapping, words="values by name"))
+        self.metadata = dict(metadata)
 
     def _set(self, masses, focal_sets, index, frame, metadata=None) -> None:
         super()._set(masses, focal_sets, index, frame)
@@ -106,7 +91,7 @@ class CredalPartition(MassFunctions):
         ``index`` contains the names of the objects; by default the index of the labels if they are a pandas Series.
         """
         masses, family, names = _masses_from_hard(labels, noise)
-        return cls(masses, family, row_index(labels) if index is None else index, frame=names)
+        return cls(masses, family, validation.row_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
@@ -116,8 +101,8 @@ class CredalPartition(MassFunctions):
         if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
             expected = "nonnegative with row sums of at most one; use from_possibilistic otherwise"
             raise InvalidParameterError("memberships", expected)
-        masses = np.column_stack([np.clip(missing, 0, None), u])
-        return cls(masses, FocalSets.simple(u.shape[1], omega=False), **(table_names(memberships) | keywords))
+        masses, family = np.column_stack([np.clip(missing, 0, None), u]), FocalSets.simple(u.shape[1], omega=False)
+        return cls(masses, family, **(validation.table_names(memberships) | keywords))
 
     @classmethod
     def from_soft(
@@ -177,18 +162,18 @@ class CredalPartition(MassFunctions):
         (array([0, 2, 0]), array([1]), array([2]))
         """
         masses, family = _masses_from_soft(memberships, rule, remainder, max_size)
-        names = table_names(memberships)
+        names = validation.table_names(memberships)
         index = names["index"] if index is None else index
         return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
         """Convert degrees of possibility in [0, 1], shape (n, c), which become the plausibilities of nested masses."""
-        values = as_reals(possibilities, "possibilities")
+        values = validation.as_reals(possibilities, "possibilities")
         if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
             expected = "a nonempty table (n, c) of numbers in [0, 1]"
             raise InvalidParameterError("possibilities", expected, values.shape)
-        return cls.from_contour(values, **(table_names(possibilities) | keywords))
+        return cls.from_contour(values, **(validation.table_names(possibilities) | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
@@ -196,16 +181,16 @@ class CredalPartition(MassFunctions):
 
         An object in no upper approximation is an outlier. Lower approximations are optional; they are only checked.
         """
-        up = as_boolean(upper, "upper")
+        up = validation.as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
             raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
         if lower is not None:
-            _check_lower(as_boolean(lower, "lower"), up)
+            _check_lower(validation.as_boolean(lower, "lower"), up)
         rows, which = np.unique(up, axis=0, return_inverse=True)
         family = FocalSets(rows).sorted()
         masses = np.zeros((len(up), len(family)))
         masses[np.arange(len(up)), family.find(rows)[which.reshape(-1)]] = 1
-        return cls(masses, family, **(table_names(upper) | keywords))
+        return cls(masses, family, **(validation.table_names(upper) | keywords))
 
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 
@@ -216,7 +201,7 @@ class CredalPartition(MassFunctions):
 
     def hard(self, rule: str = "plausibility") -> Array:
         """Return the cluster with the largest plausibility, belief or pignistic probability, depending on ``rule``."""
-        check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
+        validation.check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "pignistic":
             return self.pignistic(normalized=False).argmax(axis=1)
         return (self.contour if rule == "plausibility" else self.singleton_belief).argmax(axis=1)
@@ -230,7 +215,7 @@ class CredalPartition(MassFunctions):
 
     def fuzzy(self, rule: str = "plausibility") -> Array:
         """Return fuzzy memberships, shape (n, c), by normalized plausibilities or pignistic probabilities."""
-        check_choice(rule, "rule", ("plausibility", "pignistic"))
+        validation.check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> Array:
@@ -252,8 +237,8 @@ class CredalPartition(MassFunctions):
         ``rule="interval_dominance"`` assigns it to the clusters with a positive plausibility that is at least the
         largest belief in a cluster. Outliers are then assigned to clusters, too, unless ``keep_outliers=False``.
         """
-        check_choice(rule, "rule", ("max_mass", "interval_dominance"))
-        check_flags(keep_outliers=keep_outliers)
+        validation.check_choice(rule, "rule", ("max_mass", "interval_dominance"))
+        validation.check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return look_up(self.focal_sets.membership, self.best_set)
         assigned = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
@@ -341,6 +326,11 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
         raise InvalidParameterError(name, message=message) from error
 
 
+def as_credal_partitions(partitions: Any) -> list[CredalPartition]:
+    """Convert the argument ``partitions``, a sequence of partitions or hard labels."""
+    return [as_credal_partition(p, "partitions") for p in validation.as_list(partitions, "partitions", "partitions")]
+
+
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     """Compute and cache `labels` in threads, because ``argmax`` is slow for millions of short rows."""
     if isinstance(partition.masses, np.ndarray):
@@ -355,14 +345,15 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
     """Return the masses (0 or 1), the family of focal sets and the names of the clusters for hard labels."""
     values = _label_array(labels)
-    check(noise, "noise", hashable)
+    validation.check(noise, "noise", validation.hashable)
     mark = str(noise) if values.dtype.kind == "U" and noise is not None else noise  # Text "-1" is noise, too.
     is_noise = _is_label(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise InvalidParameterError("labels", must="contain at least one object that belongs to a cluster")
     c = len(names)
-    check_memory(8 * (len(values) + c) * (c + 1), f"a partition into {c:,} clusters", "labels are names of clusters")
+    n_bytes = 8 * (len(values) + c) * (c + 1)
+    validation.check_memory(n_bytes, f"a partition into {c:,} clusters", "labels are names of clusters")
     family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
     masses = np.zeros((len(values), len(family)))
     masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
@@ -374,11 +365,11 @@ def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, l
 def _label_array(labels: Any) -> np.ndarray:
     """Return labels as an array, of type object if they have different types (NumPy would convert them to text)."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
-    with validating_labels(labels, "labels"):
+    with validation.validating_labels(labels, "labels"):
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise InvalidParameterError("labels", must=f"be a nonempty sequence, got shape {values.shape}")
-    missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
+    missing = values.dtype.kind in "OMm" and any(map(validation.is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(
             "labels", must="not contain NaN, None or infinity; use -1 for objects without a cluster"
@@ -391,7 +382,7 @@ def _label_array(labels: Any) -> np.ndarray:
 def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
     """Return a mask of the labels that are equal to ``mark``. Each distinct label is compared only once."""
     different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
-    return np.array([are_labels_equal(value, mark) for value in different.tolist()], dtype=bool)[code]
+    return np.array([validation.are_labels_equal(value, mark) for value in different.tolist()], dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
@@ -408,7 +399,7 @@ def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
 
 
 def _read_memberships(memberships: Any) -> np.ndarray:
-    u = as_reals(memberships, "memberships").astype(float, copy=False)
+    u = validation.as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
         raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
     return u
@@ -417,11 +408,11 @@ def _read_memberships(memberships: Any) -> np.ndarray:
 def _masses_from_soft(
     memberships: Any, rule: str, remainder: str, max_size: int | None
 ) -> tuple[np.ndarray, FocalSets]:
-    check_choice(rule, "rule", _NESTED)
-    check_choice(remainder, "remainder", ("outlier", "ignorance"))
+    validation.check_choice(rule, "rule", _NESTED)
+    validation.check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = _read_memberships(memberships)
     c = u.shape[1]
-    check(max_size, "max_size", integer(1) | choice(None))
+    validation.check(max_size, "max_size", validation.integer(1) | validation.choice(None))
     largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
