@@ -6,9 +6,11 @@ import heapq
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,10 +25,6 @@ from dempster.belief import FocalSets
 from dempster.dissimilarity.columns import Column
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_BINS = 512  # maximum number of bins of a column; columns with more distinct values are binned by quantiles
 MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a node
@@ -246,8 +244,6 @@ class Bins:
 
     def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return the sum of the targets of the given rows in each bin, shape (n_bins, n_targets)."""
-        from scipy.sparse import csr_array
-
         q = self.codes.shape[1]
         total = np.zeros((int(self.starts[-1]), targets.shape[1]))
         for start in range(0, len(rows), ROWS_PER_BLOCK):
@@ -738,8 +734,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the rule, the predicted set, the number of objects and the fidelity of each leaf."""
-        import pandas as pd
-
         rows = [
             {
                 "rule": format_rule(self.nodes_, leaf.number),

@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2, chi2_contingency, false_discovery_control, fisher_exact, mannwhitneyu, norm
+from scipy.stats.contingency import crosstab
 
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
@@ -238,8 +240,6 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
     ranks are computed once for all groups. p-values are exact for few objects without ties. Otherwise the normal
     approximation is used, with corrections for ties and continuity.
     """
-    from scipy.stats import mannwhitneyu, norm
-
     codes, n = codes[ranked.rows], len(ranked)
     sizes = np.bincount(codes, minlength=n_groups).astype(float)
     out = np.full(n_groups, np.nan)
@@ -266,8 +266,6 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
     Return the p-values, shape (n_groups,), of the chi-square test, or of Fisher's exact test if an expected count is
     less than five.
     """
-    from scipy.stats import chi2_contingency, fisher_exact
-
     present = ~np.isnan(values)
     ones, codes = values[present] > 0.5, codes[present]
     sizes, hits = np.bincount(codes, minlength=n_groups), np.bincount(codes, weights=ones, minlength=n_groups)
@@ -290,9 +288,6 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
     The effect size is in [0, 1]. For numbers, use the Kruskal-Wallis test with the statistic H and the effect size
     sqrt(H / (n - 1)) for n objects. For categories, use the chi-square test and Cramer's V.
     """
-    from scipy.stats import chi2_contingency
-    from scipy.stats.contingency import crosstab
-
     if attribute.is_number:
         ranked = Ranked(attribute.values) if ranked is None else ranked
         return "Kruskal-Wallis", *_kruskal_wallis(ranked, codes[ranked.rows])
@@ -310,8 +305,6 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
 
     Here H is the test statistic. H / (n - 1) is the share of the variance of the ranks that the groups explain.
     """
-    from scipy.stats import chi2
-
     n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
     k = int((sizes > 0).sum())
     if k < 2 or len(ranked.ties) < 2:
@@ -324,8 +317,6 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
 
 def adjust_p_values(p: np.ndarray, correction: str) -> np.ndarray:
     """Adjust p-values for multiple tests (false discovery rate); NaN values remain NaN."""
-    from scipy.stats import false_discovery_control
-
     out = np.array(p, dtype=float)
     is_tested = ~np.isnan(out)
     if is_tested.any():

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from html import escape
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
 from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
 MIN_RELATIVE_STRENGTH = 0.25  # minimum evidence from a named object, relative to the strongest evidence
@@ -184,8 +182,6 @@ class ObjectExplanation:
         The columns contain the value of the attribute, its typical value in each candidate ("usual in"), and its
         contribution to the evidence for each candidate ("towards").
         """
-        import pandas as pd
-
         columns: dict[str, Any] = {}
         if self.values is not None:
             columns["value"] = list(self.values)
@@ -197,8 +193,6 @@ class ObjectExplanation:
 
     def to_html(self) -> str:
         """Return the sentences and the table as HTML."""
-        from html import escape
-
         sentences = "".join(f"<p>{escape(line)}</p>" for line in self.to_text().splitlines())
         return f"<div>{sentences}{self.to_frame().to_html(float_format='{:.3g}'.format)}</div>"
 

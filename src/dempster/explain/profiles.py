@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, vstack
 
 from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -29,10 +31,6 @@ from dempster.explain.comparisons import (
 )
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _DISCRIMINATING_COLUMNS = ["kind", "clustered", "separation", "delta", "rule", "threshold", "p", "p_adjusted"]
 _STATISTICS = (
@@ -105,8 +103,6 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
     ("possible"), or the pignistic probability of each object ("pignistic"). In an ambiguous group and among the
     outliers, each object has the weight 1.
     """
-    from scipy.sparse import csr_array, vstack
-
     n = len(partition)
     share: Any = None
     if weights == "possible":
@@ -142,8 +138,6 @@ def add_typical(partition: CredalPartition, groups: list[Group], distance: np.nd
 
 def rank_attributes(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
     """Return a table with a row for each attribute, sorted by how well the attribute separates two groups."""
-    import pandas as pd
-
     rows = [_compare_pair(attribute, first, second) for attribute in attributes]
     table = pd.DataFrame(rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
     table["p_adjusted"] = adjust_p_values(table["p"].to_numpy(dtype=float), correction)
@@ -249,8 +243,6 @@ class Profile:
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """All statistics in long format, with a row for each group and feature."""
-        import pandas as pd
-
         categories = [None if f.attribute.is_number else f.attribute.categories[f.category] for f in self.features]
         features = [(f.attribute.name, category) for f, category in zip(self.features, categories, strict=True)]
         names = [(group.name, *feature) for group in self.groups for feature in features]
@@ -267,8 +259,6 @@ class Profile:
         statistic : str, default="mean"
             A key of `statistics`.
         """
-        import pandas as pd
-
         rules.check_choice(statistic, "statistic", _STATISTICS)
         table: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
@@ -499,8 +489,6 @@ def _statistics(
 def _attribute_table(
     attributes: list[Attribute], tests: dict[Attribute, tuple[str, float, float]], correction: str
 ) -> pd.DataFrame:
-    import pandas as pd
-
     results = [tests[attribute] for attribute in attributes]
     p = np.array([p for _, p, _ in results], dtype=float)
     table = {

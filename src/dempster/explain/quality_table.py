@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
@@ -19,10 +19,6 @@ from dempster.explain.resamples import Stability
 from dempster.explain.scores import retention_curve, set_scores, validate_classes
 from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 N_SHUFFLES = 5
 MAX_SHUFFLED_SILHOUETTES = 1_000  # maximum number of objects for the silhouettes of shuffled masses
@@ -70,8 +66,6 @@ class Quality:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table of all measures of the partition and the baselines; "better" is "higher" or "lower"."""
-        import pandas as pd
-
         columns = dict(zip(_COLUMNS, (self.partition, self.labels_alone, self.shuffled), strict=True))
         rows = {key: [column.get(key, np.nan) for column in columns.values()] for key in self.partition}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(columns), dtype=float)

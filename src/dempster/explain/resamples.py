@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
@@ -27,10 +29,6 @@ from dempster.optimize.blocks import n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_distances
 from dempster.partition.relational import sample_pairs
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_PAIRS = 20_000  # maximum number of pairs for n_pairs="auto"
 MAX_DISSOLVED, MIN_RECOVERED = 0.5, 0.75  # Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
@@ -232,8 +230,6 @@ class Stability:
 
         It is large if the doubt predicts which objects change. It is NaN if the doubt or the share is constant.
         """
-        from scipy.stats import rankdata
-
         was_drawn = self.drawn > 0
         ranks = [rankdata(values[was_drawn]) for values in (doubt_scores(self.partition), -self.objects)]
         if any(np.ptp(values) == 0 if len(values) else True for values in ranks):
@@ -248,8 +244,6 @@ class Stability:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the stability of each object, and its set and doubt in `partition`."""
-        import pandas as pd
-
         names = self.partition.focal_sets.names(self.partition.frame)
         columns = {
             "set": [names[j] for j in self.partition.best_set],
@@ -265,8 +259,6 @@ class Stability:
         The columns are the mean Jaccard index, the number of resamples in which the cluster dissolved (index at most
         0.5) or was recovered (index at least 0.75), and the mean stability of its objects.
         """
-        import pandas as pd
-
         labels = self.partition.labels_with_outliers
         c = self.partition.n_clusters
         columns = {

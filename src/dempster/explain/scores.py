@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidParameterError
@@ -28,10 +30,6 @@ from dempster._validation import (
 )
 from dempster.explain.inputs import resolve_input
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _MATCHINGS = ("auto", "one_to_one", "majority")
 _LABELS = {
@@ -85,8 +83,6 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
 
     Return the column that is matched with each row, or -1 for a row that is not matched.
     """
-    from scipy.optimize import linear_sum_assignment
-
     rows, columns = linear_sum_assignment(counts, maximize=True)
     partner = np.full(len(counts), -1)
     partner[rows] = columns
@@ -152,8 +148,6 @@ class SetScores(SetScore):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each score, a column for the partition, and a column for each baseline."""
-        import pandas as pd
-
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
         return pd.DataFrame({name: {key: getattr(one, key) for key in _LABELS} for name, one in columns.items()})
 
@@ -366,8 +360,6 @@ class RetentionCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the quality for each share."""
-        import pandas as pd
-
         return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:

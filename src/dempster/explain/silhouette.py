@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from dempster import _validation as rule
@@ -22,10 +23,6 @@ from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
 from dempster.explain.scores import doubt_scores, mean_of_present
 from dempster.partition import CredalPartition
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_EXACT_OBJECTS = 10_000  # maximum number of objects without sampling for sample_size="auto"
 AUTO_SAMPLE_SIZE = 5_000
@@ -96,8 +93,6 @@ class CredalSilhouette:
 
     def per_cluster(self) -> pd.DataFrame:
         """Return a table with the numbers and mean silhouettes of the certain and possible objects of each cluster."""
-        import pandas as pd
-
         possible = self.partition.assignment()[self.objects]
         certain = possible & (self.sizes == 1)[:, None]
         columns = {
@@ -110,8 +105,6 @@ class CredalSilhouette:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the set, label, doubt and silhouettes of each evaluated object."""
-        import pandas as pd
-
         own = self.partition[self.objects]
         names = own.focal_sets.names(own.frame)
         columns = {

@@ -9,6 +9,7 @@ from operator import or_
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -175,8 +176,6 @@ def mapping_items(values: Any, name: str) -> list[tuple[Any, Any]]:
 
 def validate_estimator(estimator: Any, *attributes: str) -> None:
     """Raise an error if the estimator is not fitted or does not have the required attributes."""
-    from sklearn.utils.validation import check_is_fitted
-
     check_is_fitted(estimator)
     missing = [name for name in attributes if not hasattr(estimator, name)]
     if missing:

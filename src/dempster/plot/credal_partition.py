@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+from sklearn.utils import check_array
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_cluster
@@ -45,7 +47,6 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     components. Missing values are imputed from similar objects. ``n_objects`` is the required number of rows.
     """
     from sklearn.decomposition import PCA
-    from sklearn.utils import check_array
 
     columns = getattr(X, "columns", None)
     if columns is None and getattr(X, "name", None) is not None:
@@ -93,8 +94,6 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     >>> hull_vertices(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
     [0, 2]
     """
-    from scipy.spatial import ConvexHull, QhullError
-
     if len(points) == 0:
         return np.empty(0, dtype=np.intp)
     centered = points - points.mean(axis=0)

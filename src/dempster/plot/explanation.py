@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
 from dempster._text import format_cell, format_cluster, format_count, printable, shorten, shorten_all
@@ -504,8 +505,6 @@ class CautiousTreeDisplay:
     """
 
     def __init__(self, *, tree: CautiousTree):
-        from sklearn.utils.validation import check_is_fitted
-
         check(tree, "tree", kind(CautiousTree))
         check_is_fitted(tree, "nodes_")
         self.tree = tree

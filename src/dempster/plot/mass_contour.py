@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import Rule, as_labels, as_reals, check, check_choice, format_value, kind, real
@@ -173,8 +174,6 @@ def name_regions(
     ax: Any, xx: np.ndarray, yy: np.ndarray, regions: np.ndarray, names: Sequence[str], colors: np.ndarray
 ) -> list[Any]:
     """Write the name of each nonempty region at the point farthest from its border; names do not overlap."""
-    from scipy.ndimage import distance_transform_edt
-
     texts: list[Any] = []
     crowded: list[tuple[np.ndarray, str, dict[str, Any]]] = []
     for region, name, color in zip(regions, names, colors, strict=True):
