@@ -20,31 +20,36 @@ from dempster.plot.palette import GREY, PALETTE
 # ---- axes -----------------------------------------------------------------------------------------------------------
 
 
-def open_axes(ax: Any, figsize: tuple[float, float]) -> Any:
-    """Return the given axes; if ``ax`` is None, create a figure with space for a legend outside its axes."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+class Display:
+    """Base class of displays, which draw on given axes or on a new figure."""
 
-    return plt.subplots(figsize=figsize, layout="constrained")[1]
+    axes_: Any
 
+    def _open_axes(self, ax: Any, figsize: tuple[float, float]) -> None:
+        """Set ``ax_`` to the given axes or, if ``ax`` is None, to the axes of a new figure."""
+        if ax is None:
+            import matplotlib.pyplot as plt
 
-def open_panels(axes: Any, n_panels: int, n_columns: int, size: tuple[float, float]) -> list[Any]:
-    """Return the given axes; if ``axes`` is None, create a figure with ``n_panels`` panels of the given ``size``."""
-    if axes is not None:
-        panels = list(np.ravel(np.asarray(axes, dtype=object)))
-        if len(panels) != n_panels:
-            raise InvalidInputError(f"axes must contain {n_panels} Matplotlib axes, got {len(panels)}")
-        return panels
-    import matplotlib.pyplot as plt
+            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
 
-    n_rows = -(-n_panels // n_columns)
-    figure, grid = plt.subplots(
-        n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained", squeeze=False
-    )
-    for unused in grid.ravel()[n_panels:]:
-        figure.delaxes(unused)
-    return list(grid.ravel()[:n_panels])
+    def _open_panels(
+        self, axes: Any, n_panels: int, n_columns: int, size: tuple[float, float], *, share: bool = False
+    ) -> None:
+        """Set ``axes_`` to the given axes or, if ``axes`` is None, to panels of the given size on a new figure."""
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            n_rows = -(-n_panels // n_columns)
+            style: dict[str, Any] = {"layout": "constrained", "squeeze": False, "sharex": share, "sharey": share}
+            figure, grid = plt.subplots(n_rows, n_columns, figsize=(size[0] * n_columns, size[1] * n_rows), **style)
+            for unused in grid.ravel()[n_panels:]:
+                figure.delaxes(unused)
+            axes = grid.ravel()[:n_panels]
+        self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(self.axes_) != n_panels:
+            raise InvalidInputError(f"axes must hold {n_panels} Matplotlib axes, got {len(self.axes_)}")
+        self.figure_ = self.axes_[0].figure
 
 
 def set_equal_units(ax: Any, adjustable: str) -> None:
@@ -404,10 +409,11 @@ def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
 # ---- named curves ---------------------------------------------------------------------------------------------------
 
 
-class CurvesDisplay:
+class CurvesDisplay(Display):
     """Base class of displays of one or several named curves."""
 
     _curve_class: ClassVar[type]
+    _style: ClassVar[dict[str, Any]]  # of the lines
 
     def __init__(self, *, curves: Mapping[str, Any]):
         if not curves or not all(isinstance(curve, self._curve_class) for curve in curves.values()):
@@ -441,18 +447,16 @@ class CurvesDisplay:
         self
         """
         palette = cluster_colors(len(self.curves), colors)
-        self.ax_ = open_axes(ax, (6.4, 4))
-        self.figure_ = self.ax_.figure
-        self.lines_ = [
-            self._draw_curve(name, curve, color)
-            for (name, curve), color in zip(self.curves.items(), palette, strict=True)
-        ]
+        self._open_axes(ax, (6.4, 4))
+        self.lines_ = []
+        for (name, curve), color in zip(self.curves.items(), palette, strict=True):
+            self.lines_ += self.ax_.plot(*self._points(curve), color=color, linewidth=1.6, label=name, **self._style)
         self._finish(title)
         if resolve_auto(legend, len(self.curves) > 1):
             draw_line_legend(self.ax_, self.lines_)
         return self
 
-    def _draw_curve(self, name: str, curve: Any, color: Any) -> Any:
+    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
     def _finish(self, title: str | None) -> None:

@@ -16,7 +16,7 @@ _MIN_LOG_RATIO = 20.0  # Minimum ratio of the largest to the smallest objective 
 _MAX_DOTS = 60  # With more iterations, no dots mark the iterations on the lines.
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(canvas.Display):
     """Display of the objective of one or several estimators after every iteration.
 
     Parameters
@@ -149,8 +149,7 @@ class ConvergenceDisplay:
         values = [*curves.values(), *held_out.values(), np.array(list(references.values()))]
         is_log = _is_logarithmic(scale, quantity, np.concatenate(values))
         palette = dict(zip(curves, canvas.cluster_colors(len(curves), colors), strict=True))
-        self.ax_ = canvas.open_axes(ax, (6.4, 4))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (6.4, 4))
         if is_log:
             curves, held_out = (
                 {name: np.where(curve > 0, curve, np.nan) for name, curve in group.items()}

@@ -162,7 +162,7 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
     return collection
 
 
-class CredalPartitionDisplay:
+class CredalPartitionDisplay(canvas.Display):
     """Display of a credal partition.
 
     A filled hull contains the objects that certainly belong to a cluster (its lower approximation). A dashed hull
@@ -439,8 +439,7 @@ class CredalPartitionDisplay:
         with_legend = canvas.resolve_auto(legend, True)
         outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
         self.colors_ = canvas.cluster_colors(self.n_clusters, colors)
-        self.ax_ = canvas.open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
         size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)) if marker_size is None else marker_size
         self.lower_patches_ = self._draw_hulls(self.lower_hulls, is_upper=False) if lower else []
         upper = canvas.resolve_auto(upper, not many)

@@ -16,7 +16,7 @@ _MAX_NUMBERS = 40  # With more peaks, their numbers would cover the plot.
 _N_CURVE_POINTS = 200
 
 
-class DeltaBelDisplay:
+class DeltaBelDisplay(canvas.Display):
     """Plot of the distance delta of every object against its belief of being a cluster center.
 
     The delta of an object is its distance to the nearest object with a higher belief. Cluster centers (peaks) are in
@@ -145,8 +145,7 @@ class DeltaBelDisplay:
         """
         palette = canvas.cluster_colors(len(self.peaks), colors)
         new_figure = ax is None
-        self.ax_ = canvas.open_axes(ax, (6.4, 4.8))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (6.4, 4.8))
         n = len(self.belief)
         others = np.ones(n, dtype=bool)
         others[self.peaks] = False

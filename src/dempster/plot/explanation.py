@@ -28,7 +28,7 @@ CHIP_INCHES = 0.34  # Width of the mark that shows the predicted set of a leaf.
 BAR_INCHES = 1.0  # Width of the bar of a leaf.
 
 
-class ObjectExplanationDisplay:
+class ObjectExplanationDisplay(canvas.Display):
     """Display of the contributions of the attributes of an object to the comparison of two clusters.
 
     The bar of each attribute extends towards the cluster that the attribute supports. The last bar is the total, which
@@ -166,8 +166,8 @@ class ObjectExplanationDisplay:
         names, widths, is_other = self._bars(int(most), sort)
         frame = list(self.explanation.masses.frame)
         palette = canvas.cluster_colors(len(frame), colors)
-        self.ax_ = ax = canvas.open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
-        self.figure_ = ax.figure
+        self._open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
+        ax = self.ax_
         left, right = (palette[frame.index(name)] for name in self.clusters)
         y = np.arange(len(names), dtype=float)
         y[-1] += 0.35  # A gap separates the total from the contributions.
@@ -229,7 +229,7 @@ class ObjectExplanationDisplay:
         self.ax_.text(1.0, 1.015, f"{second} \N{RIGHTWARDS ARROW}", ha="right", color=right, **style)
 
 
-class ProfileDisplay:
+class ProfileDisplay(canvas.Display):
     """Display of a `dempster.explain.Profile`.
 
     ``kind="heat"`` is a heat map of the effect sizes of features (rows) in groups (columns). A cell is orange if the
@@ -360,8 +360,8 @@ class ProfileDisplay:
         labels = self._feature_labels(40)
         longest = max(map(len, labels))
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
-        ax = canvas.open_panels(axes, 1, 1, size)[0]
-        self.axes_, self.figure_ = [ax], ax.figure
+        self._open_panels(axes, 1, 1, size)
+        ax = self.axes_[0]
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]
         shades = LinearSegmentedColormap.from_list("lower to higher", ends).with_extremes(bad="white")
@@ -396,17 +396,16 @@ class ProfileDisplay:
 
     def _draw_dots(self, axes: Any, title: str | None) -> None:
         n_panels, rows = len(self.features_), len(self.groups_)
-        panels = canvas.open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
-        self.axes_, self.figure_ = panels, panels[0].figure
+        self._open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
         names, labels = self._group_labels(), self._feature_labels(34)
-        for i, (ax, q, label) in enumerate(zip(panels, self.features_, labels, strict=True)):
+        for i, (ax, q, label) in enumerate(zip(self.axes_, self.features_, labels, strict=True)):
             self._draw_panel(ax, int(q), label)
             ax.set_yticks(range(rows), names if axes is not None or i % 4 == 0 else [""] * rows)
             for text in ax.get_yticklabels():
                 text.set_parse_math(False)
             ax.tick_params(axis="y", length=0)
         if title is not None:
-            (self.figure_.suptitle if axes is None else panels[0].set_title)(title)
+            (self.figure_.suptitle if axes is None else self.axes_[0].set_title)(title)
 
     def _draw_panel(self, ax: Any, q: int, name: str) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
@@ -469,7 +468,7 @@ class ProfileDisplay:
             ax.add_collection(marks, autolim=False)
 
 
-class CautiousTreeDisplay:
+class CautiousTreeDisplay(canvas.Display):
     """Display of a `dempster.explain.CautiousTree` from the root on the left to the leaves on the right.
 
     The thickness of a branch shows its share of the objects, and its text is the condition. Each leaf has a mark in
@@ -536,8 +535,7 @@ class CautiousTreeDisplay:
         width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
         self.colors_ = canvas.cluster_colors(self.tree.n_clusters_, colors)
-        self.ax_ = canvas.open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.texts_: list[Any] = []
         for node in self.tree.nodes_:
             if not node.is_leaf:

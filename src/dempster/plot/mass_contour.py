@@ -88,26 +88,6 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
 # ---- drawing --------------------------------------------------------------------------------------------------------
 
 
-def open_shared_panels(n_panels: int, n_columns: int | None) -> list[Any]:
-    """Create a figure with panels that share their axes."""
-    import matplotlib.pyplot as plt
-
-    if n_panels == 1:
-        return [plt.subplots(figsize=(6, 5), layout="constrained")[1]]
-    if n_columns is None:
-        n_columns = min(int(np.ceil(np.sqrt(n_panels))), MAX_COLUMNS)
-    n_columns = min(int(n_columns), n_panels)
-    n_rows = -(-n_panels // n_columns)
-    figure = plt.figure(figsize=(2.7 * n_columns + 0.9, 2.5 * n_rows + 0.4), layout="constrained")
-    panels: list[Any] = []
-    for i in range(n_panels):
-        shared = panels[0] if panels else None
-        panel = figure.add_subplot(n_rows, n_columns, i + 1, sharex=shared, sharey=shared)
-        panel.tick_params(labelbottom=i + n_columns >= n_panels, labelleft=i % n_columns == 0)
-        panels.append(panel)
-    return panels
-
-
 def shade_colormap(color: np.ndarray) -> Any:
     """Return a colormap from white (values below 0.06) to a dark shade of the color."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -194,7 +174,7 @@ def name_regions(
     return texts
 
 
-class MassContourDisplay:
+class MassContourDisplay(canvas.Display):
     """Display of the masses that a fitted model predicts over the plane of two attributes, as contours.
 
     One panel for each set of clusters shows its mass (or belief, or plausibility) from white (0) to dark (1). Dark
@@ -441,9 +421,12 @@ class MassContourDisplay:
         self._set_colors = canvas.mix_colors(self.sets.membership, self.colors_)
         self._set_colors[self.sets.cardinality == 0] = _EMPTY_COLOR
         new_figure = ax is None and axes is None
-        self.axes_ = np.array([canvas.open_axes(ax, (6.4, 5))] if together else self._open_panels(ax, axes, n_columns))
+        if together:
+            self._open_panels(None if ax is None else [ax], 1, 1, (6.4, 5))
+        else:
+            self._open_set_panels(ax, axes, n_columns)
+        self.axes_ = np.array(self.axes_)
         self.ax_ = self.axes_[0]
-        self.figure_ = self.ax_.figure
         self.fills_: list[Any] = []
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
@@ -479,16 +462,16 @@ class MassContourDisplay:
             raise InvalidInputError(f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax")
         return layout == "together" or (layout == "auto" and ax is not None and len(self.sets) > 1)
 
-    def _open_panels(self, ax: Any, axes: Any, n_columns: int | None) -> list[Any]:
+    def _open_set_panels(self, ax: Any, axes: Any, n_columns: int | None) -> None:
         s = len(self.sets)
-        if ax is not None:
-            return [ax]
-        if axes is None:
-            return open_shared_panels(s, n_columns)
-        panels = list(np.ravel(np.asarray(axes, dtype=object)))
-        if len(panels) < s:
-            raise InvalidInputError(f"axes must contain {s} axes, one for each set, got {len(panels)}")
-        return panels[:s]
+        n_columns = min(n_columns or min(int(np.ceil(np.sqrt(s))), MAX_COLUMNS), s)
+        size = (2.7 + 0.9 / n_columns, 2.5 + 0.4 / -(-s // n_columns)) if s > 1 else (6, 5)
+        if axes is not None:
+            axes = np.ravel(np.asarray(axes, dtype=object))[:s]  # A grid may have more axes than there are sets.
+        self._open_panels(axes if ax is None else [ax], s, n_columns, size, share=True)
+        if ax is None and axes is None:
+            for i, panel in enumerate(self.axes_):
+                panel.tick_params(labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0)
 
     def _draw_panels(self, levels: np.ndarray, cmap: Any, with_labels: bool) -> None:
         for panel, value, color, name in zip(self.axes_, self.values, self._set_colors, self.set_names, strict=True):

@@ -15,7 +15,7 @@ from dempster.plot.palette import INK, PALETTE
 _MARKERS = "osD^v<>P"
 
 
-class NumberOfClustersDisplay:
+class NumberOfClustersDisplay(canvas.Display):
     """Display of the support for each number of clusters as bars, and of each criterion as a thin line.
 
     The bar of the best number is dark. A high bar on which all criteria agree is a reliable choice. If two bars are
@@ -119,8 +119,7 @@ class NumberOfClustersDisplay:
         -------
         self
         """
-        self.ax_ = canvas.open_axes(ax, (7.2, 4))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (7.2, 4))
         curves = self.criteria if criteria else {}
         self.bars_ = self.ax_.bar(self.n_clusters, self.support, width=0.8, color=color, label="support")
         for bar, number in zip(self.bars_, self.n_clusters, strict=True):
@@ -146,7 +145,7 @@ class NumberOfClustersDisplay:
         return self
 
 
-class NonspecificityDisplay:
+class NonspecificityDisplay(canvas.Display):
     """Display of the average nonspecificity N* for each number of clusters, with a ring around the minimum.
 
     A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the number at which it
@@ -247,8 +246,7 @@ class NonspecificityDisplay:
         -------
         self
         """
-        self.ax_ = canvas.open_axes(ax, (6.4, 4))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (6.4, 4))
         (self.line_,) = self.ax_.plot(
             self.n_clusters, self.nonspecificity, color=color, linewidth=1.6, marker="o", markersize=5, label=label
         )

@@ -59,7 +59,7 @@ def _rms(gaps: np.ndarray) -> float:
     return float(np.sqrt(np.mean(gaps**2)))
 
 
-class ShepardDisplay:
+class ShepardDisplay(canvas.Display):
     """Shepard diagram of a partition that was computed from dissimilarities (EVCLUS and related methods).
 
     Each pair of objects is a point. The horizontal axis is the dissimilarity delta = phi(d) in [0, 1]. The vertical
@@ -197,8 +197,7 @@ class ShepardDisplay:
             reference = across[kept], self.delta[kept]
         is_dense = use_hexagons(style, len(self.delta))
         new_figure = ax is None
-        self.ax_ = canvas.open_axes(ax, (5.6, 5) if is_dense else (5, 5))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.colorbar_ = None
         if is_dense:
             right = max(float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny)
@@ -221,7 +220,7 @@ class ShepardDisplay:
         return self
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(canvas.Display):
     """Display of the belief and plausibility that two objects belong to the same cluster, against target values.
 
     Each pair of objects is a point in two panels, one for belief and one for plausibility. With ``x="interval"`` the
@@ -385,8 +384,7 @@ class CalibrationDisplay:
         if x == "probability" and self.probability is None:
             raise InvalidInputError("x='probability' needs the parameter probability, which is None")
         is_dense = use_hexagons(style, len(self.lower))
-        self.axes_ = canvas.open_panels(axes, 2, 2, (4.6, 4.6))
-        self.figure_ = self.axes_[0].figure
+        self._open_panels(axes, 2, 2, (4.6, 4.6))
         self.points_, self.reference_, self.texts_ = [], [], []
         for which, ax in enumerate(self.axes_):
             across: Any = self.probability if x == "probability" else (self.lower, self.upper)[which]
@@ -419,7 +417,7 @@ class CalibrationDisplay:
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
 
-class PairProbabilityDisplay:
+class PairProbabilityDisplay(canvas.Display):
     """Histograms of the probability, over bootstrap fits, that two objects belong to the same cluster.
 
     Each pair has a histogram. Vertical lines show the bounds of the confidence interval (dashed), the belief and the
@@ -544,8 +542,7 @@ class PairProbabilityDisplay:
         """
         p = len(self.pairs)
         columns = min(p, n_columns or (2 if p in (2, 4) else 3))
-        self.axes_ = canvas.open_panels(axes, p, columns, (4.2, 2.8))
-        self.figure_ = self.axes_[0].figure
+        self._open_panels(axes, p, columns, (4.2, 2.8))
         self.lines_ = [self._draw_panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
         if title is not None:

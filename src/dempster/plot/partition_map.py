@@ -12,7 +12,7 @@ from dempster.plot import _canvas as canvas
 from dempster.plot.palette import INK
 
 
-class PartitionMapDisplay:
+class PartitionMapDisplay(canvas.Display):
     """Display of partitions as points whose distances approximate one minus the credal Rand index.
 
     Parameters
@@ -138,8 +138,7 @@ class PartitionMapDisplay:
         """
         palette = canvas.cluster_colors(1) if colors is None else canvas.cluster_colors(len(self.coordinates), colors)
         new_figure = ax is None
-        self.ax_ = canvas.open_axes(ax, (6, 5))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (6, 5))
         self.points_ = self.ax_.scatter(
             *self.coordinates.T, s=marker_size, c=palette, edgecolors="white", linewidths=0.8, zorder=3
         )

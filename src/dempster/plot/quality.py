@@ -22,7 +22,7 @@ _N_BINS = 8
 _MEASURE_NAMES = {"ari": "adjusted Rand index of retained objects", "accuracy": "accuracy of retained objects"}
 
 
-class SilhouetteDisplay:
+class SilhouetteDisplay(canvas.Display):
     """Display of the silhouettes of the objects as bars, in decreasing order within each cluster.
 
     Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter color and appear in the
@@ -114,8 +114,7 @@ class SilhouetteDisplay:
         s = self.silhouette
         c = s.partition.n_clusters
         palette = canvas.cluster_colors(c, colors)
-        self.ax_ = canvas.open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         labels = s.partition.labels[s.objects]
         gap = max(1.0, _GAP_SHARE * len(s))
         self.bars_ = []
@@ -160,7 +159,7 @@ class SilhouetteDisplay:
         self.ax_.legend(handles=handles, fontsize="small", frameon=False, ncols=2, **below)
 
 
-class StabilityDisplay:
+class StabilityDisplay(canvas.Display):
     """Display of the stability of clusters and objects under resampling.
 
     The left panel shows the Jaccard index of every cluster with the most similar cluster of each resample, and the
@@ -247,8 +246,7 @@ class StabilityDisplay:
         """
         c = self.stability.partition.n_clusters
         palette = canvas.cluster_colors(c, colors)
-        self.axes_ = canvas.open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
-        self.figure_ = self.axes_[0].figure
+        self._open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
         if title is not None:
@@ -348,6 +346,7 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
     """
 
     _curve_class = explain.RetentionCurve
+    _style = {"marker": "o", "markersize": 3}
 
     def __init__(self, *, curves: Mapping[str, explain.RetentionCurve]):
         super().__init__(curves=curves)
@@ -395,9 +394,8 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
         }
         return cls(curves=curves).plot(**options)
 
-    def _draw_curve(self, name: str, curve: Any, color: Any) -> Any:
-        style = {"color": color, "linewidth": 1.6, "marker": "o", "markersize": 3}
-        return self.ax_.plot(curve.share, curve.quality, label=name, **style)[0]
+    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
+        return curve.share, curve.quality
 
     def _finish(self, title: str | None) -> None:
         from matplotlib.ticker import PercentFormatter

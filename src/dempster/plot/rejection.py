@@ -121,6 +121,7 @@ class RejectionCurveDisplay(CurvesDisplay):
     """
 
     _curve_class = RejectionCurve
+    _style = {"drawstyle": "steps-post"}
 
     @classmethod
     def from_estimator(
@@ -190,9 +191,8 @@ class RejectionCurveDisplay(CurvesDisplay):
         curves = {str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()}
         return cls(curves=curves).plot(**options)
 
-    def _draw_curve(self, name: str, curve: Any, color: Any) -> Any:
-        rate, error = np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
-        return self.ax_.step(rate, error, where="post", color=color, linewidth=1.6, label=name)[0]
+    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
+        return np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
 
     def _finish(self, title: str | None) -> None:
         finish_axes(self.ax_, "share of rejected objects", "error of decided objects", title, grid=True)
