@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -74,10 +75,7 @@ def exact_text(number: float) -> str:
 
 
 def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColumn]:
-    """Return the columns on which the tree can split, which are numeric columns and indicators of categories.
-
-    A category is used if at least ``min_objects`` objects belong to it and at least ``min_objects`` objects do not.
-    """
+    """Return the numeric columns, and the categories that ``min_objects`` objects have and ``min_objects`` do not."""
     columns = []
     for source, column in enumerate(table):
         name = str(column.name)
@@ -225,7 +223,7 @@ class Node:
     missing_left: bool = True
     saw_missing: bool = False
     gain: float = 0.0
-    children: tuple[Node, ...] = field(default_factory=tuple)
+    children: tuple[Node, ...] = ()
 
 
 class Bins:
@@ -277,15 +275,13 @@ def grow(
     root = Node(np.arange(len(values)))
     min_gain = MIN_RELATIVE_GAIN * float(weights.sum())
     queue: list[tuple[float, int, Node, np.ndarray]] = []
-    number = 0
+    number = count()  # On ties, the node that was added first is split first.
 
     def add_to_queue(node: Node, sums: np.ndarray) -> None:
-        nonlocal number
         if node.depth < max_depth and len(node.rows) >= 2 * min_objects and values.shape[1]:
             _find_split(node, bins, sums, min_objects)
             if node.gain > min_gain:
-                number += 1  # On ties, the node that was added first is split first.
-                heapq.heappush(queue, (-node.gain, number, node, sums))
+                heapq.heappush(queue, (-node.gain, next(number), node, sums))
 
     add_to_queue(root, bins.sums(root.rows, summed))
     for _ in range(max_leaves - 1):
@@ -340,10 +336,7 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """Return |S|^2 / W for each row of ``sums``.
-
-    A row contains the number of objects, the sum W of their weights, and the sum S of their weighted targets.
-    """
+    """Return |S|^2 / W for each row of ``sums``, which contains the number of objects, W, and S (see above)."""
     weights, targets = sums[:, 1], sums[:, 2:]
     squares = np.einsum("sk,sk->s", targets, targets)
     return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)

@@ -40,10 +40,6 @@ class Attribute:
     def present(self) -> np.ndarray:
         return ~np.isnan(self.values)
 
-    @cached_property
-    def n_missing(self) -> int:
-        return int((~self.present).sum())
-
     def format(self, value: float) -> str:
         """Format a value or a mean of values; the mean of a categorical attribute is a share."""
         if np.isnan(value):
@@ -139,10 +135,7 @@ class Ranked:
         return len(self.rows)
 
     def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """Return the weighted quantiles (Hazen's definition) of each group, shape (n_groups, n_levels).
-
-        ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group.
-        """
+        """Return the weighted quantiles (Hazen's definition) of each group, shape (n_groups, n_levels)."""
         out = np.full((weights.shape[0], len(levels)), np.nan)
         place = np.full(self.n_objects, -1)
         place[self.rows] = np.arange(len(self.rows))
@@ -166,9 +159,7 @@ class Ranked:
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
     """Return statistics that compare each group with the remaining objects.
 
-    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group. The
-    result contains the sums of the weights of present and missing values, the mean and standard deviation of the group
-    and of the remaining objects, quartiles (for numbers), the standardized difference, and Cliff's delta. For a
+    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in each group. For a
     category, the mean is a share, and delta is the difference of the shares.
     """
     values, is_number = feature.values, feature.attribute.is_number
@@ -261,11 +252,7 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 
 
 def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Test for each group whether the share of ones differs from the share in all other groups.
-
-    Return the p-values, shape (n_groups,), of the chi-square test, or of Fisher's exact test if an expected count is
-    less than five.
-    """
+    """Return the p-values of tests whether the share of ones in each group differs from that in all other groups."""
     present = ~np.isnan(values)
     ones, codes = values[present] > 0.5, codes[present]
     sizes, hits = np.bincount(codes, minlength=n_groups), np.bincount(codes, weights=ones, minlength=n_groups)
@@ -301,10 +288,7 @@ def compare_groups(attribute: Attribute, codes: np.ndarray, ranked: Ranked | Non
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
-    """Return the p-value and the effect size sqrt(H / (n - 1)) of the Kruskal-Wallis test of n objects.
-
-    Here H is the test statistic. H / (n - 1) is the share of the variance of the ranks that the groups explain.
-    """
+    """Return the p-value and the effect size (see `compare_groups`) of the Kruskal-Wallis test."""
     n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
     k = int((sizes > 0).sum())
     if k < 2 or len(ranked.ties) < 2:

@@ -107,16 +107,8 @@ def resolve_input(
 ) -> ExplainedInput:
     """Convert an estimator, a partition or labels to an `ExplainedInput`.
 
-    Parameters
-    ----------
-    subject : fitted estimator (or pipeline), partition, or array-like of labels
-        The clustering result.
-    name : str
-        Name of the argument, for error messages.
-    metric : {"precomputed"} or None
-        "precomputed" if ``subject`` is a partition or labels, and the table of objects contains dissimilarities.
-    needs_partition : bool
-        If False, a fitted classifier is also accepted. The ``partition`` of the result is then None.
+    With ``metric="precomputed"``, a partition or labels belong to a table of dissimilarities. If ``needs_partition`` is
+    False, a fitted classifier is also accepted, and the ``partition`` of the result is None.
     """
     check(metric, "metric", choice(None) | choice("precomputed"))
     estimator = model = None
@@ -184,10 +176,7 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 
 def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
-    """Return the position of the object ``i`` among n objects; -1 if ``i`` contains the attributes of a new object.
-
-    ``i`` is the name of an object, its position, or a tuple with the coordinates of a pixel of an image.
-    """
+    """Return the position of the object with the position, name or pixel ``i``; -1 if ``i`` contains attributes."""
     if isinstance(i, bool | np.bool_) or i is None:
         raise InvalidParameterError("i", "the position or name of an object, or a row of attributes", i)
     labels = [] if names is None else list(names)
@@ -219,10 +208,7 @@ def join_attributes(X: TableLike) -> Any:
 
 
 def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> list[Column]:
-    """Return the columns of a table of any type.
-
-    The columns of an array are called attribute 1, attribute 2, and so on. Dates are accepted if ``dates`` is True.
-    """
+    """Return the columns of a table of any type; dates are accepted if ``dates`` is True."""
     if hasattr(X, "tocsr"):
         raise InvalidParameterError(name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()")
     with validating_table(X, name):
@@ -327,10 +313,7 @@ class ObjectTable:
         return [column[i : i + 1] for column in self.columns]
 
     def parse_row(self, row: Any) -> Cells:
-        """Validate the attribute values of a new object and return them in the order of the columns.
-
-        ``row`` is a sequence, a mapping or series with attribute names as keys, or a table with one row.
-        """
+        """Validate a new object (a sequence, mapping, series or table with one row); return its values in order."""
         p = len(self.columns)
         if hasattr(row, "columns"):
             if len(row) != 1:

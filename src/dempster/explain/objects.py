@@ -359,10 +359,7 @@ class ExplainedObject:
     # ---- comparing ------------------------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
-        """Return the distances of the explained object to the objects at ``positions`` in X.
-
-        The distance is the metric of the model or the standardized Euclidean distance.
-        """
+        """Return the distances (metric of the model, or standardized Euclidean) to the objects at ``positions``."""
         if self.row is not None:
             return self.row[positions]
         point = np.array([cell[0] for cell in self.cells]) if self.table.is_numeric else None
@@ -594,11 +591,7 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
 
 
 def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
-    """Return the positions of the objects that represent a cluster.
-
-    They are its certain objects except ``itself``. If it has no other certain object, they are the objects for which
-    the cluster is the most plausible one.
-    """
+    """Return the certain objects of a cluster except ``itself`` or, without any, its most plausible objects."""
     certain = partition.lower(partition.frame[cluster])
     possible = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
     for members in (certain, possible):

@@ -97,12 +97,7 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
 
 
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
-    """Return the weights of the objects in each group as a sparse array of shape (n_groups, n_objects).
-
-    In a cluster, the weight is 1 for its certain objects ("certain"), 1 for all objects that may belong to it
-    ("possible"), or the pignistic probability of each object ("pignistic"). In an ambiguous group and among the
-    outliers, each object has the weight 1.
-    """
+    """Return the weights of the objects (see `profile`) as a sparse array of shape (n_groups, n_objects)."""
     n = len(partition)
     share: Any = None
     if weights == "possible":
@@ -120,11 +115,7 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
 
 
 def add_typical(partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any) -> None:
-    """Set the typical objects of each group.
-
-    Typical objects have the largest mass on the set of clusters of the group. Among equal masses, the objects with the
-    smallest ``distance`` are selected.
-    """
+    """Set the typical objects of each group (see `profile`); ``distance`` decides between equal masses."""
     for group in groups:
         if not len(group):
             continue
@@ -494,7 +485,7 @@ def _attribute_table(
     table = {
         "kind": [attribute.kind for attribute in attributes],
         "clustered": [attribute.clustered for attribute in attributes],
-        "missing": [attribute.n_missing for attribute in attributes],
+        "missing": [int((~attribute.present).sum()) for attribute in attributes],
         "test": [name for name, _, _ in results],
         "effect": [effect for _, _, effect in results],
         "p": p,

@@ -79,10 +79,7 @@ def count_pairs(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
 
 
 def match_one_to_one(counts: np.ndarray) -> np.ndarray:
-    """Match rows and columns of a contingency table one to one to maximize the sum of the counts.
-
-    Return the column that is matched with each row, or -1 for a row that is not matched.
-    """
+    """Match rows and columns of a contingency table one to one; return the column of each row, or -1."""
     rows, columns = linear_sum_assignment(counts, maximize=True)
     partner = np.full(len(counts), -1)
     partner[rows] = columns

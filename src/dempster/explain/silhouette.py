@@ -235,11 +235,11 @@ def credal_silhouette(
         rng = as_generator(random_state)
         objects = np.sort(rng.choice(n, size, replace=False))
         others, counts = _sample_clusters(credal.labels, credal.n_clusters, size, rng)
-    values, label_values = np.empty(len(objects)), np.empty(len(objects))
+    values, label_values, singletons = np.empty(len(objects)), np.empty(len(objects)), np.eye(credal.n_clusters)
     for rows, distances in _mean_dissimilarities(source, position, objects, others, counts, credal):
         masses = credal.masses[objects[rows]].astype(float)
         values[rows] = _silhouettes_of_masses(distances, masses, credal.focal_sets.membership)
-        label_values[rows] = _silhouettes_of_labels(distances, credal.labels[objects[rows]])
+        label_values[rows] = _silhouettes_of_masses(distances, singletons[credal.labels[objects[rows]]], singletons > 0)
     return CredalSilhouette(values, label_values, objects, credal, size < n)
 
 
@@ -293,13 +293,6 @@ def _silhouettes_of_set(distances: np.ndarray, members: np.ndarray) -> np.ndarra
     return np.mean([_silhouettes(distances[:, k], nearest) for k in np.flatnonzero(members)], axis=0)
 
 
-def _silhouettes_of_labels(distances: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    rows = np.arange(len(distances))
-    rest = np.where(np.isnan(distances), np.inf, distances)
-    rest[rows, labels] = np.inf
-    return _silhouettes(distances[rows, labels], rest.min(axis=1))
-
-
 def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
     """Return (nearest - own) / max(nearest, own); 0 if a distance is NaN or infinite, or if both distances are 0."""
     largest = np.maximum(own, nearest)
@@ -310,10 +303,7 @@ def _silhouettes(own: np.ndarray, nearest: np.ndarray) -> np.ndarray:
 def _sample_clusters(
     labels: np.ndarray, n_clusters: int, size: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sample equal numbers of objects from each cluster.
-
-    Return the positions of the sampled objects, and the number of objects that each of them represents.
-    """
+    """Sample equally from each cluster; return the positions, and how many objects each of them represents."""
     share = max(2, size // n_clusters)
     sample, counts = [], []
     for k in range(n_clusters):

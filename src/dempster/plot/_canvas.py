@@ -48,7 +48,7 @@ class Display:
             axes = grid.ravel()[:n_panels]
         self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(self.axes_) != n_panels:
-            raise InvalidInputError(f"axes must hold {n_panels} Matplotlib axes, got {len(self.axes_)}")
+            raise InvalidInputError(f"axes must contain {n_panels} Matplotlib axes, got {len(self.axes_)}")
         self.figure_ = self.axes_[0].figure
 
 
@@ -72,10 +72,7 @@ def finish_axes(
     grid: bool = False,
     integer_ticks: bool = False,
 ) -> None:
-    """Label the axes, hide the upper and right border and draw the ticks in gray.
-
-    ``grid`` draws horizontal lines, ``integer_ticks`` puts the horizontal ticks at integers.
-    """
+    """Label the axes, hide the upper and right border and draw gray ticks; ``grid`` draws horizontal lines."""
     for side in ("top", "right"):
         if side in ax.spines:
             ax.spines[side].set_visible(False)
@@ -188,10 +185,7 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
 
 
 def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return a dictionary of names and estimators, given one estimator, a sequence or a mapping of estimators.
-
-    The default name of an estimator is its class name, with a number if several estimators have the same class.
-    """
+    """Return the estimators by name; the default is the class name, with a number if it is not unique."""
     if isinstance(estimator, Mapping):
         if names is not None:
             raise InvalidInputError("names must be None if estimator is a mapping of names to estimators")

@@ -41,11 +41,7 @@ class Plane:
 
 
 def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
-    """Project objects to the plane.
-
-    One attribute is drawn as a strip. Two attributes are the axes. More attributes are reduced to two principal
-    components. Missing values are imputed from similar objects. ``n_objects`` is the required number of rows.
-    """
+    """Project objects to the plane (see `CredalPartitionDisplay.from_partition`)."""
     from sklearn.decomposition import PCA
 
     columns = getattr(X, "columns", None)
@@ -82,18 +78,7 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Return the indices of the corners of the convex hull, counterclockwise.
-
-    Collinear points have two corners, and coincident points have one corner. If there are no points, the result is
-    empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.plot.credal_partition import hull_vertices
-    >>> hull_vertices(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
-    [0, 2]
-    """
+    """Return the indices of the corners of the convex hull, counterclockwise; two if all points are collinear."""
     if len(points) == 0:
         return np.empty(0, dtype=np.intp)
     centered = points - points.mean(axis=0)
@@ -112,10 +97,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
 
 
 def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the outline of a convex polygon after enlarging it by ``radius`` (one radius per axis).
-
-    A single corner gives a circle, and two corners give a capsule. Therefore every hull is visible.
-    """
+    """Return the outline of a convex polygon enlarged by ``radius`` (one per axis); one corner gives a circle."""
     circle = np.column_stack([_CIRCLE.real, _CIRCLE.imag]) * radius
     around = (corners[:, None, :] + circle).reshape(-1, 2)
     return around[hull_vertices(around)]

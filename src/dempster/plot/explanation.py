@@ -574,39 +574,40 @@ class CautiousTreeDisplay(canvas.Display):
 
     def _draw_mark(self, x: float, y: float, answer: Sequence[int]) -> None:
         """Draw a rectangle in the colors of the predicted clusters, or with a cross if the predicted set is empty."""
-        from matplotlib.patches import Rectangle
-
-        bottom, height = y - 0.13, 0.26
         for k, cluster in enumerate(answer):
             width = CHIP_INCHES / len(answer)
-            style: dict[str, Any] = {"facecolor": self.colors_[cluster], "linewidth": 0, "zorder": 3}
-            self.ax_.add_patch(Rectangle((x + k * width, bottom), width, height, **style))
-        style = {"facecolor": "none" if answer else "white", "edgecolor": INK, "linewidth": 0.8, "zorder": 4}
-        self.ax_.add_patch(Rectangle((x, bottom), CHIP_INCHES, height, **style))
+            self._draw_rectangle(x + k * width, y, width, 0.26, facecolor=self.colors_[cluster], linewidth=0)
+        style: dict[str, Any] = {
+            "facecolor": "none" if answer else "white",
+            "edgecolor": INK,
+            "linewidth": 0.8,
+            "zorder": 4,
+        }
+        self._draw_rectangle(x, y, CHIP_INCHES, 0.26, **style)
         if not answer:
             self.ax_.plot(x + CHIP_INCHES / 2, y, marker="x", color="black", markersize=7, zorder=5)
 
     def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
-        """Draw a bar with the shares of the sets of clusters to which the objects of a leaf are assigned.
-
-        The share of a single cluster has the color of the cluster. Pairs are hatched in two colors, larger sets are
-        gray, and outliers are white.
-        """
-        from matplotlib.patches import Rectangle
-
-        bottom, height, start = y - 0.055, 0.11, x
+        """Draw the shares of the sets in a leaf; pairs are hatched, larger sets gray, and outliers white."""
+        style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.5, "zorder": 4}
+        self._draw_rectangle(x, y, BAR_INCHES, 0.11, **style)
         sets = list(self.tree.focal_sets_)
         for j in np.flatnonzero(shares > 0):
             width = float(BAR_INCHES * shares[j])
-            style: dict[str, Any] = {"facecolor": "0.6" if sets[j] else "white", "linewidth": 0, "zorder": 3}
+            style = {"facecolor": "0.6" if sets[j] else "white", "linewidth": 0}
             if len(sets[j]) in (1, 2):
                 style["facecolor"] = self.colors_[sets[j][0]]
             if len(sets[j]) == 2:
                 style |= {"hatch": "///", "edgecolor": self.colors_[sets[j][1]]}
-            self.ax_.add_patch(Rectangle((x, bottom), width, height, **style))
+            self._draw_rectangle(x, y, width, 0.11, **style)
             x += width
-        style = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.5, "zorder": 4}
-        self.ax_.add_patch(Rectangle((start, bottom), BAR_INCHES, height, **style))
+
+    def _draw_rectangle(
+        self, x: float, y: float, width: float, height: float, *, zorder: int = 3, **style: Any
+    ) -> None:
+        from matplotlib.patches import Rectangle
+
+        self.ax_.add_patch(Rectangle((x, y - height / 2), width, height, zorder=zorder, **style))
 
 
 def _shorten_answers(tree: CautiousTree) -> list[str]:
@@ -618,11 +619,7 @@ def _shorten_answers(tree: CautiousTree) -> list[str]:
 
 
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
-    """Return the position (x, y) of each node by its number.
-
-    Leaves are arranged in a column, and each inner node is at the mean height of its children. The horizontal
-    position depends on the depth and the lengths of the conditions.
-    """
+    """Return the position (x, y) of each node; an inner node is at the mean height of its children."""
     letters = np.zeros(tree.get_depth() + 1)
     for node in tree.nodes_:
         if not node.is_leaf:

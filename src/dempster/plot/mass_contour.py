@@ -112,12 +112,9 @@ def rival_margins(plausibility: np.ndarray) -> np.ndarray:
 
 
 def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
-    """Draw the boundaries of the clusters, where ``margins`` (see `rival_margins`) are zero.
-
-    The last cluster needs no contour, because every boundary belongs to two clusters.
-    """
+    """Draw the boundaries of the clusters, where ``margins`` (see `rival_margins`) are zero."""
     contours = []
-    for margin in margins[:-1]:
+    for margin in margins[:-1]:  # The last cluster needs no contour, because every boundary belongs to two clusters.
         if (margin < 0).any() and (margin > 0).any():
             values = np.ma.masked_invalid(margin)
             contour = ax.contour(xx, yy, values, levels=[0.0], colors=[INK], linewidths=0.9, zorder=2)
@@ -129,10 +126,7 @@ def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
 def draw_objects(
     ax: Any, points: np.ndarray, labels: np.ndarray | None, colors: np.ndarray | None, size: float | None
 ) -> list[Any]:
-    """Draw objects in the colors of their clusters, and outliers (label -1) as crosses.
-
-    If ``colors`` is None, objects are dark and transparent.
-    """
+    """Draw objects in the colors of their clusters, dark if ``colors`` is None; outliers (label -1) are crosses."""
     n = len(points)
     if n == 0:
         return []
