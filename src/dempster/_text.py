@@ -6,6 +6,7 @@ output is consistent. This module imports only the standard library.
 - names: `printable`, `one_line`, `shorten`, `shorten_all`, `unique_names`
 - lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and 3 more")
 - numbers: `format_number`, `format_count` ("12,345 objects"), `format_share` ("12%"), `format_cell`
+- JSON: `to_plain`
 - clusters: `format_cluster` ("cluster 2"), `format_clusters` ("clusters 1 and 2"), `format_group` ("between 1 and 2"),
   `format_answer` ("cluster 1 or 2")
 """
@@ -170,3 +171,19 @@ def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
 
 def _is_number(text: str) -> bool:
     return text.lstrip("-").isdigit()
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def to_plain(value: Any) -> Any:
+    """Convert a value to JSON types; numbers that are not finite become None, and other types become text."""
+    if isinstance(value, dict):
+        return {str(key): to_plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [to_plain(one) for one in value]
+    if hasattr(value, "tolist"):  # NumPy arrays and numbers, pandas columns
+        return to_plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | bool | int) else str(value)

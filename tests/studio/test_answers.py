@@ -12,7 +12,8 @@ from scipy.spatial.distance import pdist
 
 import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
-from dempster.apps.map import STATIC_FOLDER, pack, to_plain
+from dempster._text import to_plain
+from dempster.apps.map import STATIC_FOLDER, pack
 from dempster.apps.studio.errors import describe_error
 from dempster.apps.studio.planes import compute_distortion, principal_plane, scale_to_plane, scaling_plane, umap_plane
 from dempster.apps.studio.selection import Condition, Rule, fit_rule

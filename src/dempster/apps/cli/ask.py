@@ -123,12 +123,8 @@ def _default_output(file: Path, answers: Path | None) -> Path:
 class _Questions:
     """Questions whether two objects belong to the same cluster, and their answers.
 
-    Attributes
-    ----------
-    pairs : (q, 2) int array
-        Positions of the two objects of each question.
-    answers : list of bool or None
-        True for the same cluster, False for different clusters, None for questions without an answer.
+    Row q of ``pairs`` contains the positions of the two objects of question q. Its answer is True for the same cluster,
+    False for different clusters, and None if there is no answer.
     """
 
     def __init__(self, result: RecipeResult, n_questions: int):

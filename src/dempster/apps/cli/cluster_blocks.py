@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import MissingExtraError
 from dempster._progress import report_progress_to
@@ -19,12 +20,12 @@ from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dempster.apps.recipe import Recipe
-
+from dempster.apps.recipe import Preparation, Recipe, TableModel
+from dempster.data.blocks import compute_moments
+from dempster.data.in_process import open_blocks, parquet_dataset
+from dempster.data.passes import peak_memory
+from dempster.optimize.blocks import block_map
+from dempster.persistence import save
 
 # Fields of the recipe and output files that need all rows in memory.
 _NEED_MEMORY = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
@@ -49,9 +50,6 @@ def cluster_blocks(recipe: Recipe, output: Path, outputs: Outputs, options: dict
 
 
 def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen) -> None:
-    from dempster.apps.recipe import Preparation, TableModel
-    from dempster.persistence import save
-
     table = _Table.open(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
     if recipe.scale:
         table = table.standardize(screen.note)
@@ -107,8 +105,6 @@ class _Table:
 
     @classmethod
     def open(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
-        from dempster.data.in_process import parquet_dataset
-
         dataset = parquet_dataset(file)
         numeric = _numeric_columns(dataset.schema)
         for option, names in (("--columns", columns), ("--exclude", exclude)):
@@ -122,19 +118,14 @@ class _Table:
         selected = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
         if not selected:
             raise UserError(f"the table has no numeric column; the columns are {quote_names(dataset.schema.names)}")
-        ignored = [
-            name for name in dataset.schema.names if name not in numeric and not name.startswith("__index_level_")
-        ]
+        names = [name for name in dataset.schema.names if not name.startswith("__index_level_")]
+        ignored = [name for name in names if name not in numeric]
         if ignored and not columns:
             note(f"left out columns that are not numeric: {', '.join(ignored)}")
         return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
 
     def standardize(self, note: Callable[[str], None]) -> _Table:
         """Return the table with columns scaled to mean 0 and standard deviation 1, without constant columns."""
-        from dempster.data.blocks import compute_moments
-        from dempster.data.in_process import open_blocks
-        from dempster.optimize.blocks import block_map
-
         with block_map(1) as apply:
             moments = compute_moments(open_blocks(self), apply)
         varies = moments.high > moments.low
@@ -201,8 +192,6 @@ class _PassCounter(logging.Handler):
 
     def summarize(self, n_rows: int, seconds: float) -> str:
         """Return a text such as "12 passes over 1,000,000 rows, 9,000,000 rows per second, peak memory 310 MB"."""
-        from dempster.data.passes import peak_memory
-
         memory = peak_memory()
         peak = "" if memory is None else f", peak memory {memory / 2**20:,.0f} MB"
         unit = "pass" if self.passes == 1 else "passes"

@@ -89,11 +89,7 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
 def _explain_cluster(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
     profile = _compute_profile(result, rows)
     cluster = _find_cluster(result, name)
-    k = next(
-        k
-        for k, group in enumerate(profile.groups)
-        if group.is_cluster and result.partition.frame[group.clusters[0]] == cluster
-    )
+    k = list(result.partition.frame).index(cluster)  # The first groups are the clusters.
     statistics = {statistic: values[[k]] for statistic, values in profile.statistics.items()}
     text = replace(profile, groups=[profile.groups[k]], statistics=statistics).to_text()
     document = {"cluster": cluster, "text": text, "profile": profile.to_frame().iloc[k].to_dict()}

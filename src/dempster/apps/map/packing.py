@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dempster._text import format_group
+from dempster._text import format_group, to_plain
 from dempster.explain import doubt_scores
 from dempster.partition import CredalPartition
 
@@ -42,19 +41,7 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
 def pack_objects(
     partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray] | None = None, **about: Any
 ) -> bytes:
-    """Pack the set of clusters, the doubt and the row of each object on the map.
-
-    Parameters
-    ----------
-    partition : CredalPartition
-        Partition of the objects on the map.
-    rows : array of int, shape (n,)
-        Positions of the objects in the table.
-    arrays : mapping of str to array, optional
-        Further arrays to pack.
-    **about
-        Further values to store as JSON.
-    """
+    """Pack the set of clusters, the doubt and the row in the table of each object on the map, and further values."""
     common = {
         "best": partition.best_set.astype(np.int32),
         "doubt": doubt_scores(partition).astype(np.float32),
@@ -68,23 +55,3 @@ def name_sets(partition: CredalPartition) -> list[str]:
     """Return the name of each set of clusters, such as "cluster 2", "between 2 and 3" or "outlier"."""
     sets = [tuple(clusters) for clusters in partition.focal_sets]
     return [format_group(clusters, partition.frame) if clusters else "outlier" for clusters in sets]
-
-
-def to_plain(value: Any) -> Any:
-    """Convert a value to JSON types; numbers that are not finite become None, and other types become text."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return number if math.isfinite(number) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, dict):
-        return {str(key): to_plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return to_plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [to_plain(one) for one in value]
-    return str(value)

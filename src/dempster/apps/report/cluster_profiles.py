@@ -71,19 +71,17 @@ class ClusterProfiles:
 
     def strongest(self, limit: int) -> list[int]:
         """Return the positions of the features that differ most between the clusters, in the order of the table."""
-        clusters = [g for g, group in enumerate(self.profile.groups) if group.is_cluster]
-        size = np.abs(np.nan_to_num(self.profile.statistics["delta"][clusters])).max(axis=0, initial=0)
+        delta = self.profile.statistics["delta"][: self.profile.partition.n_clusters]
+        size = np.abs(np.nan_to_num(delta)).max(axis=0, initial=0)
         return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
 
     def separate(self, first: int, second: int) -> tuple[str, float]:
         """Return the rule that best separates two clusters, and the degree of separation from 0 to 1."""
-        groups = {group.clusters: g for g, group in enumerate(self.profile.groups)}
-        a, b = groups[(first,)], groups[(second,)]
-        if not len(self.profile.groups[a]) or not len(self.profile.groups[b]):
+        groups, at = self.profile.groups, self.profile.statistics  # The first groups are the clusters.
+        if not len(groups[first]) or not len(groups[second]):
             return "one of them has no certain object", float("nan")
-        at = self.profile.statistics
-        spread = np.where(at["rest_std"][a] > 0, at["rest_std"][a], 1)
-        distance = np.abs(np.nan_to_num((at["mean"][a] - at["mean"][b]) / spread))
+        spread = np.where(at["rest_std"][first] > 0, at["rest_std"][first], 1)
+        distance = np.abs(np.nan_to_num((at["mean"][first] - at["mean"][second]) / spread))
         columns = np.argsort(-distance, kind="stable")[:_N_SEPARATING]
         some = replace(self.profile, features=[self.profile.features[q] for q in columns])
         frame = self.profile.partition.frame

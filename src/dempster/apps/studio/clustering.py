@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count
-from dempster.apps.map import pack, to_plain
+from dempster._text import format_count, to_plain
+from dempster.apps.map import pack
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session, Source

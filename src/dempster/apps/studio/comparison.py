@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster.apps.map import to_plain
+from dempster._text import to_plain
 from dempster.apps.studio.routing import Params, route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.explain.scores import count_pairs, match_one_to_one

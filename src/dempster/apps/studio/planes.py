@@ -97,21 +97,20 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
     If x and y are the same column, the points are drawn as a strip. Its second coordinate only separates the points and
     has no meaning. The distortion is computed from the scaled data.
     """
-    complete = impute_missing(data)
     values = impute_missing(np.asarray(table, dtype=float))
     names = [str(name) for name in table.columns]
     if x == y:
         rank = np.empty(len(values))
         rank[np.argsort(values[:, x], kind="stable")] = np.arange(len(values))
         height = (rank * _GOLDEN_RATIO + 0.5) % 1 - 0.5
-        points, flat = np.column_stack([values[:, x], height]), np.column_stack([complete[:, x], 0 * height])
-        return Plane(points, (names[x], ""), compute_distortion(flat, complete))
+        points, flat = np.column_stack([values[:, x], height]), np.column_stack([data[:, x], 0 * height])
+        return Plane(points, (names[x], ""), compute_distortion(flat, data))
     columns = [x, y]
     directions = np.zeros((2, data.shape[1]))
     directions[0, x] = directions[1, y] = 1
-    origin = np.median(complete, axis=0)
+    origin = np.median(data, axis=0)
     origin[columns] = 0
-    distortion = compute_distortion(complete[:, columns], complete)
+    distortion = compute_distortion(data[:, columns], data)
     return Plane(
         values[:, columns], (names[x], names[y]), distortion, directions, origin, center[columns], scale[columns]
     )
@@ -119,22 +118,20 @@ def attribute_plane(table: Any, data: np.ndarray, x: int, y: int, center: np.nda
 
 def principal_plane(data: np.ndarray) -> Plane:
     """Return the plane of the first two principal components."""
-    complete = impute_missing(data)
-    if data.shape[1] == 1 or len(data) < 2 or not np.ptp(complete, axis=0).any():
-        points = np.column_stack([complete[:, 0], np.zeros(len(data))])
+    if data.shape[1] == 1 or len(data) < 2 or not np.ptp(data, axis=0).any():
+        points = np.column_stack([data[:, 0], np.zeros(len(data))])
         return Plane(points, ("only attribute", ""), None)
-    model = PCA(2, random_state=0).fit(complete)
-    points, shares = model.transform(complete), model.explained_variance_ratio_
+    model = PCA(2, random_state=0).fit(data)
+    points, shares = model.transform(data), model.explained_variance_ratio_
     first, second = (f"principal component {k} ({share:.0%} of the variance)" for k, share in enumerate(shares, 1))
-    return Plane(points, (first, second), compute_distortion(points, complete), model.components_, model.mean_)
+    return Plane(points, (first, second), compute_distortion(points, data), model.components_, model.mean_)
 
 
 def scaling_plane(data: np.ndarray, progress: Progress) -> Plane:
     """Return the plane of metric multidimensional scaling, initialized with the principal components."""
-    complete = impute_missing(data)
     start = principal_plane(data).points
-    points = scale_to_plane(complete, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
-    return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, complete))
+    points = scale_to_plane(data, start + 1e-6 * np.random.default_rng(0).normal(size=start.shape), progress)
+    return Plane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
 
 
 def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
@@ -173,7 +170,6 @@ def umap_plane(data: np.ndarray, progress: Progress) -> Plane:
         from umap import UMAP
     except ImportError as error:
         raise ImportError("UMAP is not installed (pip install umap-learn)") from error
-    complete = impute_missing(data)
     progress("UMAP", None)
-    points = np.asarray(UMAP(random_state=0).fit_transform(complete), dtype=float)
-    return Plane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, complete))
+    points = np.asarray(UMAP(random_state=0).fit_transform(data), dtype=float)
+    return Plane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, data))

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.apps.map import pack, to_plain
+from dempster._text import to_plain
+from dempster.apps.map import pack
 from dempster.apps.studio.routing import Params, parse_integer, parse_json, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.apps.studio.views import profile_selection

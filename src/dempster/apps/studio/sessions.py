@@ -17,12 +17,14 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.apps.map import name_sets, pack_objects, to_plain
+from dempster._text import to_plain
+from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
 from dempster.apps.studio.jobs import Finish, Job, Workers
 from dempster.apps.studio.planes import Plane
 from dempster.constraints import Constraints
+from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
 from dempster.partition import CredalPartition
 
@@ -118,7 +120,7 @@ class Run:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """Clustered values as a numeric array.
+        """Clustered values as a numeric array without missing values, which are imputed.
 
         A categorical column is encoded by indicator columns such that the distance of two categories is 1. If there are
         categorical columns, numeric columns are divided by their standard deviation.
@@ -134,7 +136,7 @@ class Run:
                 columns.append(values)
             else:
                 columns.append(pd.get_dummies(column).to_numpy(dtype=float) / np.sqrt(2))
-        return np.hstack(columns)
+        return impute_missing(np.hstack(columns))
 
     @cached_property
     def names(self) -> list[str]:

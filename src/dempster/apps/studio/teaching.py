@@ -8,7 +8,7 @@ import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
-from dempster.apps.map import to_plain
+from dempster._text import to_plain
 from dempster.apps.studio.clustering import write_answers
 from dempster.apps.studio.routing import Params, download, parse_integer, route
 from dempster.apps.studio.sessions import PairAnswers, Run, Session, to_constraints

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster.apps.map import pack, to_plain
+from dempster._text import to_plain
+from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
-from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import ObjectExplanation, Profile, credal_silhouette, explain_object, profile, retention_curve
 from dempster.partition import CredalPartition
 
@@ -364,7 +364,7 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, second, np.divide(contour[rows, second], total, out=np.zeros(len(total)), where=total > 0)
 
 
-def _separating_attributes(run: Run, a: Any, b: Any) -> list[dict[str, Any]]:
+def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
     """Return the attributes that separate the certain objects of two clusters, sorted by decreasing separation."""
     try:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
@@ -413,7 +413,7 @@ def _silhouette_curve(run: Run) -> dict[str, Any]:
         return {"share": [], "quality": [], "measure": "silhouette", "low": 0.0}
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
-    silhouette = credal_silhouette(partition, impute_missing(run.numbers), sample_size=size, random_state=0)
+    silhouette = credal_silhouette(partition, run.numbers, sample_size=size, random_state=0)
     values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
     is_finite = np.isfinite(values)
     means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)

@@ -69,17 +69,11 @@ def _terminate(number: int, _: Any) -> NoReturn:
 
 
 class Program(click.Group):
-    """Group of commands, each of which is imported when it is called.
-
-    Parameters
-    ----------
-    lazy : dict
-        Names of the commands with one-line descriptions. A command is a function in the module of the same name.
-    """
+    """Group of commands; each is a function in the module of the same name, which is imported when it is called."""
 
     def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
         super().__init__(*args, **options)
-        self.lazy = lazy or {}
+        self.lazy = lazy or {}  # descriptions of the commands by name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.lazy)
@@ -134,17 +128,11 @@ class Program(click.Group):
 
 
 class Command(click.Command):
-    """Command that prints each warning as one line, and rewrites input errors in terms of its options.
-
-    Parameters
-    ----------
-    examples : sequence of str
-        Examples of command lines for the help.
-    """
+    """Command that prints each warning as one line, and rewrites input errors in terms of its options."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any):
         super().__init__(*args, **options)
-        self.examples = examples
+        self.examples = examples  # command lines for the help
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)

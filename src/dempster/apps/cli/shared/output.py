@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster._text import format_count, printable
+from dempster._text import format_count, printable, to_plain
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 
 if TYPE_CHECKING:
@@ -47,13 +47,7 @@ _OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
 
 
 class Screen:
-    """Print results to stdout, and notes and progress to stderr; with ``--json`` print only a JSON document.
-
-    Attributes
-    ----------
-    notes : list of str
-        All notes printed so far.
-    """
+    """Print results to stdout, and notes and progress to stderr; with ``--json`` print only a JSON document."""
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False):
         self.is_silent, self.as_json = quiet or as_json, as_json
@@ -105,7 +99,7 @@ class Screen:
             from dempster import __version__
 
             content = {"command": command, "dempster": __version__, **content, "notes": self.notes}
-            click.echo(json.dumps(_to_json(content), ensure_ascii=False, indent=2, allow_nan=False))
+            click.echo(json.dumps(to_plain(content), ensure_ascii=False, indent=2, allow_nan=False))
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
@@ -179,30 +173,11 @@ def partition_document(partition: Any) -> dict[str, Any]:
     }
 
 
-def _to_json(value: Any) -> Any:
-    """Convert a value to a JSON type; NaN and infinity become null."""
-    if isinstance(value, dict):
-        return {str(key): _to_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_to_json(inner) for inner in value]
-    if hasattr(value, "tolist"):
-        return _to_json(value.tolist())
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
 # ---- files ----------------------------------------------------------------------------------------------------------
 
 
 class Outputs(dict[str, Path]):
-    """Dictionary of the files that a command writes; `add` validates each path before the computation starts.
-
-    Parameters
-    ----------
-    inputs : iterable of Path
-        Files that the command reads. An output must not overwrite them.
-    """
+    """Dictionary of the files that a command writes, which must not overwrite the files ``inputs`` that it reads."""
 
     def __init__(self, inputs: Iterable[Path | None] = ()):
         super().__init__()
@@ -216,7 +191,7 @@ class Outputs(dict[str, Path]):
     def add(
         self, name: str, path: Path | None, extensions: Sequence[str] = _PARTITION_EXTENSIONS, option: str = "--output"
     ) -> None:
-        """Add an output file unless ``path`` is None; raise an error if the file cannot be written."""
+        """Add an output file unless ``path`` is None; raise an error if the file cannot be written later."""
         if path is None:
             return
         check_extension(option, path, extensions)
