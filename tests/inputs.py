@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 
 from dempster import classify, metric
+from dempster.dissimilarity.gower import GowerEncoder, gower_block
 
 IRIS, Y = load_iris(return_X_y=True)
 IRIS, Y = IRIS[::3], Y[::3]
@@ -22,6 +23,14 @@ CLASSIFIERS = [
     if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)
 ]
 LEARNERS = [getattr(metric, name) for name in metric.__all__]
+
+
+def gower_matrix(table, incomparable="raise", **parameters):
+    """Return the matrix of Gower's dissimilarities between the rows of a table."""
+    data = GowerEncoder(**parameters).fit_transform(table)
+    matrix = gower_block(data, data, incomparable=incomparable)
+    np.fill_diagonal(matrix, 0)
+    return matrix
 
 
 def quick(kind):

@@ -12,11 +12,23 @@ from scipy import sparse
 
 from dempster import CredalPartition, metric
 from dempster.cluster import CatECM, ECMdd
-from dempster.dissimilarity.gower import GowerEncoder, gower_matrix
+from dempster.dissimilarity.gower import GowerEncoder
 from dempster.explain import CautiousTree, profile
 from dempster.mixture import ParsimoniousGaussianMixture
 from tests.cluster.contract import answer, categories
-from tests.inputs import CLASSIFIERS, FORMS, HIDDEN, IRIS, LEARNERS, NO_NUMBERS, OBJECTS, SHIFTED, Y, quick
+from tests.inputs import (
+    CLASSIFIERS,
+    FORMS,
+    HIDDEN,
+    IRIS,
+    LEARNERS,
+    NO_NUMBERS,
+    OBJECTS,
+    SHIFTED,
+    Y,
+    gower_matrix,
+    quick,
+)
 from tests.limits import by_thirds, refused_or_sensible, third_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from dempster.dissimilarity.gower import GowerEncoder, gower_matrix
+from dempster.dissimilarity.gower import GowerEncoder
 from dempster.dissimilarity.sources import (
     AttributeSource,
     GowerSource,
@@ -13,6 +13,7 @@ from dempster.dissimilarity.sources import (
     check_values,
     rounding,
 )
+from tests.inputs import gower_matrix
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 METRICS = ["euclidean", "manhattan", "cosine", "sqeuclidean", "chebyshev", "seuclidean", "mahalanobis", "correlation"]

@@ -65,33 +65,20 @@ class GowerData:
             raise InvalidParameterError("rows", "a slice or an array", rows)
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, positions)
 
-    def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ``numeric`` and ``codes`` as contiguous arrays."""
-        return np.ascontiguousarray(self.numeric, dtype=dtype), np.ascontiguousarray(self.codes)
+        return np.ascontiguousarray(self.numeric), np.ascontiguousarray(self.codes)
 
-    def _weights(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        return self.numeric_weights.astype(dtype), self.code_weights.astype(dtype)
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.numeric_weights.astype(self.dtype), self.code_weights.astype(self.dtype)
 
 
-def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incomparable: str = "raise") -> np.ndarray:
-    """Return the dissimilarities between all objects of ``rows`` and all objects of ``columns``.
+def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "raise") -> np.ndarray:
+    """Return the dissimilarities in [0, 1] between a objects and b objects, shape (a, b).
 
-    The function releases the global interpreter lock, so several threads can compute blocks in parallel.
-
-    Parameters
-    ----------
-    rows, columns : GowerData
-        Tables of a and b objects, encoded by the same `GowerEncoder`.
-    dtype : float dtype, optional
-        Type of the computation and the result. The default is the type of the encoded tables.
-    incomparable : {"raise", "nan"}, default="raise"
-        The dissimilarity of two objects without a common observed column is undefined. "raise" raises a ValueError that
-        names the first pair of such objects, and "nan" returns NaN for all such pairs.
-
-    Returns
-    -------
-    array of shape (a, b)
-        Dissimilarities in [0, 1].
+    The same `GowerEncoder` must have encoded both tables. The dissimilarity of two objects without a common observed
+    column is undefined. If ``incomparable`` is "raise", such a pair raises a ValueError; if it is "nan", the result is
+    NaN. The function releases the global interpreter lock, so several threads can compute blocks in parallel.
 
     Examples
     --------
@@ -102,92 +89,24 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
     array([[0. , 0.5, 1. ],
            [0.5, 0. , 0.5]])
     """
-    kind = _result_dtype(rows, columns, dtype, incomparable)
-    out = np.empty((len(rows), len(columns)), dtype=kind)
-    numeric, codes = columns._parts(kind)
+    out = np.empty((len(rows), len(columns)), dtype=rows.dtype)
+    numeric, codes = columns._parts()
     others = np.ascontiguousarray(numeric.T), np.ascontiguousarray(codes.T)
-    apart = _block(*rows._parts(kind), *others, *rows._weights(kind), out)
+    apart = _block(*rows._parts(), *others, *rows._weights(), out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
         raise _incomparable_error(rows.positions[i], columns.positions[j])
     return out
 
 
-def gower_pairs(
-    data_a: GowerData, i: Any, data_b: GowerData, j: Any, *, dtype: Any = None, incomparable: str = "raise"
-) -> np.ndarray:
-    """Return the dissimilarity between row ``i[e]`` of ``data_a`` and row ``j[e]`` of ``data_b`` for every e.
-
-    Parameters
-    ----------
-    data_a, data_b : GowerData
-        Tables encoded by the same `GowerEncoder`; both may be the same table.
-    i, j : int arrays of shape (n_pairs,)
-        Row numbers in ``data_a`` and in ``data_b``.
-    dtype, incomparable
-        See `gower_block`.
-
-    Returns
-    -------
-    array of shape (n_pairs,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dempster.dissimilarity.gower import GowerEncoder, gower_pairs
-    >>> data = GowerEncoder().fit_transform(np.array([[0.0, 1.0], [5.0, np.nan], [10.0, 3.0]]))
-    >>> gower_pairs(data, [0, 1], data, [2, 2])
-    array([1. , 0.5])
-    """
-    kind = _result_dtype(data_a, data_b, dtype, incomparable)
-    first, second = _validate_rows(i, "i", len(data_a)), _validate_rows(j, "j", len(data_b))
-    if len(first) != len(second):
-        raise InvalidInputError(f"i and j must have the same length, got {len(first)} and {len(second)}")
-    out = np.empty(len(first), dtype=kind)
-    apart = _pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
+def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: str = "raise") -> np.ndarray:
+    """Return the dissimilarities of the e pairs of rows (i[k], j[k]), shape (e,); see `gower_block`."""
+    first, second = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
+    out = np.empty(len(first), dtype=data.dtype)
+    apart = _pairs(*data._parts(), first, *data._parts(), second, *data._weights(), out)
     if apart >= 0 and incomparable == "raise":
-        raise _incomparable_error(data_a.positions[first[apart]], data_b.positions[second[apart]])
+        raise _incomparable_error(data.positions[first[apart]], data.positions[second[apart]])
     return out
-
-
-def gower_matrix(
-    table: Any,
-    *,
-    weights: Sequence[float] | Mapping[Hashable, float] | None = None,
-    categorical: Sequence[Hashable] | None = None,
-    dtype: Any = np.float64,
-    incomparable: str = "raise",
-) -> np.ndarray:
-    """Return the matrix of Gower's dissimilarities between the rows of a table.
-
-    Parameters
-    ----------
-    table : pandas or polars DataFrame, or array of shape (n, p)
-        Objects in rows, with numbers, categories and missing values.
-    weights, categorical, dtype
-        See `GowerEncoder`.
-    incomparable : {"raise", "nan"}, default="raise"
-        See `gower_block`.
-
-    Returns
-    -------
-    array of shape (n, n)
-        Symmetric matrix with zeros on the diagonal.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from dempster.dissimilarity.gower import gower_matrix
-    >>> table = pd.DataFrame({"age": [20, 40, 60], "smokes": [True, False, None], "town": ["Lens", "Arras", "Lens"]})
-    >>> gower_matrix(table).round(3)
-    array([[0.   , 0.833, 0.5  ],
-           [0.833, 0.   , 0.75 ],
-           [0.5  , 0.75 , 0.   ]])
-    """
-    data = GowerEncoder(weights=weights, categorical=categorical, dtype=dtype).fit_transform(table)
-    matrix = gower_block(data, data, incomparable=incomparable)
-    np.fill_diagonal(matrix, 0)
-    return matrix
 
 
 class GowerEncoder(BaseEstimator):
@@ -361,19 +280,6 @@ def _column_weights(weights: Any, names: list[Hashable]) -> np.ndarray:
     return values
 
 
-def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> np.dtype:
-    for data in (a, b):
-        if not isinstance(data, GowerData):
-            raise InvalidInputError(f"tables must be encoded by GowerEncoder.transform, got {type(data).__name__}")
-    if incomparable not in ("raise", "nan"):
-        raise InvalidParameterError("incomparable", "'raise' or 'nan'", incomparable)
-    if not (np.array_equal(a.numeric_weights, b.numeric_weights) and np.array_equal(a.code_weights, b.code_weights)):
-        raise InvalidInputError(
-            "both tables must be encoded by the same GowerEncoder, got different columns or weights"
-        )
-    return _float_dtype(np.result_type(a.numeric, b.numeric) if dtype is None else dtype)
-
-
 def _float_dtype(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
@@ -381,23 +287,10 @@ def _float_dtype(dtype: Any) -> np.dtype:
     return kind
 
 
-def _validate_rows(rows: Any, name: str, n: int) -> np.ndarray:
-    array = np.asarray(rows)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InvalidParameterError(
-            name, must=f"be a sequence of row numbers, got shape {array.shape} and type {array.dtype}"
-        )
-    if array.size and (array.min() < 0 or array.max() >= n):
-        raise InvalidParameterError(
-            name, must=f"contain row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}"
-        )
-    return array.astype(np.int64)
-
-
 def _incomparable_error(i: int, j: int) -> InvalidInputError:
     return InvalidInputError(
         f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; impute missing values, "
-        "remove one of the rows, or set missing='partial' in a clusterer (incomparable='nan' in gower_block)"
+        "remove one of the rows, or set missing='partial' in a clusterer"
     )
 
 
@@ -432,7 +325,7 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
 
 def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """Return the dissimilarities, shape (e,), of the e pairs of rows (i[k], j[k]); see `partial_gower_block`."""
-    d = gower_pairs(data, i, data, j, incomparable="nan")
+    d = gower_pairs(data, i, j, incomparable="nan")
     cells, w = present_cells(data), _weights(data)
     if cells.all():
         return d

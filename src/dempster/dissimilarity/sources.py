@@ -255,7 +255,7 @@ class GowerSource(DissimilaritySource):
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         if self.usual is not None:
             return partial_gower_pairs(self.objects, i, j, self.usual)
-        return gower_pairs(self.objects, i, self.objects, j)
+        return gower_pairs(self.objects, i, j)
 
     def subset(self, which: np.ndarray) -> GowerSource:
         return GowerSource(self.objects[which], self.usual)

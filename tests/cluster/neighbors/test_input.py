@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster.cluster import BeliefPeaks, EKNNClus
 from dempster.cluster import eknnclus as _method
-from dempster.dissimilarity.gower import gower_matrix
+from tests.inputs import gower_matrix
 
 
 @pytest.fixture(scope="module")

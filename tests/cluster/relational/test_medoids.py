@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
 from dempster.cluster import MECM, BeliefPeaks, ECMdd, WECMdd, _medoids, wecmdd
-from dempster.dissimilarity.gower import gower_matrix
 from dempster.dissimilarity.sources import AttributeSource
+from tests.inputs import gower_matrix
 
 pytestmark = pytest.mark.parametrize("method", [MECM, ECMdd, WECMdd])
 
