@@ -80,11 +80,6 @@ def test_order_holds_every_point_once_and_near_ones_together():
     assert steps.mean() < 0.1 * np.linalg.norm(np.diff(X, axis=0), axis=1).mean()
 
 
-def test_distances_may_be_left_out():
-    tree = PointTree(GRID)
-    np.testing.assert_array_equal(tree.kneighbors(GRID, 4, return_distance=False), tree.kneighbors(GRID, 4)[1])
-
-
 def test_not_enough_points():
     tree = PointTree(np.zeros((4, 1)))
     assert tree.kneighbors(np.zeros((2, 1)), 4)[1].tolist() == [[0, 1, 2, 3]] * 2

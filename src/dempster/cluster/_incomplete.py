@@ -34,7 +34,8 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
         return replace(sample, values=GowerSource(values.objects, estimate_usual_differences(values, n_clusters)))
     if isinstance(values, AttributeSource):
         within = estimate_within_variances(values.objects, sample.weights, n_clusters)
-        return replace(sample, values=values.with_within(within))
+        source = AttributeSource(values.objects, values.metric, values.parameters, within)
+        return replace(sample, values=source)
     if isinstance(values, np.ndarray):
         return replace(sample, within=estimate_within_variances(values, sample.weights, n_clusters))
     return sample

@@ -663,7 +663,8 @@ class BootClus(EvidentialClusterer):
     mixture_ : ParsimoniousGaussianMixture
         Mixture fitted to the data. Cluster k of the partition is component k of the mixture.
     bootstraps_ : Bootstraps
-        Parameters of the refitted mixtures.
+        Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means``, ``covariances`` and
+        ``log_likelihood`` (B,).
     n_redrawn_ : int
         Number of bootstrap samples that were drawn again because the fit lost a cluster, which is frequent if there are
         very few objects. After twenty redraws, one hundredth of the variances is added to the covariance matrices.

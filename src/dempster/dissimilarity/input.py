@@ -54,49 +54,25 @@ _SPARSE = ["csr", "csc", "coo"]  # formats that need no conversion, which would 
 
 
 class DissimilarityInput:
-    """Validation of the training objects and, in the same format, of new objects.
-
-    Parameters
-    ----------
-    metric : str or callable
-        "gower", "precomputed", another metric of scikit-learn, or a function of two rows.
-    symmetrize : bool
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
-    sparse : bool
-        Whether a matrix of dissimilarities may be sparse.
-    centered : bool
-        Whether to subtract the means of the attributes for Euclidean metrics, which are computed from squares and would
-        be inaccurate far from the origin.
-    fewest : int
-        Smallest permitted number of training objects.
-    remedy : str
-        Advice at the end of the error message for an asymmetric matrix.
-
-    Attributes
-    ----------
-    origin : array of shape (n_features,) or None
-        Means that are subtracted from the attributes.
-    encoder : GowerEncoder or None
-        Encoder of the table if ``metric="gower"``.
-    """
+    """Validation of the training objects and, in the same format, of new objects."""
 
     def __init__(
         self,
         metric: Metric,
         *,
-        symmetrize: bool = False,
-        sparse: bool = False,
-        centered: bool = False,
-        fewest: int = 1,
-        remedy: str = "; set symmetrize=True to use the mean of the two",
+        symmetrize: bool = False,  # whether the mean with its transpose replaces an asymmetric matrix
+        sparse: bool = False,  # whether a matrix of dissimilarities may be sparse
+        centered: bool = False,  # whether to subtract the means, far from which Euclidean metrics are inaccurate
+        fewest: int = 1,  # smallest permitted number of training objects
+        remedy: str = "; set symmetrize=True to use the mean of the two",  # advice if the matrix is asymmetric
     ):
         self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
         self.is_precomputed = isinstance(metric, str) and metric == "precomputed"
         self.is_gower = isinstance(metric, str) and metric == "gower"
         self.centered = centered and metric in _FROM_SQUARES
         self.remedy = remedy
-        self.origin: np.ndarray | None = None
-        self.encoder: Any = None
+        self.origin: np.ndarray | None = None  # means that are subtracted from the attributes
+        self.encoder: Any = None  # GowerEncoder of the table if ``metric="gower"``
 
     def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
         """Validate the training objects, store their number of columns and names, and return a dissimilarity source."""

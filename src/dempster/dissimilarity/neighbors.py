@@ -120,16 +120,8 @@ class PointTree:
     """K-d tree for nearest neighbors.
 
     The result is exact; among equally near points, those with the lowest index are returned. The time of a query is
-    logarithmic in the number of points in low dimensions and linear in high dimensions.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Points in rows.
-    p : float >= 1, default=2
-        Power of the Minkowski metric: 1 for the city block, 2 for the Euclidean, infinity for the Chebyshev metric.
-    n_jobs : int or None
-        Number of threads for queries.
+    logarithmic in the number of points in low dimensions and linear in high dimensions. ``p`` is the power of the
+    Minkowski metric: 1 for the city block, 2 for the Euclidean, infinity for the Chebyshev metric.
 
     Examples
     --------
@@ -168,23 +160,14 @@ class PointTree:
         positions = self._tree[1].ravel()
         return positions[positions < len(self)]
 
-    def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1, return_distance: bool = True) -> Any:
-        """Return the sorted distances from rows of X to the nearest points, and the indices, both of shape (m, k).
+    def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sorted distances to the nearest points and the indices of the points, both of shape (m, k).
 
-        Parameters
-        ----------
-        X : array of shape (m, d), optional
-            Query points. By default the points of the tree, which are not their own neighbors.
-        n_neighbors : int
-            Number k of neighbors.
-        return_distance : bool, default=True
-            Whether to return the distances. If False, only the indices are returned.
+        The m queries are the rows of X, or the points of the tree, which are then not their own neighbors.
         """
         if X is None:
-            distance, index = self.neighbors_of(np.arange(len(self)), n_neighbors)
-        else:
-            distance, index = self._nearest(X, None, n_neighbors, len(self))
-        return (distance, index) if return_distance else index
+            return self.neighbors_of(np.arange(len(self)), n_neighbors)
+        return self._nearest(X, None, n_neighbors, len(self))
 
     def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances and indices of the neighbors of the points at ``positions``, excluding each point."""
@@ -225,22 +208,9 @@ def make_finder(
 ) -> Finder:
     """Return a function that finds the nearest neighbors of training objects.
 
-    Parameters
-    ----------
-    source : DissimilaritySource
-        Dissimilarities between the training objects.
-    neighbors : {"auto", "exact", "approximate"}, default="auto"
-        "approximate" uses nearest-neighbor descent. It requires ``dempster[neighbors]``, attributes, and a metric given
-        by name. "auto" is "exact" unless there are more than 100,000 objects with more than six attributes, the metric
-        is Euclidean, and ``dempster[neighbors]`` is installed.
-    random_state : int, RandomState, Generator or None
-        Seed for the approximate search.
-    n_jobs : int or None
-        Number of threads; None and -1 use all processors.
-
-    Returns
-    -------
-    Finder
+    If ``neighbors`` is "approximate", the function uses nearest-neighbor descent, which requires the extra
+    ``dempster[neighbors]``, attributes, and a metric given by name. "auto" is "exact" unless there are more than
+    100,000 objects with more than six attributes, the metric is Euclidean, and ``dempster[neighbors]`` is installed.
 
     References
     ----------

@@ -40,24 +40,12 @@ def naming_metric(metric: Metric) -> Iterator[None]:
 
 
 class DissimilaritySource(ABC):
-    """Dissimilarities between n objects.
+    """Dissimilarities between n objects."""
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Type of the dissimilarities.
-    metric : str or callable
-        Metric, or "precomputed" for a matrix.
-    objects : array, GowerData or None
-        Attributes of the objects, or None for a matrix.
-    matrix : array of shape (n, n) or None
-        Dissimilarities if ``metric="precomputed"``, otherwise None.
-    """
-
-    dtype: np.dtype
-    metric: Metric
-    objects: Any = None
-    matrix: np.ndarray | None = None
+    dtype: np.dtype  # type of the dissimilarities
+    metric: Metric  # "precomputed" for a matrix
+    objects: Any = None  # array or GowerData, attributes of the objects; None for a matrix
+    matrix: np.ndarray | None = None  # (n, n), dissimilarities if ``metric="precomputed"``
 
     @property
     def is_euclidean(self) -> bool:
@@ -99,17 +87,10 @@ class DissimilaritySource(ABC):
 class AttributeSource(DissimilaritySource):
     """Dissimilarities between the rows of a table of attributes.
 
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Attributes of the objects.
-    metric : str or callable
-        Metric of scikit-learn, or a function of two rows.
-    parameters : dict or None
-        Keyword arguments of the metric. By default the variances for "seuclidean" and the inverse covariance matrix for
-        "mahalanobis" are computed from X.
-    within : array of shape (p,) or None
-        Variances of the attributes within clusters, required if values are missing (`dempster.dissimilarity.partial`).
+    ``metric`` is a metric of scikit-learn, or a function of two rows. ``parameters`` are keyword arguments of the
+    metric. By default the variances for "seuclidean" and the inverse covariance matrix for "mahalanobis" are computed
+    from X. ``within``, shape (p,), contains the variances of the attributes within clusters, which are required if
+    values are missing (`dempster.dissimilarity.partial`).
     """
 
     objects: np.ndarray
@@ -138,10 +119,6 @@ class AttributeSource(DissimilaritySource):
     @cached_property
     def lacks_cells(self) -> bool:
         return self.within is not None and has_missing(self.objects)
-
-    def with_within(self, within: np.ndarray) -> AttributeSource:
-        """Return a copy of the source with the variances ``within`` clusters, which missing values require."""
-        return AttributeSource(self.objects, self.metric, self.parameters, within)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -482,14 +459,8 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
     """Return the contributions of the p attributes to the dissimilarities of one object to r others, shape (r, p).
 
     The contributions to each dissimilarity sum to one. Missing values contribute zero. If two objects are equal in all
-    observed attributes, all observed attributes contribute equally.
-
-    Parameters
-    ----------
-    source : AttributeSource or GowerSource
-        Source that defines the metric. For a `GowerSource`, the numeric attributes come first in the result.
-    one, others : array or GowerData
-        The object (one row) and the r others, in the format of ``source.objects``.
+    observed attributes, all observed attributes contribute equally. ``one`` (one row) and ``others`` have the format of
+    ``source.objects``. For a `GowerSource`, the numeric attributes come first in the result.
     """
     if isinstance(source, GowerSource):
         terms = _gower_terms(one, others)

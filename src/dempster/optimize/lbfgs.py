@@ -30,34 +30,10 @@ def minimize_lbfgs(
     max_iter: int,
     tol: float,
     gradient_tol: float = 0.0,
-    memory: int = 20,
 ) -> Run[np.ndarray]:
-    """Minimize a smooth function by L-BFGS.
+    """Minimize a smooth function by L-BFGS, and return the final point with the value after each iteration.
 
-    Parameters
-    ----------
-    evaluate : function
-        Function that returns the value and the gradient at a point, a 1-D array that is overwritten afterwards.
-    start : array of shape (q,)
-        Initial point.
-    max_iter : int
-        Maximum number of iterations, at least 1.
-    tol : float
-        Stop if an iteration decreases the value f by at most ``tol * max(|f|, 1)``.
-    gradient_tol : float
-        Stop if all derivatives are at most ``gradient_tol`` in absolute value.
-    memory : int
-        Number of previous steps that are used to estimate the curvature.
-
-    Returns
-    -------
-    Run
-        Final point (``model``), and the value at the initial point and after each iteration (``history``).
-
-    References
-    ----------
-    J. Nocedal (1980). Updating quasi-Newton matrices with limited storage. Mathematics of Computation 35.
-    J. Nocedal and S. J. Wright (2006). Numerical Optimization. Springer.
+    See `LBFGS` for the other parameters.
 
     Examples
     --------
@@ -67,7 +43,7 @@ def minimize_lbfgs(
     >>> minimize_lbfgs(bowl, np.zeros(2), max_iter=50, tol=0).model.round(6).tolist()
     [1.0, -2.0]
     """
-    search = LBFGS(start, max_iter=max_iter, tol=tol, gradient_tol=gradient_tol, memory=memory)
+    search = LBFGS(start, max_iter=max_iter, tol=tol, gradient_tol=gradient_tol)
     while search.iterate(evaluate):
         pass
     return Run(search.point, search.history, search.converged)
@@ -76,8 +52,15 @@ def minimize_lbfgs(
 class LBFGS:
     """L-BFGS solver that runs one iteration at a time, and can be saved and restored exactly.
 
-    ``point`` and ``value`` are the results of the last iteration. ``history`` contains the value at the initial point
-    and after each iteration.
+    The solver stops after ``max_iter`` iterations (at least 1), if an iteration decreases the value f by at most
+    ``tol * max(|f|, 1)``, or if all derivatives are at most ``gradient_tol`` in absolute value. ``memory`` is the
+    number of previous steps that are used to estimate the curvature. ``point`` and ``value`` are the results of the
+    last iteration. ``history`` contains the value at the initial point and after each iteration.
+
+    References
+    ----------
+    J. Nocedal (1980). Updating quasi-Newton matrices with limited storage. Mathematics of Computation 35.
+    J. Nocedal and S. J. Wright (2006). Numerical Optimization. Springer.
     """
 
     def __init__(self, start: np.ndarray, *, max_iter: int, tol: float, gradient_tol: float = 0.0, memory: int = 20):
@@ -91,7 +74,10 @@ class LBFGS:
         self._status = np.array(_EVALUATE)
 
     def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
-        """Run one iteration; return whether another iteration is required."""
+        """Run one iteration; return whether another iteration is required.
+
+        ``evaluate`` returns the value and the gradient at a point, a 1-D array that is overwritten afterwards.
+        """
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:
             value, gradient = evaluate(self._x)
