@@ -249,22 +249,8 @@ def reference_masses(
 ) -> np.ndarray:
     """Write the masses of rows to ``out``, and return the indices of rows that may be equal to a reference object.
 
-    Parameters
-    ----------
-    rows : (n, d) array
-        Array in the memory of the host, or tensor on the device.
-    references : (r, d) array
-        Attributes of the reference objects.
-    around : Surroundings
-        Typical distances around the reference objects.
-    affinity : Affinity
-        Affinity to the clusters of the reference objects.
-    family : FocalSets
-        Single clusters and pairs of neighboring clusters.
-    device : str
-        Name of the device that computes the masses.
-    out : (n, f) array
-        Array or tensor that receives the masses.
+    ``rows`` is an array in the memory of the host, or a tensor on the device. ``references`` contains the attributes of
+    the reference objects. See `dempster.cluster._expressions.cluster_contour` for ``around`` and ``affinity``.
     """
     xp = _operations_for(rows, device)
     torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values

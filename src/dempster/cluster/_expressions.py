@@ -45,14 +45,8 @@ class Operations(Protocol):
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Return unnormalized masses of the nonempty sets and of the empty set, and the smallest cost of each object.
 
-    Parameters
-    ----------
-    xp : Operations
-        Array namespace.
-    costs : (n, g) values
-        Squared distances from n objects to the barycenters of the g nonempty sets.
-    step : tuple
-        Factors |A|^alpha and sizes |A| of the nonempty sets A, delta^2, beta, and the largest cost that counts as zero.
+    ``costs``, shape (n, g), contains the squared distances from n objects to the barycenters of the g nonempty sets.
+    ``step`` is the result of `MassStep.kernel_arguments`.
     """
     factor, size, delta2, beta, zero = step
     weighted, exponent = costs * xp.constant(factor), 1 / (beta - 1)
@@ -115,16 +109,8 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any
 def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:
     """Return the plausibilities of the clusters, shape (n, c), and the masses of the empty set, shape (n, 1).
 
-    Parameters
-    ----------
-    xp : Operations
-        Array namespace.
-    squares : (n, r) values
-        Squared distances from n objects to the r reference objects. The function may overwrite the array.
-    around : Surroundings
-        Typical distances around the reference objects.
-    affinity : Affinity
-        Affinity to the clusters of the reference objects.
+    ``squares``, shape (n, r), contains the squared distances from n objects to the r reference objects. The function
+    may overwrite the array. ``around`` and ``affinity`` are the `Surroundings` and the `Affinity` of EVCLUS.
     """
     weights, scales = affinity.weights, affinity.scales
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))

@@ -72,14 +72,7 @@ class LinkCosts:
 class LinkedObjects:
     """Objects with constraints, in an order that does not depend on the order of the rows.
 
-    Attributes
-    ----------
-    places : (q,) array
-        Indices of the linked objects.
-    others : (n - q,) array
-        Indices of the objects without constraints.
-    n_must_links : (q,) array
-        Number of must-links of each linked object.
+    ``places`` contains their indices, and ``others`` the indices of the objects without constraints.
     """
 
     def __init__(self, X: np.ndarray, constraints: Constraints):

@@ -110,7 +110,7 @@ def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: 
 
 
 class GowerEncoder(BaseEstimator):
-    """Encode tables as arrays from which `gower_block` computes Gower's dissimilarities.
+    """Encode DataFrames or arrays as numbers from which `gower_block` computes Gower's dissimilarities.
 
     Columns of numbers are numeric, also if the column has the type object. Columns of Booleans, text, categories or
     other objects are categorical. None, NaN and null are missing values. Dissimilarities of objects with many missing
@@ -171,29 +171,12 @@ class GowerEncoder(BaseEstimator):
         self.dtype = dtype
 
     def fit(self, table: Any, y: Any = None) -> GowerEncoder:
-        """Determine the type of each column, the ranges of the numeric columns, and the categories of the others.
-
-        Parameters
-        ----------
-        table : pandas or polars DataFrame, or array of shape (n, p)
-            Objects in rows.
-        y : ignored
-        """
+        """Determine the type of each column, the ranges of the numeric columns, and the categories of the others."""
         self._learn(read_columns(table))
         return self
 
     def transform(self, table: Any) -> GowerData:
-        """Encode a table that has the columns of `fit`.
-
-        Parameters
-        ----------
-        table : pandas or polars DataFrame, or array of shape (n, p)
-            Objects in rows. The columns of a DataFrame are matched with those of `fit` by name.
-
-        Returns
-        -------
-        GowerData
-        """
+        """Encode a table that has the columns of `fit`; the columns of a DataFrame are matched by name."""
         check_is_fitted(self)
         return self._encode(read_columns(table))
 

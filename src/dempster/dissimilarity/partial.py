@@ -91,14 +91,8 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
 
     Complete rows are needed for initial prototypes, for the selection of the number of clusters, and for plots. At most
     1,000 distinct rows are candidates, and the number of nearest rows is the square root of the number of candidates.
-    If a column is missing in all candidates, its mean is used. The result does not depend on the order of the rows or
-    on duplicate rows.
-
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Rows with NaN for missing values. If no value is missing, X is returned unchanged. A column without any observed
-        value is filled with zeros.
+    If a column is missing in all candidates, its mean is used, and zero if it has no observed value. The result does
+    not depend on the order of the rows or on duplicate rows. If no value is missing, X is returned unchanged.
 
     Examples
     --------

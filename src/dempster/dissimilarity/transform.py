@@ -108,15 +108,11 @@ def scale_at(
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
-    """Estimate the intrinsic dimension of the data from the distances of objects to their nearest neighbors.
+    """Estimate the intrinsic dimension of n objects from the (n, n) dissimilarities D between them.
 
-    For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension. The result is the
-    harmonic mean of these estimates over the objects, as proposed by MacKay and Ghahramani.
-
-    Parameters
-    ----------
-    D : array of shape (n, n)
-        Dissimilarities between n objects.
+    For each object, Levina and Bickel (2004) give a maximum-likelihood estimate of the dimension from the distances to
+    its nearest neighbors. The result is the harmonic mean of these estimates over the objects, as proposed by MacKay
+    and Ghahramani.
 
     Examples
     --------
