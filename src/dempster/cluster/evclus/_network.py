@@ -240,9 +240,9 @@ class FeedForward:
     """Feed-forward network with ReLU hidden layers and a `MassLayer` as output layer.
 
     The initial weights and biases are uniform between -1 / sqrt(k + 1) and 1 / sqrt(k + 1) for a layer with k inputs.
-    ``sizes`` contains the numbers of inputs, of units in each hidden layer, and of focal sets. ``weights`` contains, for
-    each layer, the matrix (inputs, outputs) in row-major order, then the biases. The coefficients of the outlier unit,
-    if there is one, come last.
+    ``sizes`` contains the numbers of inputs, of units in each hidden layer, and of focal sets. ``weights`` contains,
+    for each layer, the matrix (inputs, outputs) in row-major order, then the biases. The coefficients of the outlier
+    unit, if there is one, come last.
     """
 
     def __init__(self, sizes: Sequence[int], layer: MassLayer, dtype: np.dtype, rng: np.random.Generator):
