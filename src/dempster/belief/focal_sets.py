@@ -426,8 +426,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
-                    name,
-                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}",
+                    name, must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in {format_value(clusters)}"
                 )
         rows[i, list(clusters)] = True
     return rows

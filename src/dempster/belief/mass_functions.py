@@ -212,8 +212,7 @@ class MassFunctions:
         """Return consonant mass functions (nested focal sets) from the plausibilities of the answers, shape (n, c)."""
         values = validate_probabilities(contour, "contour")
         return cls(
-            *transforms.nested_masses(*transforms.consonant_from_contour(values)),
-            **(table_names(contour) | keywords),
+            *transforms.nested_masses(*transforms.consonant_from_contour(values)), **(table_names(contour) | keywords)
         )
 
     @classmethod

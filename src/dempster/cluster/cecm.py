@@ -16,12 +16,7 @@ from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import (
-    PrototypeMethod,
-    PrototypeModel,
-    Statistics,
-    sum_present,
-)
+from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics, sum_present
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
 from dempster.data import sampling
@@ -438,12 +433,7 @@ CredalPartition, default="k-means++"
         self.n_neighbor_clusters = n_neighbor_clusters
 
     def fit(
-        self,
-        X: TableLike,
-        y: None = None,
-        sample_weight: ArrayLike = None,
-        *,
-        constraints: Constraints | None = None,
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None, *, constraints: Constraints | None = None
     ) -> Self:
         """Cluster the objects.
 

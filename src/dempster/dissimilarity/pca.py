@@ -73,12 +73,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
     array([ True,  True])
     """
 
-    _rules = {
-        "n_components": rule.integer(1),
-        "whiten": rule.flag,
-        "symmetrize": rule.flag,
-        "random_state": rule.seed,
-    }
+    _rules = {"n_components": rule.integer(1), "whiten": rule.flag, "symmetrize": rule.flag, "random_state": rule.seed}
 
     def __init__(
         self, n_components: int = 3, *, whiten: bool = True, symmetrize: bool = False, random_state: Any = None

@@ -27,13 +27,7 @@ from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, li
 from dempster.constraints import Constraints
 from dempster.dissimilarity.input import with_columns_like_rows
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_square
-from dempster.dissimilarity.transform import (
-    conflicts_among,
-    decay,
-    random_pairs,
-    sample_pairs,
-    to_conflict,
-)
+from dempster.dissimilarity.transform import conflicts_among, decay, random_pairs, sample_pairs, to_conflict
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.lbfgs import LBFGS
 
