@@ -96,10 +96,8 @@ class BPEC(EvidentialClusterer):
         Number of clusters. "auto" or None is the number of clusters of ``focal_sets`` or ``init`` if it is specified
         there; otherwise it is the number of peaks (see `BeliefPeaks` for the rule).
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without changing the metrics. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without changing the metrics.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
     alpha : float >= 0, default=1
@@ -110,10 +108,8 @@ class BPEC(EvidentialClusterer):
         Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
         upper fence of a box plot (third quartile plus two interquartile ranges) of their distances to the nearest peak.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
-        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
-        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
-        adaptive metric. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
+        attributes that they have, and adds the variance within clusters for each missing attribute.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
         Centers of the clusters. "belief-peaks" finds them by `BeliefPeaks` with default parameters, and an estimator by
         its parameters. An array contains the centers.

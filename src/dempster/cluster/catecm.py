@@ -324,13 +324,10 @@ class CatECM(EvidentialClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes.
     alpha : float, default=-0.25
         Penalty of large sets; larger values give smaller sets. It may be negative. The mean mismatch of a pair is at
         least that of its better cluster, so the largest mass can be on a pair only if ``alpha < 0``. With the default,

@@ -107,13 +107,11 @@ class CCM(OnlineClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues. ``FocalSets.max_cardinality(c, T_c)`` is the family of the paper with sets of up to T_c clusters.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes. ``FocalSets.max_cardinality(c, T_c)`` is the family
+        of the paper with sets of up to T_c clusters.
     gamma : float >= 0, default=1
         Weight of the distance to the mean of the prototypes, relative to the distances to the prototypes.
     beta : float > 1 or "auto", default="auto"
@@ -122,10 +120,8 @@ class CCM(OnlineClusterer):
         Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
         upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
-        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
-        incomplete objects get less certain masses. A row that contains only NaN raises an error. ``docs/missing.md``
-        explains when to impute instead.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
+        attributes that they have, and adds the variance within clusters for each missing attribute.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used
@@ -140,11 +136,9 @@ CredalPartition, default="k-means++"
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        File that stores the result of each pass over X, if X comes in blocks. An interrupted fit resumes from the file
-        and gives the same result. A file written for other data or parameters raises an error.
+        File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch and no missing values). If X is
-        a tensor, the device of X is used instead. Starts are compared on the CPU.
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires torch).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1

@@ -299,13 +299,10 @@ class CECM(EvidentialClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
-        neighboring clusters (with no third cluster between them) without moving the prototypes. "simple", "pairs" and
-        "full" fit the whole family. "selected" fits single clusters, then adds the pairs of mutually nearest clusters
-        and continues.
+        Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds the empty set and the
+        pairs of neighboring clusters without moving the prototypes.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive" learns a metric matrix of determinant one for each cluster, for elongated clusters.
     xi : float in [0, 1), default=0.5
@@ -322,10 +319,8 @@ class CECM(EvidentialClusterer):
         Distance from objects to the empty set, in units of the data; smaller values give more outliers. "auto" is the
         upper fence of a box plot (third quartile plus two interquartile ranges) of distances to the nearest prototype.
     missing : {"refuse", "partial"}, default="refuse"
-        Treatment of missing values (NaN). "refuse" raises an error. "partial" compares objects by the attributes that
-        they have and adds, for each missing attribute, its variance within clusters to the costs of all clusters, so
-        incomplete objects get less certain masses. A row that contains only NaN raises an error, and so does the
-        adaptive metric. ``docs/missing.md`` explains when to impute instead.
+        Treatment of missing values (NaN), as in `ECM`. "refuse" raises an error. "partial" compares objects by the
+        attributes that they have, and adds the variance within clusters for each missing attribute.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks" or a `BeliefPeaks` uses its centers, computed without weights. A deterministic start is used

@@ -147,8 +147,7 @@ class ECMdd(MedoidClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set and the pairs of
         neighboring clusters (with no third cluster between them) without moving the medoids. The cost above of a pair

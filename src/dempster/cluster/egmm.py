@@ -388,8 +388,7 @@ class EGMM(OnlineClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data (see `dempster.model_selection.number_of_clusters`);
-        ``number_`` then contains the candidates and the reasons.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. Families given by name do not contain the empty set. "auto" fits single
         clusters; objects between two neighboring clusters (with no third cluster between them) then get mass on the
@@ -412,11 +411,9 @@ CredalPartition, default="k-means++"
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest clusters of the other.
     checkpoint : path, optional
-        File to which the result of each pass over X is appended, if X comes in blocks. An interrupted fit resumes from
-        this file and gives the same result. A file written for different data or parameters raises an error.
+        File that stores the result of each pass over X, if X comes in blocks, as in `ECM`.
     device : str, default="cpu"
-        Device that computes the sums over all objects; "cuda" is a GPU (requires torch, and X without missing values).
-        A tensor is not moved. Starts are compared on the CPU.
+        Device that computes the sums over all objects, as in `ECM`; "cuda" is a GPU (requires torch).
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1

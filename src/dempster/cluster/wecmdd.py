@@ -278,7 +278,7 @@ class WECMdd(MedoidClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters. "auto" selects it from the data, as in `ECMdd`.
+        Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECMdd`. "auto" fits single clusters, then adds the empty set and
         the pairs of neighboring clusters without moving the medoids.
