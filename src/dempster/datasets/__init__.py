@@ -33,38 +33,10 @@ from dempster.datasets.fetchers import (
 )
 from dempster.datasets.generators import make_bananas, make_circles, make_fourclass, make_gaussian_mixture
 
-__all__ = [
-    "make_fourclass",
-    "make_bananas",
-    "make_circles",
-    "make_gaussian_mixture",
-    "load_butterfly",
-    "load_example",
-    "load_iris",
-    "load_wine",
-    "load_digits",
-    "dataset_names",
-    "fetch_dataset",
-    "fetch_birch1",
-    "fetch_d31",
-    "fetch_diabetes_reaven",
-    "fetch_dry_bean",
-    "fetch_ecoli",
-    "fetch_glass",
-    "fetch_gvhd",
-    "fetch_heart",
-    "fetch_ionosphere",
-    "fetch_leaves",
-    "fetch_letter",
-    "fetch_mice_protein",
-    "fetch_pendigits",
-    "fetch_protein",
-    "fetch_s_set",
-    "fetch_satellite",
-    "fetch_seeds",
-    "fetch_segment",
-    "fetch_shuttle",
-    "fetch_vehicle",
-    "fetch_vowel",
-    "DatasetNotAvailableError",
-]
+__all__ = ["make_fourclass", "make_bananas", "make_circles", "make_gaussian_mixture"]
+__all__ += ["load_butterfly", "load_example", "load_iris", "load_wine", "load_digits"]
+__all__ += ["dataset_names", "fetch_dataset", "DatasetNotAvailableError"]
+__all__ += ["fetch_birch1", "fetch_d31", "fetch_diabetes_reaven", "fetch_dry_bean", "fetch_ecoli", "fetch_glass"]
+__all__ += ["fetch_gvhd", "fetch_heart", "fetch_ionosphere", "fetch_leaves", "fetch_letter", "fetch_mice_protein"]
+__all__ += ["fetch_pendigits", "fetch_protein", "fetch_s_set", "fetch_satellite", "fetch_seeds", "fetch_segment"]
+__all__ += ["fetch_shuttle", "fetch_vehicle", "fetch_vowel"]

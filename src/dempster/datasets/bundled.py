@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidParameterError
 from dempster._validation import check_flags
 from dempster.datasets.generators import make_fourclass
 
@@ -99,13 +98,12 @@ def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     )
 
 
-def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load Fisher's iris dataset from scikit-learn (150 flowers, 4 attributes, 3 species).
+_DOCUMENTATION = """Load {title} from scikit-learn ({size}).
 
     Parameters
     ----------
     return_X_y, as_frame : bool, default=False
-        See :func:`sklearn.datasets.load_iris`.
+        See :func:`sklearn.datasets.{name}`.
 
     Returns
     -------
@@ -113,62 +111,31 @@ def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
     Examples
     --------
-    >>> from dempster.datasets import load_iris
-    >>> load_iris().data.shape
-    (150, 4)
+    >>> from dempster.datasets import {name}
+    >>> {name}().data.shape
+    {shape}
     """
-    return _load_from_sklearn("load_iris", return_X_y, as_frame)
 
 
-def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load the wine dataset from scikit-learn (178 Italian wines, 13 chemical attributes, 3 growers).
+def _create_loader(name: str, title: str, size: str, shape: tuple[int, int]) -> Callable[..., Any]:
+    """Return a function that loads a dataset of scikit-learn."""
 
-    The attributes have very different scales and should be standardized.
+    def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+        from sklearn import datasets
 
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        See :func:`sklearn.datasets.load_wine`.
+        check_flags(return_X_y=return_X_y, as_frame=as_frame)
+        return getattr(datasets, name)(return_X_y=bool(return_X_y), as_frame=bool(as_frame))
 
-    Returns
-    -------
-    Bunch or tuple
-
-    Examples
-    --------
-    >>> from dempster.datasets import load_wine
-    >>> load_wine().data.shape
-    (178, 13)
-    """
-    return _load_from_sklearn("load_wine", return_X_y, as_frame)
+    load.__name__ = load.__qualname__ = name
+    load.__doc__ = _DOCUMENTATION.format(name=name, title=title, size=size, shape=shape)
+    return load
 
 
-def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load the handwritten digits from scikit-learn (1797 images of 8 x 8 pixels, 10 classes).
-
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        See :func:`sklearn.datasets.load_digits`.
-
-    Returns
-    -------
-    Bunch or tuple
-
-    Examples
-    --------
-    >>> from dempster.datasets import load_digits
-    >>> load_digits().data.shape
-    (1797, 64)
-    """
-    return _load_from_sklearn("load_digits", return_X_y, as_frame)
-
-
-def _load_from_sklearn(function: str, return_X_y: bool, as_frame: bool) -> Any:
-    from sklearn import datasets
-
-    check_flags(return_X_y=return_X_y, as_frame=as_frame)
-    return getattr(datasets, function)(return_X_y=bool(return_X_y), as_frame=bool(as_frame))
+load_iris = _create_loader("load_iris", "Fisher's iris dataset", "150 flowers, 4 attributes, 3 species", (150, 4))
+load_wine = _create_loader(
+    "load_wine", "the wine dataset", "178 wines, 13 attributes, 3 growers; standardize", (178, 13)
+)
+load_digits = _create_loader("load_digits", "handwritten digits", "1797 images, 8 x 8 pixels, 10 classes", (1797, 64))
 
 
 def to_bunch(
@@ -191,15 +158,12 @@ def to_bunch(
     from sklearn.utils import Bunch
 
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
-    frame = None
     matrix: Any = data
     labels: Any = target
-    names = None
+    frame = names = None
     if data is not None:
         names = list(feature_names) if feature_names is not None else [f"x{j + 1}" for j in range(data.shape[1])]
     if as_frame:
-        if data is None:
-            raise InvalidParameterError("as_frame", "False for a matrix of dissimilarities", True)
         import pandas as pd
 
         matrix = pd.DataFrame(data, columns=names)
