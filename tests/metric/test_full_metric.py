@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
@@ -6,9 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dempster._errors import InvalidInputError
 from dempster.constraints import Constraints
-from dempster.metric import MMC, DMLEig
-from dempster.metric import full_metric as _full_metric
-from dempster.metric.full_metric import _FactorObjective, _matrix_problem, _smoothed_minimum, _weights_problem
+from dempster.metric import MMC, DMLEig, full_metric
 
 
 @pytest.fixture(scope="module", params=["iris", "wine"])
@@ -31,12 +31,14 @@ def test_gradients_against_differences():
     rng = np.random.default_rng(0)
     U, V = rng.normal(size=(12, 4)), rng.normal(size=(4, 4))
     B, b = V @ V.T, rng.uniform(0.1, 1, 4)
-    for function, point in ((_matrix_problem(U), B), (_smoothed_minimum(U, 0.3), B), (_weights_problem(U), b)):
+    distances = partial(full_metric.sum_of_distances, U)
+    weighted = partial(full_metric.sum_of_diagonal_distances, U**2)
+    for function, point in ((distances, B), (partial(full_metric.smoothed_minimum, U, 0.3), B), (weighted, b)):
         _, gradient = function(point)
         numeric = approx_fprime(point.ravel(), lambda v, f=function, s=point.shape: f(v.reshape(s))[0], 1e-7)
         np.testing.assert_allclose(gradient.ravel(), numeric, rtol=1e-4, atol=1e-4)
         factor = V if point.ndim == 2 else b
-        objective = _FactorObjective(function, factor)
+        objective = full_metric._FactorObjective(function, factor)
         slope = objective.evaluate(factor)[1]
         numeric = approx_fprime(
             factor.ravel(), lambda v, o=objective, s=factor.shape: o.evaluate(v.reshape(s))[0], 1e-7
@@ -188,7 +190,7 @@ def test_more_features_than_objects(learner, monkeypatch):
     assert few.components_.shape == (60, 60)
     np.testing.assert_allclose(few.components_.T @ few.components_, few.metric_matrix_, atol=1e-6)
     with monkeypatch.context() as patch:
-        patch.setattr(_full_metric, "_basis_of_differences", lambda objects: None)
+        patch.setattr(full_metric, "_basis_of_differences", lambda objects: None)
         every = learner(random_state=0).fit(X, y)
     size = np.abs(every.metric_matrix_).max()
     np.testing.assert_allclose(few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size)

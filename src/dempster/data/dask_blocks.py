@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from operator import add
+from operator import add, getitem
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster.data.blocks import BlockFunction, Blocks, is_dask
 from dempster.data.in_process import Columns, validate_weights
-from dempster.optimize.blocks import Apply
+from dempster.optimize.blocks import Apply, block_map
 
 _SUM_ARITY = 8  # number of results that one task adds
 
@@ -116,7 +116,7 @@ class DaskBlocks(Blocks):
         ends = np.cumsum([0, *(self.lengths or [])])
         cuts = np.searchsorted(rows, ends)
         parts = [
-            dask.delayed(_rows, pure=False)(part, rows[a:b] - start)
+            dask.delayed(getitem, pure=False)(part, rows[a:b] - start)
             for part, a, b, start in zip(self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True)
             if b > a
         ]
@@ -175,8 +175,8 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
         raise InvalidParameterError("X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}")
     if not parts or (lengths is not None and sum(lengths) == 0):
         raise InvalidParameterError("X", must="contain at least one row, got no blocks or only empty blocks")
-    once, validate = dask.delayed(columns, traverse=False), dask.delayed(_validate, pure=False)
-    blocks = [validate(part, once, number) for number, part in enumerate(parts)]
+    once, validate = dask.delayed(columns, traverse=False), dask.delayed(Columns.validate, pure=False)
+    blocks = [validate(once, part, number) for number, part in enumerate(parts)]
     return DaskBlocks(blocks, lengths, columns.n, columns.dtype, columns.names)
 
 
@@ -192,23 +192,15 @@ def _empty_table(X: Any) -> Any:
 # ---- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def _validate(block: Any, columns: Columns, number: int) -> np.ndarray:
-    return columns.validate(block, number)
-
-
 def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
     return np.column_stack([block, validate_weights(weights, len(block), f"block {number}")])
 
 
-def _apply_in_turn(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
-    """Implement `Apply` without threads, because Dask manages its own threads."""
-    return [function(*each) for each in arguments]
-
-
 def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
     function, shared = once
-    # A block that comes from another worker may not be aligned in memory.
-    return function(np.require(block, requirements=["C", "A"]), shared, _apply_in_turn)
+    with block_map(1) as apply:  # Dask manages its own threads.
+        # A block that comes from another worker may not be aligned in memory.
+        return function(np.require(block, requirements=["C", "A"]), shared, apply)
 
 
 def _call_unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
@@ -226,7 +218,3 @@ def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.n
 
 def _end(block: np.ndarray, start: int) -> int:
     return start + len(block)
-
-
-def _rows(block: np.ndarray, which: np.ndarray) -> np.ndarray:
-    return block[which]

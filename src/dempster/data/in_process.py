@@ -84,8 +84,8 @@ def count_block_rows(block: Any) -> int:
         return 1
 
 
-def _invalid(message: str, name: str = "X") -> InvalidParameterError:
-    return InvalidParameterError(name, message=message)
+def _invalid(message: str) -> InvalidParameterError:
+    return InvalidParameterError("X", message=message)
 
 
 def _join_names(names: tuple[str, ...], max_names: int = 8) -> str:
@@ -163,14 +163,10 @@ def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
 def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
     """Return a function that returns a new iterable of blocks of weights at every call."""
     if is_dask(column):
-        message = "sample_weight must not be a Dask collection if X is not one; compute it, or use Dask for X as well"
-        raise _invalid(message, "sample_weight")
+        raise InvalidParameterError("sample_weight", must="not be a Dask collection if X is not one; compute it")
     if hasattr(column, "__next__"):
-        raise _invalid(
-            f"sample_weight must be readable several times, got a {type(column).__name__}; use an array, a list of "
-            "blocks, or a function that returns it",
-            "sample_weight",
-        )
+        must = f"be readable several times, got a {type(column).__name__}; use an array or a function that returns it"
+        raise InvalidParameterError("sample_weight", must=must)
     if callable(column):
         return column
     if isinstance(column, list | tuple) and column and all(len(getattr(part, "shape", ())) == 1 for part in column):

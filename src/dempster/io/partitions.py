@@ -35,7 +35,6 @@ from dempster.partition.lazy import family_with_frame, top_masses
 
 if TYPE_CHECKING:
     import pandas as pd
-    from scipy import sparse
 
 
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
@@ -404,33 +403,23 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
         raise InvalidInputError("partition must have objects with integer names or none; other names cannot be written")
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
-    derived = {
-        _POSITION: names,
-        "label": partition.labels,
-        "label_with_outliers": partition.labels_with_outliers,
-        "assignment": np.array(partition.focal_sets.names())[partition.best_set],
-    }
+    sets = [list(map(int, members)) for members in family]
+    content = {"n_clusters": family.n_clusters, "focal_sets": sets, **partition.metadata}
     with write_atomically(path) as temporary:
-        _write_sparse(masses, family, derived, partition.metadata, temporary)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-
-def _write_sparse(
-    masses: sparse.csr_array, family: FocalSets, derived: dict[str, np.ndarray], metadata: dict[str, Any], path: Path
-) -> None:
-    """Write the derived columns, and for each object a list of set indices and a list of their masses.
-
-    The metadata of the file contains all focal sets.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    ends = pa.array(masses.indptr.astype(np.int32))
-    columns = {name: pa.array(values) for name, values in derived.items()}
-    columns["sets"] = pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32)))
-    columns["masses"] = pa.ListArray.from_arrays(ends, pa.array(masses.data))
-    content = {"n_clusters": family.n_clusters, "focal_sets": [list(map(int, each)) for each in family], **metadata}
-    table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(content, default=repr).encode()})
-    pq.write_table(table, path)
+        ends = pa.array(masses.indptr.astype(np.int32))
+        columns = {
+            _POSITION: pa.array(names),
+            "label": pa.array(partition.labels),
+            "label_with_outliers": pa.array(partition.labels_with_outliers),
+            "assignment": pa.array(np.array(partition.focal_sets.names())[partition.best_set]),
+            "sets": pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32))),
+            "masses": pa.ListArray.from_arrays(ends, pa.array(masses.data)),
+        }
+        table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(content, default=repr).encode()})
+        pq.write_table(table, temporary)
 
 
 def _read_sparse(path: Path) -> CredalPartition:

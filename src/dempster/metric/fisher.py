@@ -170,13 +170,8 @@ class LFDA(LinearMetricLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Matrix of the linear map, one row per feature.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the local scatter between classes to the local scatter within classes along each component.
-    objective_ : float
-        Sum of the eigenvalues.
-    classes_ : ndarray
-        Distinct labels, without -1.
-    n_features_in_ : int
+    eigenvalues_, objective_, classes_
+        Ratios of local scatters, their sum, and the distinct labels; see `FDA`.
 
     References
     ----------
@@ -321,13 +316,8 @@ class KFDA(KernelMetricLearner):
         Labeled objects; absent if the kernel is precomputed.
     gamma_ : float
         Value of ``gamma``.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Ratio of the scatter between classes to the scatter within classes along each component.
-    objective_ : float
-        Sum of the eigenvalues.
-    classes_ : ndarray
-        Distinct labels, without -1.
-    n_features_in_ : int
+    eigenvalues_, objective_, classes_
+        Ratios of scatters, their sum, and the distinct labels; see `FDA`.
 
     References
     ----------

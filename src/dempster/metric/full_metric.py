@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -254,13 +255,9 @@ class MMC(FullMetricLearner):
         Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted by eigenvalue.
     metric_matrix_ : ndarray of shape (n_features, n_features)
         Matrix A of the metric.
-    objective_ : float
-        Sum of the distances of the cannot-links.
-    history_ : ndarray
-        Objective at the initial value and after every iteration; it never decreases.
-    n_iter_ : int
-    converged_ : bool
-    n_features_in_ : int
+    objective_, history_, n_iter_, converged_
+        Sum of the distances of the cannot-links, array of its values at the start and after every iteration (it never
+        decreases), number of iterations, and whether the duality gap reached ``tol`` within ``max_iter`` iterations.
 
     References
     ----------
@@ -300,32 +297,24 @@ class MMC(FullMetricLearner):
         self.random_state = random_state
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
+        problem: Problem
         if self.diagonal:
-            problem, start = _weights_problem(U), np.where(np.any(U, axis=0), 1.0, 0.0)
+            problem, start = partial(sum_of_diagonal_distances, U**2), np.where(np.any(U, axis=0), 1.0, 0.0)
         else:
-            problem, start = _matrix_problem(U), projector(U)
+            problem, start = partial(sum_of_distances, U), projector(U)
         return ascend(problem, start, self.max_iter, self.tol)
 
 
-def _matrix_problem(U: np.ndarray) -> Problem:
-    """Return a function that computes sum_n sqrt(u_n' B u_n) and its gradient with respect to B; U has the rows u_n."""
-
-    def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
-        value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
-        return value, (U.T * weights) @ U
-
-    return value_and_gradient
+def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return sum_n sqrt(u_n' B u_n) and its gradient with respect to B; U has the rows u_n."""
+    value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
+    return value, (U.T * weights) @ U
 
 
-def _weights_problem(U: np.ndarray) -> Problem:
-    """Return a function that computes sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b."""
-    squares = U**2
-
-    def value_and_gradient(b: np.ndarray) -> tuple[float, np.ndarray]:
-        value, weights = _sum_of_roots(squares @ b)
-        return value, weights @ squares
-
-    return value_and_gradient
+def sum_of_diagonal_distances(squares: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b; ``squares`` contains u_nk^2."""
+    value, weights = _sum_of_roots(squares @ b)
+    return value, weights @ squares
 
 
 def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
@@ -361,7 +350,7 @@ class DMLEig(FullMetricLearner):
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
+        Maximum number of pairs of labeled objects; see `MMC`.
     max_iter : int, default=1000
         Maximum number of iterations for each value of mu.
     tol : float, default=1e-3
@@ -371,20 +360,15 @@ class DMLEig(FullMetricLearner):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Matrix L of the linear map, with L'L = A if n_components = n_features. Features are sorted by eigenvalue.
-    metric_matrix_ : ndarray of shape (n_features, n_features)
-        Matrix A of the metric.
+    components_, metric_matrix_ : ndarrays
+        Matrix L of the linear map and matrix A of the metric; see `MMC`.
     objective_ : float
         Smoothed minimum of the squared distances of the cannot-links. The exact minimum is larger by at most
         mu ln(number of cannot-links).
-    history_ : ndarray
-        Objective at the initial value and after every iteration; it never decreases.
     smoothing_ : float
         Final value of mu.
-    n_iter_ : int
-    converged_ : bool
-    n_features_in_ : int
+    history_, n_iter_, converged_
+        Course of the optimization; see `MMC`.
 
     References
     ----------
@@ -441,17 +425,13 @@ class DMLEig(FullMetricLearner):
         for degree in degrees:
             mu = self.smoothing_ * degree / self.smoothing
             tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
-            run = ascend(_smoothed_minimum(U, mu), factor, self.max_iter, tol)
+            run = ascend(partial(smoothed_minimum, U, mu), factor, self.max_iter, tol)
             factor, converged = run.model, run.converged
             history += run.history
         return Run(factor, history, converged)
 
 
-def _smoothed_minimum(U: np.ndarray, mu: float) -> Problem:
-    """Return a function that computes -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B."""
-
-    def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
-        exponents = -np.einsum("nd,nd->n", U @ B, U) / mu
-        return float(-mu * logsumexp(exponents)), (U.T * softmax(exponents)) @ U
-
-    return value_and_gradient
+def smoothed_minimum(U: np.ndarray, mu: float, B: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B."""
+    exponents = -np.einsum("nd,nd->n", U @ B, U) / mu
+    return float(-mu * logsumexp(exponents)), (U.T * softmax(exponents)) @ U

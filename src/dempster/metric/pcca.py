@@ -213,13 +213,9 @@ class PCCA(LinearMetricLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Matrix L of the linear map, which is unique only up to a rotation.
-    objective_ : float
-        Final value of the objective.
-    history_ : ndarray
-        Objective at the initial value and after every iteration; it never increases.
-    n_iter_ : int
-    converged_ : bool
-    n_features_in_ : int
+    objective_, history_, n_iter_, converged_
+        Final objective, array of the objective at the initial value and after every iteration (it never increases),
+        number of iterations, and whether the optimization converged within ``max_iter`` iterations.
 
     References
     ----------
@@ -296,22 +292,16 @@ class KPCCA(KernelMetricLearner):
     gamma : float > 0 or "auto", default="auto"
         Inverse width of the kernel; see `KFDA`.
     beta : float > 0, default=1
-        Steepness of the loss at the distance 1, which separates must-links from cannot-links.
+        Steepness of the loss; see `PCCA`.
     regularization : float >= 0, default=0
         Weight of the squared norm of the map in the feature space, which is added to the objective; zero in the paper.
         With few pairs a small value (0.01) makes the features smoother.
     init : {"pca", "random"} or array of shape (n_components, n_samples), default="pca"
-        Initial coefficients. "pca" uses the kernel principal directions of the constrained objects first, then random
-        coefficients, and "random" uses random coefficients only. They are scaled so that the median squared distance of
-        the pairs is one. If an array is given, ``n_init`` is ignored, and objects with a nonzero coefficient are added
-        to ``support_``.
-    n_init : int, default=3
-        Number of initial values. The result with the smallest objective is kept; if the relative difference is below
-        0.001, the first one.
-    max_pairs : int, default=10000
-        Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is drawn at random.
-    max_iter : int, default=1000
-        Maximum number of iterations.
+        Initial coefficients, as in `PCCA`. "pca" uses the kernel principal directions of the constrained objects first.
+        If an array is given, objects with a nonzero coefficient are added to ``support_``.
+    n_init, max_pairs, max_iter : int, default=3, 10000, 1000
+        Number of initial values, maximum number of pairs of labeled objects, and maximum number of iterations; see
+        `PCCA`.
     tol : float, default=1e-4
         Relative decrease of the objective at which the iterations (L-BFGS) stop. Much smaller values overfit the pairs.
     random_state : int, RandomState, Generator or None
@@ -327,13 +317,8 @@ class KPCCA(KernelMetricLearner):
         Objects in ``support_``; absent if the kernel is precomputed.
     gamma_ : float
         Value of ``gamma``.
-    objective_ : float
-        Final value of the objective.
-    history_ : ndarray
-        Objective at the initial value and after every iteration; it never increases.
-    n_iter_ : int
-    converged_ : bool
-    n_features_in_ : int
+    objective_, history_, n_iter_, converged_
+        Objective and course of the optimization; see `PCCA`.
 
     References
     ----------

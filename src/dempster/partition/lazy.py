@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from dempster._errors import InvalidParameterError
 from dempster._validation import check, choice, integer, is_integer
 from dempster.belief import FocalSets
 from dempster.data.blocks import Blocks
-from dempster.optimize.blocks import Apply
+from dempster.optimize.blocks import Apply, block_map
 from dempster.partition.credal_partition import CredalPartition, PartitionSummary
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ class LazyCredalPartition:
         )
 
     def _totals(self) -> _Totals:
-        return self._rows.reduce(_compute_totals, self.focal_sets, _apply_serially)
+        with block_map(1) as apply:
+            return self._rows.reduce(_compute_totals, self.focal_sets, apply)
 
     # ---- blocks ---------------------------------------------------------------------------------------------------
 
@@ -246,10 +247,6 @@ def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndar
     mask = np.zeros(len(block), dtype=bool)
     mask[_compute_summary(block, request, apply)] = True
     return mask
-
-
-def _apply_serially(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:
-    return [function(*each) for each in arguments]
 
 
 def _write_block(
