@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from dempster._validation import to_python_number
 
@@ -38,3 +40,10 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
         yield draft
     vars(draft).update(parameters)
     estimator.__dict__ = draft.__dict__
+
+
+def warn_not_converged(estimator: Any) -> None:
+    """Warn, from a method that `fit` calls within `fit_transaction`, that the iterations did not converge."""
+    limits = f"tol={estimator.tol:g} in max_iter={estimator.max_iter} iterations"
+    message = f"{type(estimator).__name__} did not reach {limits}; increase max_iter or tol"
+    warnings.warn(message, ConvergenceWarning, stacklevel=5)

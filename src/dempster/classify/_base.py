@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -10,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from dempster import _validation as validation
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._fitting import fit_transaction
+from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._site import DocumentedEstimator
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.decisions import DECISION_RULES, SET_RULES
@@ -103,12 +101,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         self.n_iter_ = len(run.history)
         self.converged_ = run.converged
         if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_not_converged(self)
 
     # ---- validation -----------------------------------------------------------------------------------------------
 
@@ -116,11 +109,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """Validate the parameters, X and y, set ``classes_``, and return the validated X and the labels."""
         validation.check_parameters(self, self._rules)
         if y is None:
-            raise InvalidParameterError(
-                "y",
-                message=f"{type(self).__name__} requires y to be passed, but the target y is None; pass labels or "
-                "MassFunctions",
-            )
+            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise InvalidParameterError("y", message=message)
         data = self._validate_objects(X, reset=True, **options)
         names = validation.row_index(X)
         targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(validation.reorder_like(y, names))

@@ -183,10 +183,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         expected = self._layer.probabilities(_safe_indexing(data, rows))
         actual = self._evidence(features[rows]).probabilities
         if np.abs(expected - actual).max() > _TOLERANCE:
-            raise InvalidInputError(
-                f"estimator must be a classifier whose probabilities are the softmax of its linear scores, "
-                f"got {type(self.estimator_).__name__}"
-            )
+            expected = "a classifier whose probabilities are the softmax of its linear scores"
+            raise InvalidParameterError("estimator", expected, type(self.estimator_))
 
     # ---- prediction -----------------------------------------------------------------------------------------------
 
@@ -280,12 +278,8 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_") and hasattr(estimator, "predict_proba"):
         scores = _to_scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
-    raise InvalidParameterError(
-        "estimator",
-        "a classifier with a linear last layer and a softmax or logistic output (LogisticRegression, MLPClassifier, a "
-        "pipeline that ends with one of them, or a torch network)",
-        type(estimator),
-    )
+    expected = "a classifier with a linear last layer (LogisticRegression, MLPClassifier, pipeline or torch network)"
+    raise InvalidParameterError("estimator", expected, type(estimator))
 
 
 def is_network(estimator: Any) -> bool:
@@ -365,8 +359,6 @@ def _network_probabilities(
     if not any(
         outputs.shape == form.shape and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE) for form in forms
     ):
-        raise InvalidParameterError(
-            "estimator",
-            "a network whose outputs are those of its last linear layer (or their softmax, log-softmax or sigmoid)",
-        )
+        expected = "a network with the outputs of its last linear layer (or their softmax, log-softmax or sigmoid)"
+        raise InvalidParameterError("estimator", expected)
     return np.hstack([1 - positive, positive]) if is_binary else softmax(scores, axis=1)

@@ -42,10 +42,8 @@ class Columns:
             return np.empty((0, self.n), self.dtype)
         values, names = _to_floats(block, number)
         if names is not None and self.names is not None and names != self.names:
-            raise _invalid(
-                f"block {number} of X must have the columns of the other blocks in the same order, "
-                f"{_join_names(self.names)}, got {_join_names(names)}"
-            )
+            expected, actual = _join_names(self.names), _join_names(names)
+            raise _invalid(f"block {number} of X must have the columns {expected} in this order, got {actual}")
         if values.shape[1] != self.n:
             raise _invalid(f"block {number} of X must have {self.n} columns like the first, got {values.shape[1]}")
         if self.dtype == np.float32 and values.dtype != np.float32:
@@ -64,10 +62,8 @@ class Columns:
         if not valid.all():
             row, column = (int(at) for at in np.unravel_index(valid.argmin(), valid.shape))
             name = str(column) if self.names is None else printable(self.names[column])
-            raise _invalid(
-                f"X must be finite, but row {row} of block {number} has {values[row, column]} in column {name}; "
-                "impute missing values or drop their rows"
-            )
+            where = f"row {row} of block {number} has {values[row, column]} in column {name}"
+            raise _invalid(f"X must be finite, but {where}; impute missing values or drop their rows")
         has_value = finite.any(axis=1)
         if not has_value.all():
             raise _invalid(f"row {has_value.argmin()} of block {number} of X contains only NaN; remove it")

@@ -120,10 +120,8 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
     if delimiter is not None:
         others = [other for other in _DELIMITERS if other in lines[0]]
         if delimiter not in lines[0] and others and not looks_like_number(lines[0]):
-            raise InvalidParameterError(
-                "delimiter",
-                message=f"delimiter={delimiter!r} does not occur in the first line, which contains {others[0]!r}",
-            )
+            message = f"delimiter={delimiter!r} does not occur in the first line, which contains {others[0]!r}"
+            raise InvalidParameterError("delimiter", message=message)
         reading = _read(lines, delimiter, header, decimal)
         if reading is None:
             raise InvalidInputError(_explain_sample(lines, delimiter))
@@ -314,21 +312,13 @@ def has_header(first: Sequence[str], rows: Sequence[Sequence[str]], starts_with_
     if all(number or cell.lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
         return False
     if len(first) > 1 and first[0] and not any(first[1:]):
-        raise InvalidParameterError(
-            "header",
-            message=f"the first row must contain column names, got {first[0]!r} only; remove comments, or set "
-            "header=True",
-            settings={"header": True},
-        )
+        message = f"the first row must contain column names, got {first[0]!r} only; remove comments, or set header=True"
+        raise InvalidParameterError("header", message=message, settings={"header": True})
     if any(numbers):
         raise _ambiguous_header(first[numbers.index(True)])
     if starts_with_comment and _starts_with_names(rows):
-        raise InvalidParameterError(
-            "header",
-            message="the first line may be a comment and the second may be the header; remove the comment, or set "
-            "header=True if the first line contains column names",
-            settings={"header": True},
-        )
+        message = "the first line may be a comment above the header; remove it, or set header=True if it is the header"
+        raise InvalidParameterError("header", message=message, settings={"header": True})
     words = [(word, j) for j, word in enumerate(first) if word]
     repeated = [word for word, j in words if any(len(row) == len(first) and row[j].strip() == word for row in rows)]
     if repeated and 2 * len(repeated) >= len(words):  # Repeated words may be categories instead of column names.

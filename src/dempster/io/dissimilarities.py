@@ -137,10 +137,8 @@ def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         return table
     odd = sorted(set(rows) ^ set(columns))
     if odd or len(set(rows)) < len(rows):
-        raise InvalidInputError(
-            f"{path.name}: rows and columns must have the same unique names, "
-            + (f"but {odd[0]!r} is only in one of them" if odd else "but some names are repeated")
-        )
+        problem = f"{odd[0]!r} is only in one of them" if odd else "some names are repeated"
+        raise InvalidInputError(f"{path.name}: rows and columns must have the same unique names, but {problem}")
     return table[rows]
 
 
@@ -148,11 +146,9 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     if table.shape[0] != table.shape[1]:
-        raise InvalidInputError(
-            f"{path.name} must contain a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
-            f"{table.shape[1]:,} columns"
-            + ("; convert a list of pairs to a matrix or to MatrixMarket (.mtx)" if table.shape[1] == 3 else "")
-        )
+        remedy = "; convert a list of pairs to a matrix or to MatrixMarket (.mtx)" if table.shape[1] == 3 else ""
+        shape = f"{table.shape[0]:,} rows and {table.shape[1]:,} columns"
+        raise InvalidInputError(f"{path.name} must contain a square matrix of dissimilarities, got {shape}{remedy}")
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
         raise InvalidInputError(f"{path.name} must contain numbers only, but column {odd[0]!r} contains other values")

@@ -193,11 +193,8 @@ def warn_about_text(columns: pd.DataFrame, name: str) -> None:
     suspects = [f"{column!r} (such as {format_value(cell)})" for column, cell in cells.items() if cell is not None]
     if suspects:
         more = f" and {len(suspects) - 5} more columns" if len(suspects) > 5 else ""
-        warnings.warn(
-            f"{name}: columns read as text although most cells look like numbers: {', '.join(suspects[:5])}{more}",
-            UserWarning,
-            stacklevel=3,
-        )
+        message = f"{name}: columns read as text although most cells look like numbers: {', '.join(suspects[:5])}{more}"
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def find_nonnumeric_cell(column: pd.Series) -> str | None:

@@ -418,7 +418,5 @@ def _check_names(names: Sequence[str], table: pd.DataFrame, argument: str, path:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
         available = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
-        raise InvalidParameterError(
-            argument,
-            message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {available}",
-        )
+        message = f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {available}"
+        raise InvalidParameterError(argument, message=message)

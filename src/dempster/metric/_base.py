@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from dempster import _validation as rule
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._fitting import fit_transaction
+from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, TableLike
 from dempster.constraints import Constraints
@@ -158,16 +156,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         """Validate and encode the labels; raise an error if there are none, or if constraints are given."""
         learner = type(self).__name__
         if constraints is not None or isinstance(y, Constraints):
-            raise InvalidParameterError(
-                "constraints",
-                message=f"{learner} learns from labels, fit(X, y), not from constraints; "
-                "PCCA, KPCCA, MMC and DMLEig learn from constraints",
-            )
+            message = f"{learner} learns from labels, not from constraints; use PCCA, KPCCA, MMC or DMLEig"
+            raise InvalidParameterError("constraints", message=message)
         if y is None:
-            raise InvalidParameterError(
-                "y",
-                message=f"{learner} requires y to be passed, but the target y is None; use -1 for unlabeled objects",
-            )
+            message = f"{learner} requires y to be passed, but the target y is None; use -1 for unlabeled objects"
+            raise InvalidParameterError("y", message=message)
         return _encode_labels(data, y)
 
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
@@ -180,11 +173,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             raise InvalidParameterError("y", "labels, got Constraints; pass them by name: fit(X, constraints=...)")
         if constraints is None:
             if y is None:
-                raise InvalidParameterError(
-                    "y",
-                    message=f"{learner} requires y to be passed, but the target y is None, and so is constraints; "
-                    "pass labels, fit(X, y), or pairs, fit(X, constraints=Constraints(must_link, cannot_link))",
-                )
+                message = f"{learner} requires y to be passed, but the target y is None; pass y or constraints"
+                raise InvalidParameterError("y", message=message)
             constraints = _pairs_from_classes(_encode_labels(data, y), len(data), self.max_pairs, rng)
         elif y is not None:
             raise InvalidInputError("y and constraints must not be given together, because labels already imply pairs")
@@ -203,12 +193,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         self.n_iter_ = max(1, len(run.history) - 1)
         self.converged_ = run.converged
         if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol:g} (max_iter={self.max_iter}); "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_not_converged(self)
 
 
 class LinearMetricLearner(MetricLearner):
@@ -323,11 +308,8 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
             check_classification_targets(labels[positions])
         names, codes = np.unique(labels[positions], return_inverse=True)
     if len(names) < 2:
-        raise InvalidParameterError(
-            "y",
-            must=f"contain at least two classes besides -1 for unlabeled objects, got {len(names)} and "
-            f"{len(labels) - len(positions)} unlabeled objects",
-        )
+        must = f"contain at least two classes besides -1 (unlabeled), got {len(names)} in {len(positions)} labels"
+        raise InvalidParameterError("y", must=must)
     return Classes(positions, codes.reshape(-1), names)
 
 

@@ -237,11 +237,8 @@ class LFDA(LinearMetricLearner):
         if not kept.any():
             raise InvalidParameterError("X", must="separate the classes of y in at least one direction")
         if self.n_components is not None and not kept.all():
-            warnings.warn(
-                f"n_components={q} exceeds the number of features that separate the classes, {kept.sum()}",
-                UserWarning,
-                stacklevel=4,
-            )
+            message = f"n_components={q} exceeds the number of features that separate the classes, {kept.sum()}"
+            warnings.warn(message, UserWarning, stacklevel=4)
         return eigenvalues[kept], scale_within(vectors[kept], within, regular)
 
 

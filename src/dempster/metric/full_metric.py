@@ -72,10 +72,8 @@ def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagon
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
     for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
-            raise InvalidInputError(
-                f"{learner} requires must-links and cannot-links, but y or constraints (or the max_pairs pairs drawn "
-                f"from them) contain no {kind}"
-            )
+            advice = "add one to constraints or, if y has both kinds, increase max_pairs"
+            raise InvalidInputError(f"{learner} requires must-links and cannot-links, got no {kind}; {advice}")
         if not differences.any():
             raise InvalidInputError(f"{learner} requires a {kind} between different objects, but all join equal ones")
     basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
@@ -87,11 +85,8 @@ def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagon
     scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
-        raise InvalidParameterError(
-            "regularization",
-            message=f"regularization must be larger than {ridge:g}, because the scatter matrix of the must-links is "
-            f"singular ({len(must)} must-links, {data.shape[1]} features)",
-        )
+        must = f"be larger than {ridge:g}, because the scatter matrix of the {len(must)} must-links is singular"
+        raise InvalidParameterError("regularization", must=must)
     inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
     return Whitened(cannot @ inverse, inverse, basis)
 
@@ -411,12 +406,8 @@ class DMLEig(FullMetricLearner):
         """Maximize the objective for decreasing degrees of smoothing."""
         different = U.any(axis=1)
         if not different.all():
-            warnings.warn(
-                f"{(~different).sum()} cannot-links join identical objects, which no metric can separate; "
-                "they are ignored",
-                UserWarning,
-                stacklevel=4,
-            )
+            message = f"{(~different).sum()} cannot-links join identical objects and are ignored"
+            warnings.warn(message, UserWarning, stacklevel=4)
             U = U[different]
         self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
         first = max(_FIRST_SMOOTHING, self.smoothing)

@@ -392,11 +392,8 @@ def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
     if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):
-        raise InvalidParameterError(
-            "X",
-            "a positive semidefinite kernel matrix with kernel='precomputed', "
-            f"got eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}",
-        )
+        ends = f"{eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
+        raise InvalidParameterError("X", f"a positive semidefinite kernel matrix, got eigenvalues from {ends}")
     kept = eigenvalues > _MIN_EIGENVALUE * eigenvalues[-1]
     roots, vectors = np.sqrt(eigenvalues[kept]), vectors[:, kept]
     return vectors * roots, (vectors / roots).T

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -10,12 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._fitting import fit_transaction
+from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
@@ -323,12 +321,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         self.n_parameters_ = em.count_parameters(model, g, d)
         self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
         if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_not_converged(self)
 
     # ---- prediction -----------------------------------------------------------------------------------------------
 

@@ -94,10 +94,8 @@ def _masses(model: Any, X: Value) -> tuple[Value, Any]:
     if _is_table_model(model):
         preparation = model.preparation
         if preparation is not None and preparation.categories:
-            raise InvalidInputError(
-                "a model can be exported only if all its columns are numeric; "
-                f"{preparation.categories[0]!r} contains categories"
-            )
+            column = preparation.categories[0]
+            raise InvalidInputError(f"models can be exported if columns are numeric; {column!r} contains categories")
         if preparation is not None and preparation.is_scaled:
             X = center_rows(X, preparation.center, preparation.scale)
         return _masses(model.estimator, X)

@@ -371,9 +371,7 @@ def _label_array(labels: Any) -> np.ndarray:
         raise InvalidParameterError("labels", must=f"be a nonempty sequence, got shape {values.shape}")
     missing = values.dtype.kind in "OMm" and any(map(validation.is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidParameterError(
-            "labels", must="not contain NaN, None or infinity; use -1 for objects without a cluster"
-        )
+        raise InvalidParameterError("labels", must="not contain NaN, None or infinity; -1 means no cluster")
     if values.dtype.kind in "cV":
         raise InvalidParameterError("labels", must=f"be names or real numbers, got {values.dtype}")
     return values
@@ -421,11 +419,8 @@ def _masses_from_soft(
     if u.min() < -1e-10:
         raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
     if total.max() > 1 + _ROUNDING:
-        raise InvalidParameterError(
-            "memberships",
-            must=f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} "
-            "(use from_possibilistic for possibilities)",
-        )
+        must = f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g}"
+        raise InvalidParameterError("memberships", must=f"{must} (use from_possibilistic for possibilities)")
     certain = np.minimum(total, 1)
     certain[np.abs(total - 1) <= _ROUNDING] = 1
     share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
