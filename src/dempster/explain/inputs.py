@@ -15,22 +15,10 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from dempster import _validation as rule
 from dempster._arrays import to_array_with_shape, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
-from dempster._validation import (
-    as_texts,
-    check,
-    choice,
-    default_feature_names,
-    format_value,
-    is_integer,
-    is_missing,
-    match_names,
-    row_index,
-    validating_labels,
-    validating_table,
-)
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.views import Views, joined_views, split_views
 from dempster.partition import CredalPartition, LazyCredalPartition
@@ -59,7 +47,7 @@ class ExplainedInput:
     def align_partition(self, X: TableLike, n_rows: int) -> CredalPartition:
         """Return the partition in the order of the rows of X."""
         self._check_rows(n_rows, "X")
-        order = match_names(self.partition.index, row_names(X))
+        order = rule.match_names(self.partition.index, row_names(X))
         return self.partition if order is None else self.partition[order]
 
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
@@ -80,7 +68,7 @@ class ExplainedInput:
         if views is None and len(table.shape) != 2:
             raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}")
         self._check_rows(int(table.shape[0]) if views is None else len(views), name)
-        order = match_names(row_names(table), self.partition.index)
+        order = rule.match_names(row_names(table), self.partition.index)
         if views is not None:
             rows = np.arange(len(self.partition)) if order is None else order
             return views.square_parts(rows) if is_pairwise else views.rows(rows)
@@ -110,7 +98,7 @@ def resolve_input(
     With ``metric="precomputed"``, a partition or labels belong to a table of dissimilarities. If ``needs_partition`` is
     False, a fitted classifier is also accepted, and the ``partition`` of the result is None.
     """
-    check(metric, "metric", choice(None) | choice("precomputed"))
+    rule.check(metric, "metric", rule.choice(None) | rule.choice("precomputed"))
     estimator = model = None
     result = subject
     if hasattr(subject, "fit") and not isinstance(subject, type):
@@ -137,7 +125,7 @@ def resolve_input(
 
 
 def _read_labels(values: Any, name: str) -> Any:
-    with validating_labels(values, name):
+    with rule.validating_labels(values, name):
         labels = np.asarray(values)
     if labels.ndim != 1:
         got = f"{type(values).__name__} of shape {labels.shape}"
@@ -153,7 +141,7 @@ def row_names(*tables: TableLike) -> Index:
     """Return the row names of the first table (or list of views) that has row names; None if no table has names."""
     for table in tables:
         views = None if table is None else Views.from_input(table)
-        index = row_index(table) if views is None else views.index
+        index = rule.row_index(table) if views is None else views.index
         if index is not None:
             return index
     return None
@@ -168,7 +156,7 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "columns"):
-        with validating_table(X, "X"):
+        with rule.validating_table(X, "X"):
             return X[rows.tolist()]
     if hasattr(X, "tocsr"):
         return X.tocsr()[rows]
@@ -188,7 +176,7 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
         if len(i) != len(image_shape) or not all(0 <= k < size for k, size in zip(i, image_shape, strict=True)):
             raise InvalidParameterError("i", f"a pixel of an image of shape {image_shape}", i)
         return int(np.ravel_multi_index(i, image_shape))
-    if is_integer(i):
+    if rule.is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
             raise InvalidParameterError("i", "the name of an object, because some names are numbers", i)
         if not 0 <= i < n:
@@ -211,7 +199,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
     """Return the columns of a table of any type; dates are accepted if ``dates`` is True."""
     if hasattr(X, "tocsr"):
         raise InvalidParameterError(name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()")
-    with validating_table(X, name):
+    with rule.validating_table(X, name):
         if hasattr(X, "collect"):
             X = X.collect()  # polars LazyFrame
         if hasattr(X, "to_frame") and not hasattr(X, "columns"):
@@ -229,7 +217,7 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
                 raise InvalidParameterError(name, must=f"be a table with two dimensions, got shape {shape}. {advice}")
             if np.iscomplexobj(X):
                 raise InvalidInputError(f"Complex data not supported: {name} must contain numbers, text or categories")
-            names = default_feature_names(shape[1])
+            names = rule.default_feature_names(shape[1])
         for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
             if number == 0:
                 shape = tuple(np.shape(X))
@@ -261,11 +249,11 @@ class ObjectTable:
         numeric: bool = False,
         argument: str = "X",
     ):
-        with validating_table(X, argument):
+        with rule.validating_table(X, argument):
             X = X.collect() if hasattr(X, "collect") else X  # polars LazyFrame
         self._frame_type: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
-        self.index: Index = row_index(X)
+        self.index: Index = rule.row_index(X)
         if self._frame_type is None:
             X = to_array(X, argument)
             if X.ndim < 2 or X.size == 0:
@@ -277,7 +265,7 @@ class ObjectTable:
         self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
         self.names = [str(column.name) for column in columns]
         if names is not None:
-            self.names = as_texts(names, "feature_names", "names of attributes")
+            self.names = rule.as_texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
             raise InvalidParameterError("feature_names", must=f"contain {len(columns)} names, got {len(self.names)}")
 
@@ -307,7 +295,7 @@ class ObjectTable:
     def present(self, d: int, rows: Any = slice(None)) -> Any:
         """Return the values of attribute ``d`` that are not missing, as an array of numbers or a list of categories."""
         cells = self.columns[d][rows]
-        return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not is_missing(cell)]
+        return cells[~np.isnan(cells)] if self.is_number[d] else [cell for cell in cells if not rule.is_missing(cell)]
 
     def row(self, i: int) -> Cells:
         return [column[i : i + 1] for column in self.columns]
@@ -320,7 +308,7 @@ class ObjectTable:
                 raise InvalidParameterError("i", must=f"be one row with the columns of X, got shape {row.shape}")
             row = {label: row[label].to_numpy()[0] for label in row.columns}
             row = row if self._labels else list(row.values())
-        if isinstance(row, Mapping) or (self._labels and row_index(row) is not None):
+        if isinstance(row, Mapping) or (self._labels and rule.row_index(row) is not None):
             by_name, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
             names = labels if set(by_name) == set(labels) else self.names
             if set(by_name) != set(names) or len(by_name) != len(row):
@@ -336,13 +324,11 @@ class ObjectTable:
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:
         out = np.empty(1, dtype=float if self.is_number[d] else object)
         try:
-            out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
+            out[0] = np.nan if self.is_number[d] and rule.is_missing(cell) else cell
         except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{self.names[d]} of the object must be a number, got {format_value(cell)}"
-            ) from error
+            raise InvalidParameterError("i", f"a row with a number as {self.names[d]}", cell) from error
         if self.is_number[d] and np.isinf(out[0]):
-            raise InvalidInputError(f"{self.names[d]} of the object must be a finite number, got {format_value(cell)}")
+            raise InvalidParameterError("i", f"a row with a finite number as {self.names[d]}", cell)
         return out
 
     def find(self, cells: Cells) -> int:
@@ -372,7 +358,7 @@ class ObjectTable:
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
     """Convert array-like data to an array; numbers in a list that also contains text remain numbers."""
-    with validating_table(X, name):
+    with rule.validating_table(X, name):
         array = np.asarray(to_host(X))
         is_mixed = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
         return np.asarray(X, dtype=object) if is_mixed else array

@@ -15,17 +15,9 @@ from dempster.cluster.evidence import ClusterEvidence, ObjectReader, read_object
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values
 from dempster.dissimilarity.views import Views
+from dempster.explain import inputs
 from dempster.explain.changes import Target, find_smallest_changes
-from dempster.explain.inputs import (
-    Cells,
-    ExplainedInput,
-    ObjectTable,
-    find_object,
-    resolve_input,
-    row_names,
-    select_rows,
-    to_array,
-)
+from dempster.explain.inputs import Cells, ExplainedInput, ObjectTable
 from dempster.explain.object_explanation import ComparedObject, Exemplar, ObjectExplanation
 from dempster.partition import CredalPartition
 
@@ -403,7 +395,7 @@ def _resolve_object(
         raise InvalidParameterError("estimator", must=f"not be a pipeline; {advice}")
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
         raise InvalidInputError("Complex data not supported: i must be a position, a name, or contain real numbers")
-    resolved = resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
+    resolved = inputs.resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
     X, i = _resolve_views(resolved, X, i)
     if resolved.is_pairwise:
         return _resolve_among_dissimilarities(resolved, X, i, attributes, feature_names)
@@ -419,7 +411,7 @@ def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[Tabl
     one row. For a partition, the tables are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
-        return (to_array(X) if isinstance(X, list | tuple) else X), i
+        return (inputs.to_array(X) if isinstance(X, list | tuple) else X), i
     views = Views.from_input(X)
     if views is None:
         return X, i
@@ -449,7 +441,7 @@ def _resolve_among_attributes(
     attributes = row_attributes(model, X) if is_evidential else X
     table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
     index = table.index if table.index is not None or partition is None else partition.index
-    position = find_object(i, index, len(table), image)
+    position = inputs.find_object(i, index, len(table), image)
     obj = ExplainedObject(resolved, index, is_new=position < 0)
     obj.table, obj.position = table, position
     obj.cells = table.parse_row(i) if position < 0 else table.row(position)
@@ -459,7 +451,7 @@ def _resolve_among_attributes(
         elif image is not None:
             obj.reader = read_object(model, X, position)
         else:
-            obj.reader = read_object(model, select_rows(X, [position]), 0)
+            obj.reader = read_object(model, inputs.select_rows(X, [position]), 0)
         obj.among_fit = _is_data_of_fit(model, X, len(table), partition, position)
     if partition is None or not obj.among_fit:
         partition = CredalPartition(model.predict_mass(X))
@@ -513,7 +505,7 @@ def _is_data_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition
     if hasattr(model, "image_shape_"):
         masses = model.predict_mass(X).masses[probes]
     else:
-        masses = model.predict_mass(select_rows(X, probes)).masses
+        masses = model.predict_mass(inputs.select_rows(X, probes)).masses
     return bool(np.abs(masses - partition.masses[probes]).max(initial=0) <= MASS_TOLERANCE)
 
 
@@ -532,9 +524,9 @@ def _resolve_among_dissimilarities(
         check_values(values, "X")
         X = X if hasattr(X, "iloc") else values
     n, n_rows = len(partition), X.shape[0] if views is None else len(views)
-    index = row_names(X)
+    index = inputs.row_names(X)
     names = index if index is not None else partition.index if n_rows == n else None
-    position = find_object(i, names, n_rows)
+    position = inputs.find_object(i, names, n_rows)
     if views is None:
         rows = reorder_like(X, partition.index)
         if rows is not X and position >= 0 and partition.index is not None:
@@ -545,7 +537,7 @@ def _resolve_among_dissimilarities(
     names = names if partition.index is None else partition.index
     can_predict = hasattr(model, "predict_mass")
     if position >= 0:
-        row = select_rows(X, [position])
+        row = inputs.select_rows(X, [position])
     elif views is None:
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:

@@ -15,20 +15,9 @@ from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, format_group, format_number, printable
 from dempster._types import TableLike
-from dempster._validation import are_labels_equal, format_value, is_missing, row_index
+from dempster.explain import comparisons
 from dempster.explain.cautious_tree import exact_text, round_between
-from dempster.explain.comparisons import (
-    Attribute,
-    Feature,
-    Ranked,
-    adjust_p_values,
-    compare,
-    compare_groups,
-    compare_shares,
-    encode_column,
-    list_features,
-    mann_whitney,
-)
+from dempster.explain.comparisons import Attribute, Feature, Ranked
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
@@ -131,7 +120,7 @@ def rank_attributes(attributes: list[Attribute], first: Group, second: Group, co
     """Return a table with a row for each attribute, sorted by how well the attribute separates two groups."""
     rows = [_compare_pair(attribute, first, second) for attribute in attributes]
     table = pd.DataFrame(rows, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
-    table["p_adjusted"] = adjust_p_values(table["p"].to_numpy(dtype=float), correction)
+    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
     strength = table["delta"].abs().fillna(0)
     order = np.lexsort((-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy()))
     return table.iloc[order][_DISCRIMINATING_COLUMNS]
@@ -146,7 +135,7 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
         return row
     both, codes = np.concatenate([a, b]), np.repeat([0, 1], [len(a), len(b)])
     if attribute.is_number:
-        row["p"] = mann_whitney(Ranked(both), codes, 2)[0]
+        row["p"] = comparisons.mann_whitney(Ranked(both), codes, 2)[0]
         row["delta"] = _cliffs_delta(a, b)
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
@@ -156,7 +145,7 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
         return row
     k = len(attribute.categories)
     shares = [np.bincount(x.astype(int), minlength=k) / len(x) for x in (a, b)]
-    row["p"] = compare_groups(Attribute(attribute.name, "category", both), codes)[1]
+    row["p"] = comparisons.compare_groups(Attribute(attribute.name, "category", both), codes)[1]
     row["separation"] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     if attribute.kind == "boolean":
         row["delta"] = float(shares[0][1] - shares[1][1])
@@ -282,7 +271,7 @@ class Profile:
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
-            raise InvalidInputError(f"first and second must be different groups, got {format_value(one.name)} twice")
+            raise InvalidParameterError("second", "the name of another group than first", second)
         for group in (one, other):
             if not len(group):
                 raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
@@ -431,7 +420,7 @@ def profile(
     X = join_attributes(X)
     columns = read_attributes(X, dates=True)
     credal = resolved.align_partition(X, len(columns[0]))
-    attributes = [encode_column(column, max_categories) for column in columns]
+    attributes = [comparisons.encode_column(column, max_categories) for column in columns]
     for attribute, is_clustered in zip(attributes, _are_clustered(partition, clustered, attributes), strict=True):
         attribute.clustered = is_clustered
     groups = find_groups(credal, rule)
@@ -439,10 +428,10 @@ def profile(
     for g, group in enumerate(groups):
         codes[group.rows] = g
     shares = group_weights(credal, groups, weights, rule)
-    features = list_features(attributes)
+    features = comparisons.list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
-    statistics["p_adjusted"] = adjust_p_values(statistics["p"], correction)
-    names = credal.index if credal.index is not None else row_index(X)
+    statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"], correction)
+    names = credal.index if credal.index is not None else rules.row_index(X)
     add_typical(credal, groups, distance, int(n_typical), names)
     table = _attribute_table(attributes, tests, correction)
     return Profile(credal, groups, features, statistics, table, weights, correction)
@@ -461,17 +450,17 @@ def _statistics(
     for feature in features:
         attribute, values = feature.attribute, feature.values
         ranked = Ranked(values)
-        statistics = compare(feature, weights, ranked)
+        statistics = comparisons.compare(feature, weights, ranked)
         if attribute not in tests:
-            tests[attribute] = compare_groups(attribute, codes, ranked)
+            tests[attribute] = comparisons.compare_groups(attribute, codes, ranked)
         if attribute.is_number:
-            statistics["p"] = mann_whitney(ranked, codes, n_groups)
+            statistics["p"] = comparisons.mann_whitney(ranked, codes, n_groups)
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
             spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
             if spread > 0:
                 distance += np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
         else:
-            statistics["p"] = compare_shares(values, codes, n_groups)
+            statistics["p"] = comparisons.compare_shares(values, codes, n_groups)
         columns.append(statistics)
     names = [name for name in _STATISTICS if name != "p_adjusted"]
     return {name: np.column_stack([column[name] for column in columns]) for name in names}, distance, tests
@@ -489,7 +478,7 @@ def _attribute_table(
         "test": [name for name, _, _ in results],
         "effect": [effect for _, _, effect in results],
         "p": p,
-        "p_adjusted": adjust_p_values(p, correction),
+        "p_adjusted": comparisons.adjust_p_values(p, correction),
     }
     return pd.DataFrame(table, index=pd.Index([attribute.name for attribute in attributes], name="attribute"))
 
@@ -515,7 +504,7 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
 
 
 def _is_same_name(name: Any, other: Any) -> bool:
-    return rules.hashable.test(other) and not is_missing(other) and are_labels_equal(name, other)
+    return rules.hashable.test(other) and not rules.is_missing(other) and rules.are_labels_equal(name, other)
 
 
 def _format_heading(group: Group) -> str:

@@ -11,23 +11,10 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
+from dempster import _validation as rules
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayLike
-from dempster._validation import (
-    are_labels_equal,
-    as_labels,
-    as_reals,
-    check,
-    check_choice,
-    convert_fields,
-    format_value,
-    hashable,
-    is_number,
-    match_names,
-    reorder_like,
-    row_index,
-)
 from dempster.explain.inputs import resolve_input
 from dempster.partition import CredalPartition
 
@@ -50,10 +37,10 @@ _MEASURES = ("ari", "accuracy")
 
 def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """Validate the classes of all objects and return them in the order of the objects of a partition."""
-    classes = as_labels(y, "y")
+    classes = rules.as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidParameterError("y", must=f"contain {len(partition)} classes, got shape {classes.shape}")
-    order = match_names(row_index(y), partition.index)
+    order = rules.match_names(rules.row_index(y), partition.index)
     return classes if order is None else classes[order]
 
 
@@ -222,9 +209,9 @@ def set_scores(
     """
     credal = resolve_input(partition).partition
     classes = validate_classes(y, credal)
-    check_choice(matching, "matching", _MATCHINGS)
-    check(noise, "noise", hashable)
-    has_class = np.array([not are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool)
+    rules.check_choice(matching, "matching", _MATCHINGS)
+    rules.check(noise, "noise", rules.hashable)
+    has_class = np.array([not rules.are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool)
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
         raise InvalidParameterError("y", must=f"contain at least one object of a class, but all are noise ({noise!r})")
@@ -335,16 +322,16 @@ class RetentionCurve:
     measure: str
 
     def __post_init__(self) -> None:
-        convert_fields(self, share="k", quality="k")
-        check_choice(self.measure, "measure", _MEASURES)
+        rules.convert_fields(self, share="k", quality="k")
+        rules.check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
             raise InvalidParameterError("share", "increasing numbers above 0 and at most 1", self.share)
 
     def at(self, share: float) -> float:
         """Return the quality at the given share of kept objects, by linear interpolation."""
         low, high = self.share[0], self.share[-1]
-        if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise InvalidParameterError("share", must=f"lie between {low:g} and {high:g}, got {format_value(share)}")
+        if not rules.is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
+            raise InvalidParameterError("share", f"a number from {low:g} to {high:g}", share)
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -432,14 +419,14 @@ def retention_curve(
     """
     credal = resolve_input(partition).partition
     classes = encode_classes(validate_classes(y, credal))[1]
-    check_choice(quality, "quality", _MEASURES)
+    rules.check_choice(quality, "quality", _MEASURES)
     n, labels = len(credal), credal.labels
     ranking = doubt_scores(credal)
     if doubt is not None:
-        ranking = as_reals(reorder_like(doubt, credal.index), "doubt").astype(float, copy=False)
+        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt").astype(float, copy=False)
         if ranking.shape != (n,) or not np.isfinite(ranking).all():
             raise InvalidParameterError("doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}")
-    kept = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
+    kept = _SHARES if shares is None else np.unique(rules.as_reals(shares, "shares").astype(float, copy=False))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))

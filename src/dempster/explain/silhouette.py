@@ -214,13 +214,13 @@ def credal_silhouette(
     array([0.73, 0.74, 0.95, 0.74, 0.73, 0.  ])
     """
     credal = resolve_input(partition).partition
-    parameters = _Parameters(metric, sample_size, random_state)
-    rule.check_parameters(parameters, _RULES)
+    for (name, allowed), value in zip(_RULES.items(), (metric, sample_size, random_state), strict=True):
+        rule.check(value, name, allowed)
     if len(credal) == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
     X = joined_views(X, metric)
     remedy = "; use their mean, (X + X.T) / 2"
-    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(parameters, X)
+    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(BaseEstimator(), X)
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
         raise InvalidParameterError("X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}")
@@ -312,10 +312,3 @@ def _sample_clusters(
         sample.append(part)
         counts.append(np.full(len(part), len(members) / max(len(part), 1)))
     return np.concatenate(sample), np.concatenate(counts)
-
-
-class _Parameters(BaseEstimator):
-    """Parameters of `credal_silhouette`, validated like the parameters of an estimator."""
-
-    def __init__(self, metric: Metric, sample_size: int | str | None, random_state: Seed):
-        self.metric, self.sample_size, self.random_state = metric, sample_size, random_state
