@@ -576,7 +576,7 @@ def test_invalid_objects(ecm, i):
 
 @pytest.mark.parametrize("cell", [np.inf, "a"])
 def test_invalid_cells(ecm, cell):
-    with pytest.raises(InvalidInputError, match="^attribute 2 of the object must"):
+    with pytest.raises(InvalidInputError, match="^i must be .* attribute 2"):
         explain_object(ecm, POINTS, [1.0, cell])
 
 

@@ -34,15 +34,13 @@ class ShepardModel:
     def shepard(self, n_pairs, random_state):
         self.asked = n_pairs, random_state
         values = pairs(n_pairs, random_state)
-        if self.form is SimpleNamespace:  # The order does not matter.
-            return SimpleNamespace(conflict=values[2], delta=values[1], dissimilarity=values[0])
         return self.Pairs(*values) if self.form is namedtuple else values
 
 
 # ---- Shepard diagram -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [tuple, namedtuple, SimpleNamespace])
+@pytest.mark.parametrize("form", [tuple, namedtuple])
 def test_shepard_of_an_estimator(form):
     model = ShepardModel(form)
     display = ShepardDisplay.from_estimator(model, n_pairs=300, random_state=5)

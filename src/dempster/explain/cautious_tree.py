@@ -153,9 +153,6 @@ class TreeNode:
     def is_leaf(self) -> bool:
         return not self.children
 
-    def format_answer(self, frame: Sequence[Hashable]) -> str:
-        return format_answer(self.answer, frame)
-
     def condition(self, left: bool) -> str:
         """Format the condition that the objects of the left or right child satisfy."""
         if self.column is None:
@@ -172,8 +169,8 @@ def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
         if node.number:
             lines.append(f"{'    ' * (node.depth - 1)}{conditions[node.number]}")
         if node.is_leaf:
-            answer = f"{node.format_answer(frame)}: {format_count(node.n_objects)}, fidelity {node.fidelity:.2f}"
-            lines.append(f"{'    ' * node.depth}{answer}")
+            objects = f"{format_count(node.n_objects)}, fidelity {node.fidelity:.2f}"
+            lines.append(f"{'    ' * node.depth}{format_answer(node.answer, frame)}: {objects}")
         for child, left in zip(node.children, (True, False), strict=False):
             conditions[child] = node.condition(left)
     return "\n".join(lines)
@@ -544,9 +541,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         validate_data(self, joined, skip_check_array=True)
         self.n_features_in_ = len(table)
         self.focal_sets_, self.frame_, self.n_clusters_ = credal.focal_sets, credal.frame, credal.n_clusters
-        min_objects = int(self.min_samples_leaf)
-        if self.min_samples_leaf < 1:
-            min_objects = max(1, int(n * self.min_samples_leaf))
+        least = self.min_samples_leaf
+        min_objects = int(least) if least >= 1 else max(1, int(n * least))
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))
         max_leaves = self.max_leaves
@@ -730,7 +726,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         rows = [
             {
                 "rule": format_rule(self.nodes_, leaf.number),
-                "answer": leaf.format_answer(self.frame_),
+                "answer": format_answer(leaf.answer, self.frame_),
                 "objects": leaf.n_objects,
                 "share": leaf.share,
                 "fidelity": leaf.fidelity,

@@ -330,17 +330,13 @@ class Profile:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def __repr__(self) -> str:
-        return self.to_text()
-
+    __repr__ = to_text
     _repr_html_ = to_html
 
     def _group(self, name: Any, argument: str) -> Group:
-        for group in self.groups:
-            if group.is_cluster and _is_same_name(self.partition.frame[group.clusters[0]], name):
-                return group
-        for group in self.groups:
-            if _is_same_name(group.name, name):
+        clusters = [(self.partition.frame[group.clusters[0]], group) for group in self.groups if group.is_cluster]
+        for candidate, group in [*clusters, *((group.name, group) for group in self.groups)]:
+            if rules.hashable.test(name) and not rules.is_missing(name) and rules.are_labels_equal(candidate, name):
                 return group
         names = ", ".join(repr(group.name) for group in self.groups[:20])
         raise InvalidParameterError(argument, f"the name of a cluster or group ({names})", name)
@@ -495,16 +491,11 @@ def _are_clustered(partition: Any, clustered: Any, attributes: list[Attribute]) 
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
     what = "names of columns of X, or be True or False"
-    selected = (
-        [clustered] if isinstance(clustered, str) else list(map(str, rules.as_list(clustered, "clustered", what)))
-    )
+    values = [clustered] if isinstance(clustered, str) else rules.as_list(clustered, "clustered", what)
+    selected = list(map(str, values))
     if unknown := [name for name in selected if name not in names]:
         raise InvalidParameterError("clustered", f"names of columns of X ({', '.join(names[:20])})", unknown[0])
     return [name in selected for name in names]
-
-
-def _is_same_name(name: Any, other: Any) -> bool:
-    return rules.hashable.test(other) and not rules.is_missing(other) and rules.are_labels_equal(name, other)
 
 
 def _format_heading(group: Group) -> str:

@@ -1,7 +1,8 @@
 """Matplotlib displays of partitions and models.
 
 Each display has class methods that compute its data (``from_partition``, ``from_estimator``, ...) and a method ``plot``
-that draws them. The data are public attributes with the same names as the parameters of the constructor.
+that draws them. The constructor accepts data that are already computed. The data are public attributes with the same
+names as the parameters of the constructor; sequences are stored as arrays, and mappings as dictionaries.
 """
 
 from dempster.plot.convergence import ConvergenceDisplay

@@ -137,15 +137,13 @@ def validate_sequence(values: Any, name: str, length: int | None = None) -> np.n
     return array
 
 
-def validate_points(values: Any, name: str, shape: tuple[int | str, int] = ("n", 2)) -> np.ndarray:
+def validate_points(values: Any, name: str, shape: tuple[int | str, int | str] = ("n", 2)) -> np.ndarray:
     """Validate the shape of an array of finite numbers; a string in ``shape`` allows any length along its axis."""
     array = as_reals(values, name)
     wrong = array.ndim != 2 or any(isinstance(k, int) and k != m for k, m in zip(shape, array.shape, strict=True))
     if wrong or not np.isfinite(array).all():
-        raise InvalidInputError(
-            f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got shape {array.shape}"
-            + (" with NaN or infinite values" if not wrong else "")
-        )
+        got = f"shape {array.shape}" if wrong else "NaN or infinite values"
+        raise InvalidInputError(f"{name} must be finite and have shape ({shape[0]}, {shape[1]}), got {got}")
     return array
 
 

@@ -32,8 +32,6 @@ class ConvergenceDisplay(canvas.Display):
 
     Attributes
     ----------
-    histories, converged, validation, references
-        The parameters as dictionaries.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
         One line for each history.
@@ -66,11 +64,8 @@ class ConvergenceDisplay(canvas.Display):
         flags = dict(canvas.mapping_items(converged, "converged"))
         self.converged = {name: bool(flags.get(name, True)) for name in self.histories}
         self.validation = _validate_histories(validation, "validation")
-        unknown = [name for name in self.validation if name not in self.histories]
-        if unknown:
-            raise InvalidInputError(
-                f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}"
-            )
+        if unknown := [name for name in self.validation if name not in self.histories]:
+            raise InvalidInputError(f"validation must have names of histories {list(self.histories)}, got {unknown}")
         self.references = {}
         for name, value in canvas.mapping_items(references, "references"):
             check(value, f"references[{name!r}]", real())
@@ -161,9 +156,8 @@ class ConvergenceDisplay(canvas.Display):
         for name, curve in held_out.items():
             label = "held out" if len(self.histories) == 1 else f"{name}: held out"
             iterations = np.arange(1, len(curve) + 1)
-            self.validation_lines_ += self.ax_.plot(
-                iterations, curve, "--", color=palette[name], linewidth=1.2, label=label
-            )
+            style = {"color": palette[name], "linewidth": 1.2, "linestyle": "--"}
+            self.validation_lines_ += self.ax_.plot(iterations, curve, label=label, **style)
         self.reference_lines_ = [
             self.ax_.axhline(value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5)
             for name, value in references.items()

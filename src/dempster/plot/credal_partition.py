@@ -57,9 +57,7 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     data = impute_missing(data)
     n, p = data.shape
     if n_objects is not None and n != n_objects:
-        raise InvalidInputError(
-            f"X must have one row for each of the {n_objects} objects of the partition, got {n} rows"
-        )
+        raise InvalidInputError(f"X must have a row for each of the {n_objects} objects of the partition, got {n}")
     if p == 1:
         # Multiples of the golden ratio modulo 1 give neighbors on the line very different heights, reproducibly.
         rank = np.argsort(np.argsort(data[:, 0], kind="stable"))
@@ -150,9 +148,6 @@ class CredalPartitionDisplay(canvas.Display):
     A filled hull contains the objects that certainly belong to a cluster (its lower approximation). A dashed hull
     contains the objects that possibly belong to the cluster (its upper approximation). Ambiguous objects are discs in
     the colors of the clusters to which they may belong. Outliers, which belong to no cluster, are black crosses.
-
-    Use `from_partition` or `from_estimator` to create a display. The constructor accepts data that are already in the
-    plane.
 
     Parameters
     ----------
@@ -515,8 +510,6 @@ class CredalPartitionDisplay(canvas.Display):
             if np.isfinite(position[0]):
                 offset = (0, 7 if raised else 0)
                 self.ax_.annotate(name, position, xytext=offset, color=0.6 * color, parse_math=False, **style)
-
-    # ---- legend ---------------------------------------------------------------------------------------------------
 
     def _draw_legend(self, outside: bool) -> Any:
         handles = self._legend_handles(explained=outside)

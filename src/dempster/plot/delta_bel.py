@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check, choice, real
 from dempster.plot import _canvas as canvas
 from dempster.plot.palette import GREY, INK
@@ -35,8 +35,6 @@ class DeltaBelDisplay(canvas.Display):
 
     Attributes
     ----------
-    belief, delta, peaks, min_belief, min_delta, min_prominence
-        The parameters; ``belief``, ``delta`` and ``peaks`` are arrays.
     ax_, figure_ : Matplotlib axes and figure
     points_ : collection
         Objects that are not peaks.
@@ -77,9 +75,7 @@ class DeltaBelDisplay(canvas.Display):
         self.delta = canvas.validate_sequence(delta, "delta", n)
         indices = as_reals(peaks, "peaks").reshape(-1)
         if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
-            raise InvalidInputError(
-                f"peaks must be indices from 0 to {n - 1}, got {indices.min():g} to {indices.max():g}"
-            )
+            raise InvalidParameterError("peaks", f"indices from 0 to {n - 1}", peaks)
         self.peaks = indices.astype(np.intp)
         for name, value in (("min_belief", min_belief), ("min_delta", min_delta), ("min_prominence", min_prominence)):
             check(value, name, choice(None) | real())
@@ -155,9 +151,8 @@ class DeltaBelDisplay(canvas.Display):
         peaks = self.belief[self.peaks], self.delta[self.peaks]
         style = {"c": palette, "edgecolors": "white", "linewidths": 0.8, "zorder": 4}
         self.peak_points_ = self.ax_.scatter(*peaks, s=4 * marker_size, **style)
-        canvas.finish_axes(
-            self.ax_, "belief to be a center", "δ: distance to the nearest object of higher belief", title
-        )
+        ylabel = "δ: distance to the nearest object of higher belief"
+        canvas.finish_axes(self.ax_, "belief to be a center", ylabel, title)
         self.ax_.margins(0.08)
         self.ax_.set_ylim(bottom=min(0, self.ax_.get_ylim()[1]))
         self.belief_line_ = self.delta_line_ = self.prominence_line_ = None

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
-from dempster._text import format_cell, format_cluster, format_count, printable, shorten, shorten_all
+from dempster._text import format_answer, format_cell, format_cluster, format_count, printable, shorten, shorten_all
 from dempster._validation import check, kind
 from dempster.explain import CautiousTree, ObjectExplanation, Profile, explain_object, profile
 from dempster.plot import _canvas as canvas
@@ -33,8 +33,6 @@ class ObjectExplanationDisplay(canvas.Display):
 
     The bar of each attribute extends towards the cluster that the attribute supports. The last bar is the total, which
     includes the part that does not come from the attributes.
-
-    Use `from_explanation` or `from_estimator` to create a display.
 
     Parameters
     ----------
@@ -237,8 +235,6 @@ class ProfileDisplay(canvas.Display):
     or the difference of shares for categories; both are between -1 and 1. ``kind="dots"`` has one panel for each
     feature, which shows the median and quartiles of each group, or shares, in the units of the feature.
 
-    Use `from_partition` to create a display. The constructor accepts a profile that is already computed.
-
     Parameters
     ----------
     profile : Profile
@@ -351,8 +347,6 @@ class ProfileDisplay(canvas.Display):
         names = shorten_all([group.name for group in groups], 26)
         return [f"{name} ({len(group):,})" for name, group in zip(names, groups, strict=True)]
 
-    # ---- heat map -------------------------------------------------------------------------------------------------
-
     def _draw_heat(self, axes: Any, title: str | None) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -392,8 +386,6 @@ class ProfileDisplay(canvas.Display):
         if title is not None:
             ax.set_title(title, loc="left")
 
-    # ---- dots -----------------------------------------------------------------------------------------------------
-
     def _draw_dots(self, axes: Any, title: str | None) -> None:
         n_panels, rows = len(self.features_), len(self.groups_)
         self._open_panels(axes, n_panels, min(n_panels, 4), (2.7, 0.24 * rows + 0.95))
@@ -431,8 +423,6 @@ class ProfileDisplay(canvas.Display):
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         else:
             ax.ticklabel_format(axis="x", useOffset=False, scilimits=(-4, 6))
-
-    # ---- marks ----------------------------------------------------------------------------------------------------
 
     def _group_colors(self) -> np.ndarray:
         """Return the RGB color of each group, which is mixed for ambiguous groups and gray for outliers."""
@@ -530,7 +520,7 @@ class CautiousTreeDisplay(canvas.Display):
         -------
         self
         """
-        answers = _shorten_answers(self.tree)
+        answers = shorten_all([format_answer(leaf.answer, self.tree.frame_) for leaf in self.tree.leaves_], 40)
         right = max(x for x, _ in self.positions.values())
         width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
@@ -608,14 +598,6 @@ class CautiousTreeDisplay(canvas.Display):
         from matplotlib.patches import Rectangle
 
         self.ax_.add_patch(Rectangle((x, y - height / 2), width, height, zorder=zorder, **style))
-
-
-def _shorten_answers(tree: CautiousTree) -> list[str]:
-    """Return short texts for the sets that the leaves predict; different sets have different texts."""
-    answers = [leaf.format_answer(tree.frame_) for leaf in tree.leaves_]
-    different = list(dict.fromkeys(answers))
-    short = dict(zip(different, shorten_all(different, 40), strict=True))
-    return [short[answer] for answer in answers]
 
 
 def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:

@@ -175,8 +175,6 @@ class MassContourDisplay(canvas.Display):
     lines are the boundaries between the most plausible clusters. If all sets are in one axes, each set has a color
     where its mass exceeds 0.5. Objects are points; objects whose largest mass is on the empty set are crosses.
 
-    Use `from_estimator` to create a display. The constructor accepts values that are already computed.
-
     Parameters
     ----------
     xx, yy : arrays of shape (rows, columns)
@@ -256,24 +254,16 @@ class MassContourDisplay(canvas.Display):
         check_choice(quantity, "quantity", _SYMBOLS)
         self.quantity = str(quantity)
         self.sets = sets
-        self.xx, self.yy = as_reals(xx, "xx"), as_reals(yy, "yy")
-        if self.xx.ndim != 2 or min(self.xx.shape) < 2 or self.yy.shape != self.xx.shape:
-            raise InvalidInputError(
-                f"xx and yy must have the same shape (rows, columns), got {self.xx.shape} and {self.yy.shape}"
-            )
-        for name, coordinates in (("xx", self.xx), ("yy", self.yy)):
-            if not np.isfinite(coordinates).all():
-                raise InvalidInputError(f"{name} must contain finite numbers, got NaN or infinity")
+        self.xx = canvas.validate_points(xx, "xx", ("rows", "columns"))
+        self.yy = canvas.validate_points(yy, "yy", ("rows", "columns"))
+        if min(self.xx.shape) < 2 or self.yy.shape != self.xx.shape:
+            raise InvalidInputError(f"xx and yy must have the same shape, got {self.xx.shape} and {self.yy.shape}")
         self.values = validate_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = validate_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
-        self.points = np.empty((0, 2)) if points is None else as_reals(points, "points")
-        if self.points.ndim != 2 or self.points.shape[1] != 2:
-            raise InvalidInputError(f"points must have shape (n, 2), got {self.points.shape}")
+        self.points = canvas.validate_points(np.empty((0, 2)) if points is None else points, "points")
         self.point_labels = None if point_labels is None else as_labels(point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
-            raise InvalidInputError(
-                f"point_labels must contain {len(self.points)} labels, got shape {self.point_labels.shape}"
-            )
+            raise InvalidParameterError("point_labels", f"{len(self.points)} labels", point_labels)
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
         self.cluster_names = canvas.validate_names(names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
@@ -323,10 +313,8 @@ class MassContourDisplay(canvas.Display):
         check_choice(quantity, "quantity", _SYMBOLS)
         n_features = getattr(estimator, "n_features_in_", 2)
         if n_features != 2:
-            raise InvalidInputError(
-                f"estimator must be fitted to two attributes, got {n_features}; fit it to two columns or to two "
-                "principal components"
-            )
+            advice = "fit it to two columns or to two principal components"
+            raise InvalidInputError(f"estimator must be fitted to two attributes, got {n_features}; {advice}")
         shape = np.shape(X)
         if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
             raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")

@@ -32,10 +32,6 @@ class NumberOfClustersDisplay(canvas.Display):
 
     Attributes
     ----------
-    n_clusters, support
-        The parameters as arrays.
-    criteria : dict of str to array
-        The parameter with values as arrays.
     best : int
         Number of clusters with the largest support; on ties, the smallest number.
     ax_, figure_ : Matplotlib axes and figure
@@ -162,8 +158,6 @@ class NonspecificityDisplay(canvas.Display):
 
     Attributes
     ----------
-    n_clusters, nonspecificity, converged
-        The parameters as arrays.
     best : int
         Number of clusters with the smallest N*; on ties, the smallest number.
     ax_, figure_ : Matplotlib axes and figure
@@ -247,9 +241,8 @@ class NonspecificityDisplay(canvas.Display):
         self
         """
         self._open_axes(ax, (6.4, 4))
-        (self.line_,) = self.ax_.plot(
-            self.n_clusters, self.nonspecificity, color=color, linewidth=1.6, marker="o", markersize=5, label=label
-        )
+        style = {"color": color, "linewidth": 1.6, "marker": "o", "markersize": 5}
+        (self.line_,) = self.ax_.plot(self.n_clusters, self.nonspecificity, label=label, **style)
         self.open_artist_ = None
         if not self.converged.all():
             circle = {"marker": "o", "markersize": 5, "markeredgecolor": color, "markerfacecolor": "white"}
@@ -258,9 +251,8 @@ class NonspecificityDisplay(canvas.Display):
             canvas.write_note(self.ax_, "open: did not converge", va="top")
         lowest = self.nonspecificity.min()
         ring = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
-        (self.best_artist_,) = self.ax_.plot(
-            self.best, lowest, linestyle="none", markeredgewidth=1.4, label="_best", **ring
-        )
+        ring |= {"markeredgewidth": 1.4, "linestyle": "none"}
+        (self.best_artist_,) = self.ax_.plot(self.best, lowest, label="_best", **ring)
         self.best_text_ = None
         if mark_best:
             is_below = lowest > 0.15 * self.nonspecificity.max()  # Otherwise there is no space below the ring.

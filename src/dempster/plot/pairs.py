@@ -78,8 +78,6 @@ class ShepardDisplay(canvas.Display):
 
     Attributes
     ----------
-    delta, conflict, dissimilarity
-        The parameters as arrays.
     root_mean_square : float
         Root mean square of conflict minus delta.
     ax_, figure_ : Matplotlib axes and figure
@@ -140,10 +138,7 @@ class ShepardDisplay(canvas.Display):
         """
         if not callable(getattr(estimator, "shepard", None)):
             raise InvalidInputError(f"estimator must have the method shepard, got {type(estimator).__name__}")
-        pairs = estimator.shepard(n_pairs=n_pairs, random_state=random_state)
-        if all(hasattr(pairs, name) for name in ("dissimilarity", "delta", "conflict")):
-            pairs = pairs.dissimilarity, pairs.delta, pairs.conflict
-        dissimilarity, delta, conflict = pairs
+        dissimilarity, delta, conflict = estimator.shepard(n_pairs=n_pairs, random_state=random_state)
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
 
     @classmethod
@@ -242,8 +237,6 @@ class CalibrationDisplay(canvas.Display):
 
     Attributes
     ----------
-    lower, upper, belief, plausibility, probability, confidence
-        The parameters; sequences are converted to arrays.
     coverage : float or None
         Share of pairs whose true probability lies between belief and plausibility.
     root_mean_square : tuple of two floats
@@ -438,8 +431,6 @@ class PairProbabilityDisplay(canvas.Display):
 
     Attributes
     ----------
-    values, pairs, intervals, beliefs, probability
-        The parameters as arrays.
     axes_, figure_ : Matplotlib axes and figure
     lines_ : list of dict
         Vertical lines of each panel by name: "lower", "upper", "belief", "plausibility", "probability".
@@ -496,9 +487,7 @@ class PairProbabilityDisplay(canvas.Display):
         PairProbabilityDisplay
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
-            raise InvalidInputError(
-                f"estimator must have the method pair_probabilities, got {type(estimator).__name__}"
-            )
+            raise InvalidInputError(f"estimator must have pair_probabilities, got {type(estimator).__name__}")
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
             raise InvalidInputError("X must be an array in memory, got blocks; select the rows of the pairs")

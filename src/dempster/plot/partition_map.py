@@ -100,13 +100,8 @@ class PartitionMapDisplay(canvas.Display):
     @classmethod
     def from_map(cls, partition_map: PartitionMap, **options: Any) -> Self:
         """Draw the result of `dempster.partition.embed_partitions`; ``options`` are the options of `plot`."""
-        display = cls(
-            coordinates=partition_map.coordinates,
-            names=partition_map.names,
-            stress=partition_map.stress,
-            dissimilarity=partition_map.dissimilarity,
-        )
-        return display.plot(**options)
+        names = ("coordinates", "names", "stress", "dissimilarity")
+        return cls(**{name: getattr(partition_map, name) for name in names}).plot(**options)
 
     @canvas.validate_options()
     def plot(

@@ -29,8 +29,6 @@ class SilhouetteDisplay(canvas.Display):
     cluster of their label. Outliers are not drawn. Short or negative bars belong to objects that are about as near to
     another cluster as to their own.
 
-    Use `from_partition` or `CredalSilhouette.plot` to create a display.
-
     Parameters
     ----------
     silhouette : CredalSilhouette
@@ -166,8 +164,6 @@ class StabilityDisplay(canvas.Display):
     mean over the resamples. A cluster with a mean below 0.5 is dissolved. A cluster with a mean of at least 0.75 is
     stable (Hennig, 2007). The right panel shows how often the cluster of each object changes, against the doubt of the
     object in the partition of all objects. If the doubt is informative, objects that change are on the right.
-
-    Use `from_estimator` or `Stability.plot` to create a display.
 
     Parameters
     ----------
@@ -315,8 +311,6 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
     If the doubt is informative, the quality is higher on the left, where only the objects with the least doubt are
     retained.
 
-    Use `from_partition` to create a display. The constructor accepts curves that are already computed.
-
     Parameters
     ----------
     curves : mapping of str to RetentionCurve
@@ -324,8 +318,6 @@ class RetentionCurveDisplay(canvas.CurvesDisplay):
 
     Attributes
     ----------
-    curves : dict of str to RetentionCurve
-        The parameter as a dictionary.
     areas : dict of str to float
         Mean quality over the shares of each curve.
     ax_, figure_ : Matplotlib axes and figure

@@ -54,10 +54,8 @@ class RejectionCurve:
         """
         wrong, loss = as_boolean(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
-            raise InvalidInputError(
-                "wrong and expected_loss must be nonempty sequences of the same length, "
-                f"got shapes {wrong.shape} and {loss.shape}"
-            )
+            shapes = f"{wrong.shape} and {loss.shape}"
+            raise InvalidInputError(f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}")
         if not np.isfinite(loss).all():
             raise InvalidInputError("expected_loss must be finite")
         order = np.argsort(loss, kind="stable")
@@ -83,8 +81,6 @@ class RejectionCurveDisplay(CurvesDisplay):
 
     The curve of a classifier falls quickly if its wrong decisions have large expected losses.
 
-    Use `from_estimator` or `from_masses` to create a display. The constructor accepts curves that are already computed.
-
     Parameters
     ----------
     curves : mapping of str to RejectionCurve
@@ -92,8 +88,6 @@ class RejectionCurveDisplay(CurvesDisplay):
 
     Attributes
     ----------
-    curves : dict of str to RejectionCurve
-        The parameter as a dictionary.
     areas : dict of str to float
         Mean error over all rejection rates.
     ax_, figure_ : Matplotlib axes and figure
