@@ -271,7 +271,7 @@ def test_histograms_without_beliefs():
 
 
 def test_invalid_histograms():
-    with pytest.raises(TypeError, match="method pair_probabilities, got int"):
+    with pytest.raises(TypeError, match="pair_probabilities, got int"):
         PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
     with pytest.raises(ValueError, match="^values must"):
         PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2)

@@ -37,8 +37,7 @@ MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Roman
 MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
 _DOUBLE_DIPPING = (
-    "p-values of clustered attributes are too small, because the clusters were chosen to differ in them (double "
-    "dipping)."
+    "p-values of clustered attributes are too small: clusters are chosen to differ in them (double dipping)."
 )
 _UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
 
