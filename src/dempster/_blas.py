@@ -18,21 +18,23 @@ class _OneThread:
     """
 
     def __init__(self) -> None:
-        self._lock, self._fits = Lock(), 0
+        self._lock = Lock()
+        self._fits: set[object] = set()
         self._limits: Any = None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        with self._lock:
-            self._fits += 1
-            if self._fits == 1:
-                self._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-        try:
+        fit = object()
+        try:  # An interrupt may arrive at any time.
+            with self._lock:
+                self._fits.add(fit)
+                if self._limits is None:
+                    self._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
             yield
         finally:
             with self._lock:
-                self._fits -= 1
-                if self._fits == 0 and self._limits is not None:
+                self._fits.discard(fit)
+                if not self._fits and self._limits is not None:
                     self._limits.restore_original_limits()
                     self._limits = None
 
