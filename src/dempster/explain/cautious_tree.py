@@ -343,11 +343,7 @@ def _concentration(sums: np.ndarray) -> np.ndarray:
 
 
 def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndarray:
-    r"""Return the mistake of each predicted set A for each true set B, shape (n_answers, n_truths).
-
-    The sets are rows of Boolean arrays. The mistake is caution |B \ A| / |B| + (1 - caution) |A \ B| / |A|. It is 0 if
-    A = B, and 1 if the sets are disjoint or only one is empty. Lopes de Souza et al. (2025) define similar utilities.
-    """
+    """Return the mistake (see `CautiousTree`) of each predicted set for each true set; sets are Boolean rows."""
     common = answers.astype(float) @ truths.T.astype(float)
     sizes, others = answers.sum(axis=1)[:, None], truths.sum(axis=1)[None, :]
     neither = (sizes == 0) & (others == 0)

@@ -51,10 +51,7 @@ class ExplainedInput:
         return self.partition if order is None else self.partition[order]
 
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
-        """Return a table with its rows in the order of the objects of the partition.
-
-        ``of_fit`` is True if the model was fitted to this table, which may then contain dissimilarities or an image.
-        """
+        """Return a table (that of `fit` if ``of_fit``) with its rows in the order of the objects of the partition."""
         if hasattr(table, "collect"):
             table = table.collect()  # polars LazyFrame
         elif hasattr(table, "compute"):

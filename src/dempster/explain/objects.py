@@ -216,11 +216,7 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
 
 
 def _select_targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
-    """Return objects towards which the explained object may move to become certain.
-
-    For each candidate cluster to which the object does not certainly belong, return its nearest certain object and the
-    member with the largest belief of belonging to it.
-    """
+    """Return, for each candidate that is not certain, the nearest certain object and the member of largest belief."""
     frame = obj.partition.frame
     targets = []
     for k in candidates:
@@ -251,19 +247,15 @@ def _list_compared(
 
 
 class ExplainedObject:
-    """The object to explain, its masses, and the objects of X, with which it is compared.
-
-    ``table`` contains the attribute values of all objects, and ``cells`` those of the explained object. They are not
-    set if there are only dissimilarities.
-    """
+    """The object to explain, its masses, and the objects of X, with which it is compared."""
 
     partition: CredalPartition  # partition of the objects of X
     masses: CredalPartition  # masses of the explained object
     position: int = -1  # position of the object in X, -1 for a new object
     itself: int = -1  # position of the same or an equal object in the training data, -1 if there is none
     among_fit: bool = True  # whether X contains the training objects
-    table: ObjectTable
-    cells: Cells
+    table: ObjectTable  # attribute values of all objects, not set if there are only dissimilarities
+    cells: Cells  # attribute values of the explained object, not set if there are only dissimilarities
     row: np.ndarray | None = None  # dissimilarity to each object of X; NaN if unknown
     reader: ObjectReader | None = None
 

@@ -15,6 +15,7 @@ from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, format_group, format_number, printable
 from dempster._types import TableLike
+from dempster.belief.focal_sets import unique_sets
 from dempster.explain import comparisons
 from dempster.explain.cautious_tree import exact_text, round_between
 from dempster.explain.comparisons import Attribute, Feature, Ranked
@@ -36,9 +37,7 @@ _RULES = {
 MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
 MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
 MAX_SHOWN_GROUPS = 40
-_DOUBLE_DIPPING = (
-    "p-values of clustered attributes are too small: clusters are chosen to differ in them (double dipping)."
-)
+_DOUBLE_DIPPING = "p-values of clustered attributes are too small: the clusters depend on them (double dipping)."
 _UNKNOWN = "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
 
 
@@ -62,8 +61,6 @@ class Group:
 
 def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     """Return the groups: all clusters (even if empty), the ambiguous groups from large to small, and any outliers."""
-    from dempster.belief.focal_sets import unique_sets
-
     answers = partition.assignment(rule, keep_outliers=False)
     sets, which = unique_sets(answers)
     rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(sets)))[:-1])

@@ -102,11 +102,7 @@ def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the order of the sectors of a marker, and the angle of the first sector in radians.
-
-    Each sector points approximately towards its cluster. The sectors have equal angles and the same circular order as
-    the clusters around the mean of their centers.
-    """
+    """Return the order of the sectors and the angle of the first, such that sectors point towards their clusters."""
     direction = centers - centers.mean(axis=0)
     angle = np.arctan2(direction[:, 1], direction[:, 0])
     order = np.argsort(angle, kind="stable")

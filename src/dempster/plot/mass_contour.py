@@ -99,11 +99,9 @@ def shade_colormap(color: np.ndarray) -> Any:
 def rival_margins(plausibility: np.ndarray) -> np.ndarray:
     """Return the plausibility of each cluster minus the largest plausibility of the other clusters.
 
-    The arrays have the shape (n_clusters, rows, columns). Plausibilities are normalized, because rounding errors could
-    change the sign of the difference where all plausibilities are tiny. The result is NaN where all plausibilities are
-    zero.
+    The arrays have the shape (n_clusters, rows, columns). The result is NaN where all plausibilities are zero.
     """
-    total = plausibility.sum(axis=0)
+    total = plausibility.sum(axis=0)  # Without normalization, rounding errors could change signs of tiny differences.
     share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
     if len(share) == 1:
         return share
