@@ -370,6 +370,8 @@ _CLUSTER = (
         "Evidential Gaussian mixture: each set of clusters has a component at the barycenter of its means.",
         ("auto", "weights", "blocks", "device"),
         *_shared(n_clusters=2, focal_sets="auto"),
+        Parameter("covariance", "tied", "", ("tied", "own"),
+            'One covariance matrix for all components ("tied"), or one for each cluster ("own").'),
         Parameter("reg_covar", 1e-06, "float >= 0", (),
             "Factor of the mean variance that is added to the diagonal of the covariance matrix."),
         *_shared(init="k-means++"),

@@ -52,6 +52,7 @@ VARIANTS = [
     CCM(focal_sets="selected", gamma=0.5),
     BPEC(metric="adaptive", focal_sets="selected"),
     EGMM(focal_sets="selected"),
+    EGMM(covariance="own", reg_covar=1e-3),
     MECM(metric="precomputed"),
     WECMdd(metric="precomputed", focal_sets="selected"),
     EVCLUS(focal_sets="selected"),

@@ -38,7 +38,13 @@ def few_drawn(monkeypatch):
 
 @pytest.mark.parametrize(
     ("method", "more"),
-    [(ECM, {}), (ECM, {"metric": "adaptive"}), (CCM, {"focal_sets": "selected"}), (EGMM, {"focal_sets": "pairs"})],
+    [
+        (ECM, {}),
+        (ECM, {"metric": "adaptive"}),
+        (CCM, {"focal_sets": "selected"}),
+        (EGMM, {"focal_sets": "pairs"}),
+        (EGMM, {"covariance": "own"}),
+    ],
 )
 def test_a_fit_that_broke_down_goes_on(method, more, tmp_path):
     settings = {"n_clusters": 3, "random_state": 3, "max_iter": 12, "tol": 0, **more}

@@ -187,14 +187,16 @@ def test_recm_shifted_dissimilarities():
     np.testing.assert_allclose(*actual_and_expected(why, totals), rtol=1e-6)
 
 
-def test_egmm_log_densities():
-    model = EGMM(3, random_state=0).fit(POINTS)
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_egmm_log_densities(covariance):
+    model = EGMM(3, covariance=covariance, random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
     for k, cluster in enumerate(why.clusters):
-        density = multivariate_normal(model.means_[cluster], model.covariance_).logpdf(POINTS[11])
+        matrix = model.covariance_ if covariance == "tied" else model.covariance_[cluster]
+        density = multivariate_normal(model.means_[cluster], matrix).logpdf(POINTS[11])
         assert why.evidence[k] == pytest.approx(density + np.log(model.weights_[cluster]))
         gap = POINTS[11] - model.means_[cluster]
-        np.testing.assert_allclose(why.parts[:, k], -gap * np.linalg.solve(model.covariance_, gap) / 2)
+        np.testing.assert_allclose(why.parts[:, k], -gap * np.linalg.solve(matrix, gap) / 2)
 
 
 def test_bootclus_mean_log_densities():

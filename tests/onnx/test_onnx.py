@@ -99,6 +99,7 @@ SETTINGS = {
     "BPEC": (BPEC, {}),
     "EGMM": (EGMM, {}),
     "EGMM, pairs": (EGMM, {"focal_sets": "pairs"}),
+    "EGMM, own": (EGMM, {"covariance": "own", "reg_covar": 1e-3}),
     "EVCLUS": (EVCLUS, {}),
     "EVCLUS, landmarks": (EVCLUS, {"sampling": "landmarks", "n_landmarks": 40}),
     "NNEVCLUS": (NNEVCLUS, {"max_iter": 10, "tol": 0.0}),

@@ -130,9 +130,9 @@ def test_models_of_blocks_are_saved_without_partition(model, path):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("kind", [ECM, CCM, EGMM])
-def test_partial_fit_after_loading(kind, path):
-    model = kind(3, random_state=0).partial_fit(X[::2])
+@pytest.mark.parametrize(("kind", "more"), [(ECM, {}), (CCM, {}), (EGMM, {}), (EGMM, {"covariance": "own"})])
+def test_partial_fit_after_loading(kind, more, path):
+    model = kind(3, random_state=0, **more).partial_fit(X[::2])
     save(model, path)
     for streamed in (model, again := load(path)):
         streamed.partial_fit(X[1::2])

@@ -194,23 +194,31 @@ def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> t
     """Return the probabilities of the g components for b rows, shape (b, g), and the log-densities, shape (b, 1)."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
-    density = total - (objects * objects).sum(dim=1, keepdim=True) / 2 + components.normalizer
-    return (logs - total).exp_(), density
+    common = 0.0 if objects is None else (objects * objects).sum(dim=1, keepdim=True) / 2
+    return (logs - total).exp_(), total - common + components.normalizer
 
 
-def mixture_sums(components: RoundComponents, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the log-likelihood of the rows x of a tensor, and the sums of m and m x, where m are the masses of x."""
+def mixture_sums(
+    components: RoundComponents, X: Any, weights: Any | None
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the log-likelihood of the rows x of a tensor, and the sums of m, m x and m x x', for the masses m of x.
+
+    The last sums are empty if all components have the same coordinates.
+    """
     xp = TorchOperations(X.dtype, X.device)
-    g = len(components.constants)
+    g, is_tied = len(components.constants), components.rounded.ndim == 2
     likelihood, total, first = xp.zeros(), xp.zeros(g), xp.zeros(g, X.shape[1])
-    for rows, w in _rows_and_weights(X, weights, g):
+    second = xp.zeros(*(0, 0, 0) if is_tied else components.rounded.shape)
+    for rows, w in _rows_and_weights(X, weights, components.width):
         masses, logs = _densities(xp, rows, components)
         if w is not None:
             masses, logs = masses * w.to(masses.dtype), logs * w.to(masses.dtype)
         likelihood += logs.sum(dtype=likelihood.dtype)
         total += masses.sum(dim=0, dtype=total.dtype)
         first += (masses.T @ rows).double()
-    return float(likelihood), total.cpu().numpy(), first.cpu().numpy()
+        for j in range(len(second)):  # In single precision, small variances far from the origin would be inaccurate.
+            second[j] += (rows.double().T * masses[:, j]) @ rows.double()
+    return float(likelihood), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
 
 
 def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
@@ -221,7 +229,7 @@ def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, dev
     """
     xp, out = _operations_for(X, device), allocate_rows(X, len(family))
     columns = np.flatnonzero(family.cardinality > 0)
-    for block in _blocks(len(X), len(components.constants)):
+    for block in _blocks(len(X), components.width):
         masses, _ = _densities(xp, to_tensor(X[block], device), components)
         if doubtful:
             found = masses_from_plausibilities(xp, masses, family)
@@ -237,7 +245,7 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
     import torch
 
     xp = TorchOperations(torch.float64, X.device)
-    blocks = _blocks(len(X), len(components.constants))
+    blocks = _blocks(len(X), components.width)
     return torch.cat([_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks])
 
 

@@ -90,20 +90,36 @@ def masses_from_plausibilities(xp: Any, contour: Any, family: FocalSets, outlyin
 class RoundComponents:
     """Components of a mixture in coordinates in which the covariance of each component is the identity."""
 
-    rounded: np.ndarray  # (p, p), matrix that maps objects to the new coordinates
+    rounded: np.ndarray  # (p, p), matrix that maps objects to the new coordinates; (g, p, p), one for each component
     places: np.ndarray  # (g, p), means of the components in the new coordinates
     constants: np.ndarray  # (g,), constant term of the log-density of each component
     normalizer: float  # constant term that all log-densities have in common
     origin: np.ndarray | None  # (p,), point that is subtracted from the objects first
     unit: float  # number by which the objects are divided after ``origin`` is subtracted
 
+    @property
+    def width(self) -> int:
+        """Number of columns of the largest temporary array."""
+        return len(self.places) if self.rounded.ndim == 2 else self.places.size
+
 
 def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return the transformed objects, and the log-densities of the components without their common terms."""
+    """Return the transformed objects, and the log-densities of the components without their common terms.
+
+    The common terms are the normalizer and minus half the squared norms of the transformed objects. If each component
+    has its own coordinates, the normalizer is the only common term, and None replaces the transformed objects.
+    """
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
-    objects = X @ xp.constant(components.rounded)
-    return objects, objects @ xp.constant(components.places.T) + xp.constant(components.constants)
+    rounded, places, constants = components.rounded, components.places, xp.constant(components.constants)
+    if rounded.ndim == 2:
+        objects = X @ xp.constant(rounded)
+        return objects, objects @ xp.constant(places.T) + constants
+    gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
+    gaps -= xp.constant(places.ravel())
+    gaps *= gaps
+    halves = np.kron(np.eye(len(places)), np.full((places.shape[1], 1), -0.5))  # sums over the p columns of a component
+    return None, gaps @ xp.constant(halves) + constants
 
 
 def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
+from dempster._blas import one_blas_thread
+from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
-from dempster.cluster._expressions import RoundComponents
+from dempster.cluster._expressions import RoundComponents, mixture_logs
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import Families, FitResult, Method, Sample, require_singletons, resolve_families
@@ -28,6 +32,9 @@ from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
+
+_CELLS = 1 << 16  # desired number of elements of a temporary array
+_NUMPY = SimpleNamespace(constant=np.asarray)  # array namespace for `mixture_logs`
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,17 @@ class EvidentialMixture:
 
     components: FocalSets  # sets that have a Gaussian component
     means: np.ndarray  # (c, p), means of the clusters, (mean - origin) / unit
-    covariance: np.ndarray  # (p, p), covariance matrix divided by unit^2
+    covariance: np.ndarray  # (p, p) or (c, p, p), covariance of all components or of each cluster, divided by unit^2
     weights: np.ndarray  # (g,), weights of the components, one for each nonempty set
     origin: np.ndarray | None = None  # (p,), subtracted from X; None if X is already centered and scaled
     unit: float = 1.0  # divisor of X - origin
     doubtful: FocalSets | None = None
+    ridge: float = 0.0  # coefficient of the penalty on the covariances of the clusters; zero after the fit
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether all components have the same covariance."""
+        return self.covariance.ndim == 2
 
     @property
     def family(self) -> FocalSets:
@@ -59,19 +72,27 @@ class EvidentialMixture:
     @property
     def n_parameters(self) -> float:
         c, p = self.means.shape
-        return len(self.weights) - 1 + c * p + p * (p + 1) / 2
+        return len(self.weights) - 1 + c * p + (1 if self.is_tied else c) * p * (p + 1) / 2
 
     def round_components(self) -> RoundComponents:
-        """Return the components in coordinates in which the covariance is the identity."""
-        sets = self.sets
-        values, vectors = np.linalg.eigh(self.covariance)
-        rounded = vectors / np.sqrt(values)
-        places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means @ rounded
-        with np.errstate(divide="ignore"):
-            constant = np.log(self.weights) - np.einsum("jd,jd->j", places, places) / 2
-        normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
+        """Return the components in coordinates in which the covariance is the identity.
+
+        The logarithm of a component with its own covariance Sigma is reduced by ``ridge / 2 tr(Sigma^-1)``.
+        """
+        sets, p = self.sets, self.means.shape[1]
+        values, vectors = np.linalg.eigh(self.covariance if self.is_tied else self.covariance[sets.argmax(axis=1)])
+        rounded = vectors / np.sqrt(values)[..., None, :]
+        places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
+        places = places @ rounded if self.is_tied else np.einsum("jd,jde->je", places, rounded)
+        normalizer = -(p * np.log(2 * np.pi) + (np.log(values).sum() if self.is_tied else 0.0)) / 2
         if self.origin is not None:
-            normalizer -= len(values) * np.log(self.unit)
+            normalizer -= p * np.log(self.unit)
+        if self.is_tied:
+            subtracted = np.einsum("jd,jd->j", places, places)
+        else:
+            subtracted = (np.log(values) + self.ridge / values).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            constant = np.log(self.weights) - subtracted / 2
         return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -79,17 +100,20 @@ class EvidentialMixture:
         components = self.round_components()
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            rows = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
-            rows = rows @ components.rounded
-            logs = rows @ components.places.T + components.constants
+            objects, logs = mixture_logs(_NUMPY, X, components)
             top = logs.max(axis=1)
             logs -= top[:, None]
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
             logs /= total[:, None]
-            return logs, np.log(total) + top - np.einsum("id,id->i", rows, rows) / 2 + components.normalizer
+            common = 0.0 if objects is None else np.einsum("id,id->i", objects, objects) / 2
+            return logs, np.log(total) + top - common + components.normalizer
 
         return densities
+
+    def _row_blocks(self, n: int) -> list[tuple[int, int]]:
+        """Divide n rows into blocks; temporary arrays of covariances of clusters should fit into the cache."""
+        return row_blocks(n, most=None) if self.is_tied else row_blocks(n, max(256, _CELLS // self.means.size), None)
 
     def masses(self, values: Array, apply: Apply) -> Array:
         """Compute the masses of n rows, shape (n, f), for f focal sets; a tensor is processed on its device."""
@@ -106,7 +130,7 @@ class EvidentialMixture:
             else:
                 out[start:stop] = masses_from_plausibilities(probabilities, self.doubtful)
 
-        apply(write, row_blocks(len(values), most=None))
+        apply(write, self._row_blocks(len(values)))
         return out
 
     def masses_on_device(self, values: Array, device: Any) -> Array:
@@ -117,13 +141,14 @@ class EvidentialMixture:
         """Return the evidence for each cluster, which is the logarithm of weight times density of its Gaussian."""
         rows = np.asarray(values, dtype=float)
         gap = (rows if self.origin is None else (rows - self.origin) / self.unit) - self.means
+        inverse = np.linalg.inv(self.covariance)
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights[nonempty[self.components.singleton_index]])
         constant = -np.linalg.slogdet(2 * np.pi * self.covariance)[1] / 2
         if self.origin is not None:
             constant -= self.means.shape[1] * np.log(self.unit)
-        parts = -quadratic_parts(gap, np.linalg.inv(self.covariance)[None]).T / 2
+        parts = -quadratic_parts(gap, inverse[None] if self.is_tied else inverse).T / 2
         return ClusterEvidence.from_attributes("logarithm of weight times density", parts, weights + constant)
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
@@ -131,7 +156,7 @@ class EvidentialMixture:
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities()
-        parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
+        parts = apply(lambda start, stop: densities(X[start:stop])[1], self._row_blocks(len(X)))
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
@@ -142,28 +167,45 @@ class EvidentialMixture:
         densities = self._densities()
 
         def sums(start: int, stop: int) -> MixtureSums:
-            masses, logs = densities(X[start:stop])
+            rows = X[start:stop]
+            masses, logs = densities(rows)
             if len(weights):
                 masses *= weights[start:stop, None]
             likelihood = logs @ weights[start:stop] if len(weights) else logs.sum()
-            return MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ X[start:stop])
+            block = MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ rows)
+            return block if self.is_tied else replace(block, second=np.array([(rows.T * m) @ rows for m in masses.T]))
 
-        return reduce(add, apply(sums, row_blocks(len(X), most=None)))
+        return reduce(add, apply(sums, self._row_blocks(len(X))))
 
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
         """Return minus the penalized log-likelihood, and the mixture after one EM step (Jiao et al., 2022).
 
         ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses, because the masses of
         a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance.
+        The log-likelihood of a mixture with one covariance for each cluster already contains the penalty.
         """
-        penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
         mean = self.sets / self.sets.sum(axis=1, keepdims=True)
         means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
+        if not self.is_tied:
+            covariances = self.covariance.copy()
+            for j, k in enumerate(self.sets.argmax(axis=1)):
+                if sums.total[j] > np.finfo(float).eps * n:  # Otherwise, the cluster keeps its covariance.
+                    scatter = sums.second[j] / sums.total[j] - np.outer(means[k], means[k])
+                    covariances[k] = make_positive_definite(scatter + ridge * np.eye(len(scatter)))
+            following = replace(self, means=means, covariance=covariances, weights=sums.total / n, ridge=ridge)
+            return -sums.likelihood, following
+        penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
         places = mean @ means
         cross = sums.first.T @ places
         scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
         covariance = make_positive_definite(scatter + ridge * np.eye(len(scatter)))
         return penalty - sums.likelihood, replace(self, means=means, covariance=covariance, weights=sums.total / n)
+
+    def find_neighbors(self) -> FocalSets:
+        """Return the family of single clusters and pairs of neighboring clusters, by the mean covariance."""
+        if self.is_tied:
+            return neighbor_family(self.means, self.covariance)
+        return neighbor_family(self.means, np.tensordot(self.weights @ self.sets, self.covariance, axes=1))
 
 
 @dataclass(frozen=True)
@@ -173,12 +215,14 @@ class MixtureSums:
     likelihood: float  # sum of the log-densities
     total: np.ndarray  # (g,), sums of the masses on each nonempty set
     first: np.ndarray  # (g, p), sums of the masses times the rows x
+    # (g, p, p), sums of the masses times x x'; empty if all components have the same covariance
+    second: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
-        return MixtureSums(self.likelihood + other.likelihood, self.total + other.total, self.first + other.first)
+        return MixtureSums(**{name: value + vars(other)[name] for name, value in vars(self).items()})
 
     def scaled(self, factor: float) -> MixtureSums:
-        return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
+        return MixtureSums(**{name: factor * value for name, value in vars(self).items()})
 
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
@@ -248,8 +292,8 @@ class OnlineMixture:
     def to_model(self) -> EvidentialMixture:
         """Return the mixture for rows in the original coordinates of X."""
         model = self.model
-        doubtful = neighbor_family(model.means, model.covariance) if self.neighbors else None
-        return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
+        doubtful = model.find_neighbors() if self.neighbors else None
+        return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0)
 
 
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
@@ -314,8 +358,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self.mean_variance)
         covariance = make_positive_definite(scatter + least * np.eye(len(scatter)))
+        if self.estimator.covariance == "own":
+            covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
-        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g))
+        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g), ridge=self.ridge)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -342,8 +388,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         The masses on pairs follow from the probabilities of the single clusters. A pair has no component of its own,
         because a Gaussian between two clusters would often attract rows of a third cluster, or no rows at all.
         """
-        neighbors = neighbor_family(run.model.means, run.model.covariance)
-        return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
+        return Run(replace(run.model, doubtful=run.model.find_neighbors()), run.history, run.converged)
 
     def _run(
         self, start: EvidentialMixture, sums: Callable[[EvidentialMixture], MixtureSums], second: np.ndarray, n: float
@@ -351,7 +396,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
             return mixture.step(sums(mixture), second, n, self.ridge)
 
-        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
+        # The products of "own" are many and small, and other threads already work on other blocks.
+        with nullcontext() if start.is_tied else one_blas_thread():
+            return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -359,7 +406,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def result(self, run: Run[EvidentialMixture]) -> FitResult:
-        model = replace(run.model, origin=self.origin, unit=self.unit)
+        model = replace(run.model, origin=self.origin, unit=self.unit, ridge=0.0)
         shift = self.n * self.data.shape[1] * np.log(self.unit)  # converts the log-likelihood to the units of X
         run = replace(run, history=[float(value + shift) for value in run.history])
         return FitResult(run, model, self.rows.masses(model))
@@ -380,7 +427,8 @@ class EGMM(OnlineClusterer):
         p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),
 
     where mu_A is the mean of the means mu_k of the clusters k in A, pi_A is the weight of component A, and Sigma is the
-    covariance matrix of all components. The mass of an object on A is the probability that it comes from component A.
+    covariance matrix of all components. With ``covariance="own"``, only single clusters have a component, and each has
+    its own covariance matrix Sigma_k. The mass of an object on A is the probability that it comes from component A.
     The empty set has no mass. The parameters are estimated by EM, and the likelihood never decreases. No parameter
     controls the imprecision, because objects between two clusters increase the weight of the pair of clusters. The
     cost of an iteration is linear in the number of objects.
@@ -394,10 +442,15 @@ class EGMM(OnlineClusterer):
         clusters; objects between two neighboring clusters (with no third cluster between them) then get mass on the
         pair, computed from their probabilities. "simple", "pairs" and "full" fit a Gaussian for each set. "selected"
         fits single clusters, then adds the pairs of mutually nearest clusters and continues.
+    covariance : {"tied", "own"}, default="tied"
+        "tied" fits one covariance matrix for all components, and "own" fits one for each cluster. "own" requires
+        ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single clusters.
     reg_covar : float >= 0, default=1e-6
         Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is added to the
-        diagonal of the covariance matrix. This maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
-        where r is the number added to the diagonal and n is the number of objects.
+        diagonal of each covariance matrix. This maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
+        where r is the number added to the diagonal and n is the number of objects. With ``covariance="own"``, the fit
+        instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the log-density of each cluster k. The likelihood is unbounded
+        if r is zero.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a `BeliefPeaks` uses
@@ -430,8 +483,8 @@ CredalPartition, default="k-means++"
         Means of the clusters.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Same as ``means_``.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Covariance matrix of all components.
+    covariance_ : ndarray of shape (n_features, n_features) or (n_clusters, n_features, n_features)
+        Covariance matrix of all components, or of each cluster if ``covariance="own"``.
     weights_ : ndarray of shape (n_focal_sets,)
         Weight of the component of every focal set; zero for a set without a component.
     log_likelihood_ : float
@@ -474,6 +527,7 @@ CredalPartition, default="k-means++"
     _rules = {
         **COMMON_RULES,
         "checkpoint": CHECKPOINT_RULE,
+        "covariance": rule.choice("tied", "own"),
         "reg_covar": rule.real(0),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "device": DEVICE_RULE,
@@ -486,6 +540,7 @@ CredalPartition, default="k-means++"
         n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
+        covariance: str = "tied",
         reg_covar: float = 1e-6,
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
@@ -499,6 +554,7 @@ CredalPartition, default="k-means++"
         verbose: int = 0,
     ):
         super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
+        self.covariance = covariance
         self.reg_covar = reg_covar
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
@@ -517,7 +573,11 @@ CredalPartition, default="k-means++"
         return float(self.score_samples(X).mean())
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        return resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
+        families = resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
+        if self.covariance == "own" and (families.first.cardinality > 1).any():
+            expected = "'auto' or a FocalSets without sets of several clusters if covariance='own'"
+            raise InvalidParameterError("focal_sets", expected, self.focal_sets)
+        return families
 
     def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> EGMMMethod:
         init = centers_from_peaks(self.init, sample.values, request.n_clusters, self.random_state, self.n_jobs)

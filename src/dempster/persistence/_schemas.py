@@ -228,7 +228,7 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster.number import NumberOfClusters
     from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
 
-    components = {"means": "c p", "covariance": "p p", "weights": "g", "origin": "p?"}
+    components = {"means": "c p", "covariance": "p p|c p p", "weights": "g", "origin": "p?"}
     fits = {"_fits": bootclus.MixtureFits | None, "bootstraps_": bootclus.Bootstraps}
     samples = {"proportions": "B c", "means": "B c d", "covariances": "B c d d", "log_likelihood": "B"}
     intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
@@ -245,7 +245,7 @@ def _other_methods() -> tuple[Schema, ...]:
         _clusterer(EGMM, EvidentialMixture),
         Schema.from_fields(EvidentialMixture, _check_components, **components),
         Schema.from_fields(OnlineMixture, origin="p"),
-        Schema.from_fields(MixtureSums, total="g", first="g p"),
+        Schema.from_fields(MixtureSums, total="g", first="g p", second="* * *"),
         Schema.from_fields(
             NumberOfClusters, n_clusters="k:int", silhouette="k", likelihood_one_size="k", likelihood_own_sizes="k"
         ),

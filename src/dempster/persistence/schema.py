@@ -7,7 +7,8 @@ without a schema can be neither saved nor loaded.
 The types of the parts are declared in the tables or by the type hints of dataclasses, and are checked when a file is
 loaded. A string declares an array by its shape. For example, ``"c p"`` declares two axes, and the same word means the
 same length within an object. A number is a fixed length, and ``*`` is any length. ``"r:int64"`` also declares the type
-of the cells, ``"p?"`` allows None, and ``p+1`` is the length p plus one. A tuple of strings declares a tuple of arrays.
+of the cells, ``"p?"`` allows None, and ``p+1`` is the length p plus one. ``"p p|c p p"`` allows two or three axes. A
+tuple of strings declares a tuple of arrays.
 The name of a part may contain dots. For example, ``_input.origin`` is the attribute ``origin`` of the part ``_input``.
 """
 
@@ -45,7 +46,7 @@ FITTED: dict[str, Any] = {
     "labels_": "n_samples",
     "cluster_centers_": "n_clusters n_features",
     "means_": "n_clusters n_features",
-    "covariance_": "n_features n_features",
+    "covariance_": "n_features n_features|n_clusters n_features n_features",
     "metric_matrix_": "n_features n_features",
     "metric_matrices_": "n_clusters n_features n_features",
     "medoid_indices_": "n_clusters:int",
@@ -241,6 +242,8 @@ def check_parts(
 
 
 def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
+    forms = declared.split("|")
+    declared = next((form for form in forms if len(form.split()) == getattr(value, "ndim", 0)), forms[0])
     shape, _, cells = declared.rstrip("?").partition(":")
     if value is None and declared.endswith("?"):
         return

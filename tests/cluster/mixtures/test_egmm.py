@@ -10,9 +10,11 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EGMM, BeliefPeaks
+from dempster.persistence import load, save
 
 
 def joint_densities(model, X):
@@ -164,6 +166,9 @@ def test_starting_partition_means_and_peaks():
         ({"reg_covar": -1}, "reg_covar must be .* got -1"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets .* n_clusters=2"),
         ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "focal_sets"),
+        ({"focal_sets": "pairs", "covariance": "own"}, "focal_sets must .* covariance='own', got 'pairs'"),
+        ({"focal_sets": "selected", "covariance": "own"}, "focal_sets must"),
+        ({"covariance": "full"}, "covariance must be"),
         ({"init": "middle"}, "init must be"),
         ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
         ({"init": CredalPartition.from_hard([0, 1])}, "init"),
@@ -187,3 +192,93 @@ def test_flat_and_few_data():
     assert (EGMM(1).fit(X).labels_ == 0).all()
     with pytest.raises(ValueError, match="n_clusters=3"):
         EGMM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+
+
+# ---- one covariance for each cluster --------------------------------------------------------------------------------
+
+CROSS = np.random.default_rng(0).normal(size=(400, 2)) * np.repeat([[4, 0.4], [0.4, 4]], [250, 150], axis=0)
+STARTS = np.array([[3.0, 0.0], [0.0, 3.0]])
+
+
+def own(c=2, **more):
+    return EGMM(c, covariance="own", **{"init": STARTS, "tol": 1e-12, "max_iter": 5000, "random_state": 0, **more})
+
+
+def test_own_covariances_agree_with_scikit_learn():
+    X = load_iris().data
+    start = X[[0, 60, 120]]
+    gap = X - start[((X[:, None] - start) ** 2).sum(axis=2).argmin(axis=1)]
+    initial = {"means_init": start, "weights_init": np.full(3, 1 / 3)}
+    initial["precisions_init"] = np.repeat(np.linalg.inv(gap.T @ gap / 150)[None], 3, axis=0)
+    expected = GaussianMixture(3, reg_covar=1e-12, tol=1e-12, max_iter=5000, **initial).fit(X)
+    # The components are in another order than the clusters.
+    model = own(3, init=start, reg_covar=1e-12, focal_sets=FocalSets.from_sets(3, [(2,), (0,), (1,)])).fit(X)
+    assert model.log_likelihood_ == pytest.approx(150 * expected.score(X), rel=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses, expected.predict_proba(X)[:, [2, 0, 1]], atol=1e-5)
+    np.testing.assert_allclose(model.covariance_, expected.covariances_, atol=1e-5)
+    np.testing.assert_allclose(model.score_samples(X), expected.score_samples(X), atol=1e-5)
+    assert model.ebic_ == pytest.approx(model.log_likelihood_ - (2 + 3 * 4 + 3 * 10) * np.log(150) / 2)
+    auto = own(3, init=start, reg_covar=1e-12).fit(X)
+    np.testing.assert_allclose(auto.means_, model.means_, atol=1e-9)
+    assert (auto.focal_sets_.cardinality == 2).any()
+
+
+def test_own_covariances_by_a_naive_em_step():
+    X, weights = CROSS, np.random.default_rng(1).uniform(0.5, 2, len(CROSS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first, second = (own(reg_covar=0.05, max_iter=k, tol=0).fit(X, sample_weight=weights) for k in (2, 3))
+    center = weights @ X / weights.sum()
+    ridge = 0.05 * (weights @ (X - center) ** 2).mean() / weights.sum()
+
+    def penalised(model):
+        factors = model.weights_[:2] * np.exp([-ridge / 2 * np.trace(np.linalg.inv(S)) for S in model.covariance_])
+        densities = [multivariate_normal(*k).pdf(X) for k in zip(model.means_, model.covariance_, strict=True)]
+        return np.column_stack(densities) * factors
+
+    masses = penalised(first)
+    assert first.objective_ == pytest.approx(-weights @ np.log(masses.sum(axis=1)))
+    masses *= weights[:, None] / masses.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(second.weights_[:2], masses.sum(axis=0) / weights.sum(), atol=1e-12)
+    for k, m in enumerate(masses.T):
+        mean = m @ X / m.sum()
+        np.testing.assert_allclose(second.means_[k], mean, atol=1e-10)
+        expected = (m * (X - mean).T) @ (X - mean) / m.sum() + ridge * np.eye(2)
+        np.testing.assert_allclose(second.covariance_[k], expected, atol=1e-10)
+    assert np.all(np.diff(own(reg_covar=0.05).fit(X).history_) <= 1e-9)
+
+
+def test_own_covariances_find_crossing_clusters(tmp_path):
+    labels = np.repeat([0, 1], [250, 150])
+    model = own(init="k-means++", reg_covar=1e-3).fit(CROSS)
+    assert adjusted_rand_score(labels, model.labels_) > adjusted_rand_score(labels, EGMM(2).fit(CROSS).labels_) + 0.3
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.covariance_, model.covariance_)
+    np.testing.assert_array_equal(again.predict_mass(CROSS).masses, model.predict_mass(CROSS).masses)
+
+
+def test_own_covariances_in_blocks_with_weights_and_in_parts():
+    X, counts = CROSS, np.random.default_rng(1).integers(1, 4, len(CROSS))
+    expected = own().fit(np.repeat(X, counts, axis=0))
+    in_blocks = own().fit([X[:7], X[7:300], X[300:]], sample_weight=[counts[:7], counts[7:300], counts[300:]])
+    several = own(n_jobs=2).fit(X, sample_weight=counts)
+    for model in (in_blocks, several):
+        np.testing.assert_allclose(model.covariance_, expected.covariance_, atol=1e-6)
+        assert model.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-9)
+    np.testing.assert_allclose(own().fit(X.astype(np.float32)).covariance_, own().fit(X).covariance_, atol=1e-3)
+    with pytest.warns(ConvergenceWarning):
+        expected = own(max_iter=2, reg_covar=0.05).fit(X)
+    online = own(reg_covar=0.05).partial_fit(X)
+    np.testing.assert_allclose(online.covariance_, expected.covariance_, atol=1e-10)
+    np.testing.assert_allclose(online.partial_fit(X[:9]).means_, expected.means_, atol=0.3)
+
+
+def test_own_covariances_of_degenerate_clusters():
+    X = np.repeat(load_iris().data[:12], 3, axis=0)
+    for reg_covar in (0.0, 1e-6):
+        model = own(10, init="k-means++", reg_covar=reg_covar).fit(X)
+        assert np.isfinite(model.credal_partition_.masses).all()
+    model = own(3, init=[[3.0, 0.0], [0.0, 3.0], [900.0, 900.0]], reg_covar=1e-3).fit(CROSS)  # a cluster without mass
+    assert model.weights_[model.focal_sets_.singleton_index[2]] == pytest.approx(0, abs=1e-12)
+    assert (np.linalg.eigvalsh(model.covariance_) > 0).all()
