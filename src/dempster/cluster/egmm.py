@@ -112,7 +112,7 @@ class EvidentialMixture:
         return densities
 
     def _row_blocks(self, n: int) -> list[tuple[int, int]]:
-        """Divide n rows into blocks; temporary arrays of covariances of clusters should fit into the cache."""
+        """Divide n rows into blocks; an array with a column for each cluster and attribute should be small."""
         return row_blocks(n, most=None) if self.is_tied else row_blocks(n, max(256, _CELLS // self.means.size), None)
 
     def masses(self, values: Array, apply: Apply) -> Array:
@@ -449,8 +449,8 @@ class EGMM(OnlineClusterer):
         Regularization. At every M-step, ``reg_covar`` times the mean variance of the attributes is added to the
         diagonal of each covariance matrix. This maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``,
         where r is the number added to the diagonal and n is the number of objects. With ``covariance="own"``, the fit
-        instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the log-density of each cluster k. The likelihood is unbounded
-        if r is zero.
+        instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the log-density of each cluster k. A positive value is then
+        necessary in practice, because the likelihood is unbounded if r is zero.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         Initial means. Random means are improved by a few iterations of k-means. "belief-peaks" or a `BeliefPeaks` uses
