@@ -231,12 +231,12 @@ def test_own_covariances_by_a_naive_em_step():
     center = weights @ X / weights.sum()
     ridge = 0.05 * (weights @ (X - center) ** 2).mean() / weights.sum()
 
-    def penalised(model):
+    def penalized(model):
         factors = model.weights_[:2] * np.exp([-ridge / 2 * np.trace(np.linalg.inv(S)) for S in model.covariance_])
         densities = [multivariate_normal(*k).pdf(X) for k in zip(model.means_, model.covariance_, strict=True)]
         return np.column_stack(densities) * factors
 
-    masses = penalised(first)
+    masses = penalized(first)
     assert first.objective_ == pytest.approx(-weights @ np.log(masses.sum(axis=1)))
     masses *= weights[:, None] / masses.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(second.weights_[:2], masses.sum(axis=0) / weights.sum(), atol=1e-12)
