@@ -183,8 +183,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         expected = self._layer.probabilities(_safe_indexing(data, rows))
         actual = self._evidence(features[rows]).probabilities
         if np.abs(expected - actual).max() > _TOLERANCE:
-            expected = "a classifier whose probabilities are the softmax of its linear scores"
-            raise InvalidParameterError("estimator", expected, type(self.estimator_))
+            description = "a classifier whose probabilities are the softmax of its linear scores"
+            raise InvalidParameterError("estimator", description, type(self.estimator_))
 
     # ---- prediction -----------------------------------------------------------------------------------------------
 

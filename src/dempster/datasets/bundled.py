@@ -132,9 +132,7 @@ def _create_loader(name: str, title: str, size: str, shape: tuple[int, int]) -> 
 
 
 load_iris = _create_loader("load_iris", "Fisher's iris dataset", "150 flowers, 4 attributes, 3 species", (150, 4))
-load_wine = _create_loader(
-    "load_wine", "the wine dataset", "178 wines, 13 attributes, 3 growers, to be scaled", (178, 13)
-)
+load_wine = _create_loader("load_wine", "wine data to standardize", "178 wines, 13 attributes, 3 growers", (178, 13))
 load_digits = _create_loader("load_digits", "handwritten digits", "1797 images, 8 x 8 pixels, 10 classes", (1797, 64))
 
 

@@ -85,8 +85,8 @@ def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagon
     scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
-        must = f"be larger than {ridge:g}, because the scatter matrix of the {len(must)} must-links is singular"
-        raise InvalidParameterError("regularization", must=must)
+        expected = f"larger than {ridge:g}, because the scatter matrix of the {len(must)} must-links is singular"
+        raise InvalidParameterError("regularization", expected)
     inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
     return Whitened(cannot @ inverse, inverse, basis)
 
