@@ -113,7 +113,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError("y", message=message)
         data = self._validate_objects(X, reset=True, **options)
         names = validation.row_index(X)
-        targets = _soft_targets(_align(y, names)) if is_soft(y) else hard_targets(validation.reorder_like(y, names))
+        targets = _soft_targets(y, names) if is_soft(y) else hard_targets(validation.reorder_like(y, names))
         with validation.validating_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
@@ -258,9 +258,14 @@ def is_soft(y: Any) -> bool:
     return len(parts) > 0 and all(isinstance(part, MassFunctions) for part in parts)
 
 
-def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
-    """Return targets for soft labels; they become hard targets if each label is certain and each class occurs."""
+def _soft_targets(y: MassFunctions | Sequence[MassFunctions], index: Any) -> Targets:
+    """Return targets in the row order of X for soft labels; ``index`` contains the names of the rows of X.
+
+    The labels become hard targets if each label is certain and each class occurs.
+    """
     labels = y if isinstance(y, MassFunctions) else _join(y)
+    order = validation.match_names(labels.index, index)
+    labels = labels if order is None else labels[order]
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
         raise InvalidParameterError("y", message=f"y must not assign all mass to the empty set, but row {row} does")
@@ -269,12 +274,6 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
     is_hard = (soft.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == soft.n_clusters
     names = _to_array(labels.frame)
     return Targets(names, codes, None) if is_hard else Targets(names, None, soft)
-
-
-def _align(y: Any, index: Any) -> Any:
-    """Return soft labels in the row order of X if the labels and X both have an index."""
-    order = validation.match_names(y.index, index) if isinstance(y, MassFunctions) else None
-    return y if order is None else y[order]
 
 
 def _join(parts: Sequence[MassFunctions]) -> MassFunctions:

@@ -54,18 +54,12 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         1e-1.
     optimize_prototypes : bool, default=True
         Whether to optimize the prototypes. If False, they remain at the centers of the k-means clusters.
-    cv : int, default=5
-        Number of folds of the cross-validation.
-    n_init : int, default=5
-        Number of optimizations with different random initial values; the one with the largest objective is selected.
-    max_iter : int, default=1000
-        Maximum number of iterations of L-BFGS.
+    cv, n_init, max_iter : int, default=5, 5, 1000
+        Numbers of folds, of initial values and (at most) of iterations; see `EvidentialNeuralNetworkClassifier`.
     tol : float, default=1e-5
         Stop when an iteration improves the objective by less than this value.
-    random_state : int, RandomState, Generator or None
-        Seed of the initial values. The same seed gives identical results for any ``n_jobs``.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config` sets another number.
+    random_state, n_jobs : optional
+        Seed of the initial values, and number of threads; see `EvidentialNeuralNetworkClassifier`.
 
     Attributes
     ----------
@@ -77,10 +71,8 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         Scale gamma_i of each prototype.
     prototype_weights_ : array of shape (n_prototypes, n_classes)
         Weights w_ik.
-    regularization_ : float
-        Given or selected strength of the regularization.
-    cv_losses_ : dict of float to float
-        Cross-validated negative log-likelihood for each strength.
+    regularization_, cv_losses_ : float and dict of float to float
+        Strength of the regularization, and cross-validated negative log-likelihood for each strength.
     focal_sets_ : FocalSets
         Focal sets of the predicted masses.
     objective_, history_, n_iter_, converged_

@@ -26,6 +26,14 @@ _MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more columns, distances are computed b
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
+def _unary(kind: str) -> Callable[[Any], Value]:
+    return lambda value: value.graph.node(kind, value)
+
+
+def _binary(kind: str, dtype: np.dtype | None = None) -> Callable[[Any, Any], Value]:
+    return lambda value, other: value.graph.node(kind, value, value.like(other), dtype=dtype)
+
+
 class Value:
     """Output of an operator in a `Graph`."""
 
@@ -36,73 +44,38 @@ class Value:
 
     # ---- arithmetic -------------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Value:
-        return self._with("Add", other)
-
-    def __sub__(self, other: Any) -> Value:
-        return self._with("Sub", other)
-
-    def __mul__(self, other: Any) -> Value:
-        return self._with("Mul", other)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self._with("Div", other)
-
-    def __matmul__(self, other: Any) -> Value:
-        return self._with("MatMul", other)
+    __add__ = __radd__ = _binary("Add")
+    __mul__ = __rmul__ = _binary("Mul")
+    __sub__ = _binary("Sub")
+    __truediv__ = _binary("Div")
+    __matmul__ = _binary("MatMul")
+    __or__ = _binary("Or")
+    __le__ = _binary("LessOrEqual", _TRUTH)
+    __lt__ = _binary("Less", _TRUTH)
+    __gt__ = _binary("Greater", _TRUTH)
+    equals = _binary("Equal", _TRUTH)
+    __neg__ = _unary("Neg")
 
     def __pow__(self, power: float) -> Value:
-        return self if power == 1 else self._with("Pow", power)
-
-    __radd__, __rmul__ = __add__, __mul__
+        return self if power == 1 else self.graph.node("Pow", self, self.like(power))
 
     def __rsub__(self, other: Any) -> Value:
-        return self.graph.node("Sub", self.like(other), self)
+        return self.like(other) - self
 
     def __rtruediv__(self, other: Any) -> Value:
-        return self.graph.node("Div", self.like(other), self)
-
-    def __neg__(self) -> Value:
-        return self.graph.node("Neg", self)
-
-    def __le__(self, other: Any) -> Value:
-        return self._with("LessOrEqual", other, _TRUTH)
-
-    def __lt__(self, other: Any) -> Value:
-        return self._with("Less", other, _TRUTH)
-
-    def __gt__(self, other: Any) -> Value:
-        return self._with("Greater", other, _TRUTH)
-
-    def __or__(self, other: Value) -> Value:
-        return self.graph.node("Or", self, other)
-
-    def equals(self, other: Any) -> Value:
-        return self._with("Equal", other, _TRUTH)
+        return self.like(other) / self
 
     def like(self, other: Any) -> Value:
         """Convert a number or an array to a constant with the type of this value."""
         return other if isinstance(other, Value) else self.graph.constant(other, self.dtype)
 
-    def _with(self, kind: str, other: Any, dtype: np.dtype | None = None) -> Value:
-        return self.graph.node(kind, self, self.like(other), dtype=dtype)
-
     # ---- functions --------------------------------------------------------------------------------------------------
 
-    def exp(self) -> Value:
-        return self.graph.node("Exp", self)
-
-    def log(self) -> Value:
-        return self.graph.node("Log", self)
-
-    def sqrt(self) -> Value:
-        return self.graph.node("Sqrt", self)
-
-    def abs(self) -> Value:
-        return self.graph.node("Abs", self)
-
-    def relu(self) -> Value:
-        return self.graph.node("Relu", self)
+    exp = _unary("Exp")
+    log = _unary("Log")
+    sqrt = _unary("Sqrt")
+    abs = _unary("Abs")
+    relu = _unary("Relu")
 
     def sigmoid(self) -> Value:
         return 1 / ((-self).exp() + 1)
