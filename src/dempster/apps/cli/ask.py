@@ -15,7 +15,7 @@ from dempster.apps.cli.compare import list_moved_objects
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
 from dempster.apps.cli.shared.options import RecipeCommand, build_recipe, output_option, recipe_options, screen_options
-from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table, write_text
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path, partition_document, write_table
 from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 from dempster.registry import find_method, methods_that
 
@@ -84,7 +84,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         {
             "answers": lambda path: write_table(table, path),
             "partition": lambda path: write_partition(partition, path),
-            "config": write_text(recipe.to_toml()),
+            "config": lambda path: path.write_text(recipe.to_toml(), encoding="utf-8"),
         }
     )
     if changes is None:

@@ -12,14 +12,7 @@ from dempster.apps.cli.shared import options as shared
 from dempster.apps.cli.shared.drawing import draw_partition
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.output import (
-    Outputs,
-    Screen,
-    default_path,
-    format_headline,
-    partition_document,
-    write_text,
-)
+from dempster.apps.cli.shared.output import Outputs, Screen, default_path, format_headline, partition_document
 from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
@@ -153,6 +146,6 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
             "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),
-            "config": write_text(result.recipe.to_toml()),
+            "config": lambda path: path.write_text(result.recipe.to_toml(), encoding="utf-8"),
         }
     )

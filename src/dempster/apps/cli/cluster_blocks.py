@@ -19,7 +19,7 @@ from dempster._progress import report_progress_to
 from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
 from dempster.apps.cli.shared.errors import UserError, WrongUse
-from dempster.apps.cli.shared.output import Outputs, Screen, format_headline, write_text
+from dempster.apps.cli.shared.output import Outputs, Screen, format_headline
 from dempster.apps.recipe import Preparation, Recipe, TableModel
 from dempster.data.blocks import compute_moments
 from dempster.data.in_process import open_blocks, parquet_dataset
@@ -68,7 +68,10 @@ def _cluster(recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, 
     preparation = Preparation(table.columns, [], table.center, table.scale, recipe.missing)
     model = TableModel(estimator, preparation, recipe.to_toml())
     with screen.progress(f"writing {output}"):
-        writers = {"model": lambda path: save(model, path), "config": write_text(model.recipe)}
+        writers = {
+            "model": lambda path: save(model, path),
+            "config": lambda path: path.write_text(model.recipe, encoding="utf-8"),
+        }
         outputs.write(writers, also=lambda: _write_folder(partition, output))
     data = format_count(len(table.columns), "attribute") + (" (standardized)" if recipe.scale else "")
     screen.print_partition(format_headline(estimator, data, seconds=seconds), partition)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -131,18 +132,16 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
     matched = {int(column): before.frame[row] for row, column in zip(rows, columns, strict=True)}
     names = [matched.get(k, f"new {name}") for k, name in enumerate(after.frame)]
     frame = [*before.frame, *(name for name in names if name not in before.frame)]
-    old_sets = np.zeros((len(before.focal_sets), len(frame)), dtype=bool)
-    old_sets[:, : len(before.frame)] = before.focal_sets.membership
-    new_sets = np.zeros((len(after.focal_sets), len(frame)), dtype=bool)
-    new_sets[:, [frame.index(name) for name in names]] = after.focal_sets.membership
-    was, now = old_sets[before.best_set], new_sets[after.best_set]
-    moved = np.flatnonzero((was != now).any(axis=1))
+
+    def name_sets(partition: CredalPartition, own_names: Sequence[Any]) -> np.ndarray:
+        """Return the names of the clusters in the set of each object, in the order of ``frame``."""
+        sets = [{own_names[k] for k in clusters} for clusters in partition.focal_sets]
+        texts = [" or ".join(str(name) for name in frame if name in members) or "outlier" for members in sets]
+        return np.array(texts, dtype=object)[partition.best_set]
+
+    was, now = name_sets(before, before.frame), name_sets(after, names)
+    moved = np.flatnonzero(was != now)
     certainty = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[moved]
     moved = moved[np.argsort(-certainty, kind="stable")]
     index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
-    clusters = np.array([str(name) for name in frame], dtype=object)
-
-    def format_sets(sets: np.ndarray) -> list[str]:
-        return [" or ".join(clusters[members]) or "outlier" for members in sets]
-
-    return pd.DataFrame({"object": index[moved], "was": format_sets(was[moved]), "is": format_sets(now[moved])})
+    return pd.DataFrame({"object": index[moved], "was": was[moved], "is": now[moved]})

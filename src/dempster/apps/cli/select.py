@@ -12,7 +12,7 @@ from dempster.apps.cli.shared import options as shared
 from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.cli.shared.loading import list_input_files
-from dempster.apps.cli.shared.output import Outputs, Screen, write_text
+from dempster.apps.cli.shared.output import Outputs, Screen
 from dempster.apps.cli.shared.param_types import WholeNumber
 
 MAX_CLUSTERS = 100_000
@@ -57,7 +57,7 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
             {
                 "plot": lambda path: draw_picture(lambda ax: numbers.plot(ax=ax), path),
                 "table": table.to_csv,
-                "config": write_text(recipe.to_toml()),
+                "config": lambda path: path.write_text(recipe.to_toml(), encoding="utf-8"),
             }
         )
     screen.print(

@@ -93,7 +93,7 @@ class Preparation:
         self.check_columns(table)
         selection = _select_columns(table[self.columns], self.columns, (), self.categories)
         rows = _convert_columns(table, selection)
-        return self.apply(rows.iloc[_select_rows(rows, self.missing, note)])
+        return self.apply(rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))])
 
     def check_columns(self, table: pd.DataFrame) -> None:
         """Raise an error if a table lacks a column of the training run."""
@@ -412,19 +412,18 @@ def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndarray:
+def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
     """Return the positions of the rows to use; raise an error for infinite values."""
     is_missing = rows.isna().to_numpy()
     is_incomplete, is_empty = np.asarray(is_missing.any(axis=1)), np.asarray(is_missing.all(axis=1))
     kept = np.flatnonzero(~(is_empty if missing == "partial" else is_incomplete))
     left_out = f"{format_count(len(rows) - len(kept), 'row')} of {len(rows):,}"
-    notes = []
     if missing == "partial":
         if is_empty.any():
-            notes.append(f"left out {left_out} without any value")
+            note(f"left out {left_out} without any value")
         if is_incomplete[kept].any():
             n_incomplete = format_count(int(is_incomplete[kept].sum()), "row")
-            notes.append(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
+            note(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
     elif is_incomplete.any():
         columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
         text, names = f"{left_out} with missing values (in {quote_names(columns)})", ",".join(columns)
@@ -438,10 +437,7 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note | None) -> np.ndar
         if not len(kept):
             message = f"{text}; missing='drop' would leave no row"
             raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
-        notes.append(f"left out {text}")
-    if note is not None:
-        for text in notes:
-            note(text)
+        note(f"left out {text}")
     infinite = {name: np.isinf(rows[name].to_numpy()[kept]) for name in rows.columns if rows[name].dtype.kind == "f"}
     columns = [name for name, cells in infinite.items() if cells.any()]
     if columns:

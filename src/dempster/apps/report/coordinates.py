@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, KernelPCA
 
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.report_input import ReportInput, is_numeric
@@ -91,11 +91,10 @@ def place_objects(
 def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
     """Return the attributes that differ most between the clusters, in the order of the table."""
     delta = np.abs(np.nan_to_num(profiles.profile.statistics["delta"])).max(axis=0)
-    size: dict[Any, float] = {}
-    for feature, value in zip(profiles.profile.features, delta, strict=True):
-        size[feature.attribute] = max(size.get(feature.attribute, 0.0), float(value))
-    strongest = set(sorted(size, key=lambda attribute: -size[attribute])[:MAX_ATTRIBUTE_AXES])
-    return [attribute for attribute in size if attribute in strongest]
+    attributes = [feature.attribute for feature in profiles.profile.features]
+    by_size = dict.fromkeys(attributes[q] for q in np.argsort(-delta, kind="stable"))
+    strongest = set(list(by_size)[:MAX_ATTRIBUTE_AXES])
+    return [attribute for attribute in dict.fromkeys(attributes) if attribute in strongest]
 
 
 def _attribute_axes(
@@ -190,16 +189,8 @@ def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Gene
         return None
     full = np.asarray(D)
     landmarks = rows if len(rows) <= MAX_LANDMARKS else np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
-    squares = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
-    squares = ((squares + squares.T) / 2) ** 2
-    means = squares.mean(axis=0)
-    values, vectors = np.linalg.eigh(-(squares - means - means[:, None] + means.mean()) / 2)
-    values, vectors = values[::-1][:2], vectors[:, ::-1][:, :2]
-    is_positive = values > 1e-9 * max(float(values.max(initial=0)), 1e-300)
-    values, vectors = values[is_positive], vectors[:, is_positive]
-    if not len(values):
-        return np.zeros((len(rows), 0))
-    to_landmarks = np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2
-    # The largest entry of each eigenvector is made positive, because the sign is arbitrary.
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return -(to_landmarks - means) @ (signs * vectors / np.sqrt(values)) / 2
+    between = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
+    # Classical scaling is kernel PCA of the squared dissimilarities.
+    pca = KernelPCA(min(2, len(landmarks)), kernel="precomputed", eigen_solver="dense", remove_zero_eig=True)
+    pca.fit(-(((between + between.T) / 2) ** 2) / 2)
+    return pca.transform(-(np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2) / 2)

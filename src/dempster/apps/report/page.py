@@ -9,7 +9,7 @@ import platform
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 
+_STATIC = Path(__file__).parent / "static"
 _N_SHADES = 10  # number of shades of the heat map for positive, and for negative, differences
 _SECTIONS = {
     "map-section": "Map",
@@ -101,8 +102,8 @@ def _digest(text: str) -> str:
 @cache
 def _read_script() -> str:
     """Return one script that contains the plot (``scatter.js``) and the scripts of the report."""
-    own = [_read_static(name) for name in ("page.js", "tables.js", "map.js")]
-    return "\n".join([(STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"), *own])
+    files = [STATIC_FOLDER / "scatter.js", *(_STATIC / name for name in ("page.js", "tables.js", "map.js"))]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 @cache
@@ -114,11 +115,7 @@ def _read_style() -> str:
         for name, color in (("low", low), ("high", high))
         for k in range(1, _N_SHADES + 1)
     ]
-    return "\n".join([_read_static("page.css"), *shades])
-
-
-def _read_static(name: str) -> str:
-    return files("dempster.apps.report").joinpath("static", name).read_text(encoding="utf-8")
+    return "\n".join([(_STATIC / "page.css").read_text(encoding="utf-8"), *shades])
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         examples = [{"name": name, "words": description} for name, description in loading.EXAMPLES.items()]
         methods = clustering.list_methods()
         planes = ["attributes", "pca", "mds", *(["umap"] if find_spec("umap") else [])]
-        return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": planes})
+        return JSONResponse({"methods": methods, "examples": examples, "planes": planes})
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, to_plain
@@ -61,8 +61,6 @@ def _describe_method(name: str) -> dict[str, Any]:
         ],
         "takes_number": info.parameter("n_clusters") is not None,
         "learns": "constraints" in info.capabilities,
-        "takes_partial": "missing" in info.capabilities,
-        "takes_categories": bool({"mixed", "categories"} & set(info.capabilities)),
     }
 
 
@@ -125,10 +123,8 @@ def _parse_parameters(fields: dict[str, Any]) -> dict[str, Any]:
 
 def write_answers(path: Path, answers: list[tuple[int, int, str]], names: Any) -> None:
     """Write answers about pairs to a CSV file with the columns object, other and answer."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["object", "other", "answer"])
-        writer.writerows([names[first], names[second], answer] for first, second, answer in answers)
+    rows = [(names[first], names[second], answer) for first, second, answer in answers]
+    pd.DataFrame(rows, columns=["object", "other", "answer"]).to_csv(path, index=False)
 
 
 # ---- runs -----------------------------------------------------------------------------------------------------------
@@ -230,7 +226,7 @@ def _start_peaks(session: Session, params: Params) -> dict[str, Any]:
     settings = {name: params[name] for name in ("columns", "categories", "scale", "missing", "seed") if name in params}
 
     def finish(result: Any, warnings: list[str]) -> dict[str, Any]:
-        session.peaks = {**result, "settings": settings, "notes": warnings}
+        session.peaks = {**result, "settings": settings}
         return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
     return session.start_job("peaks", "peaks", {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors}, finish)
@@ -241,7 +237,7 @@ def _get_peaks(session: Session, params: Params) -> bytes:
     if peaks is None:
         raise InvalidInputError("find the belief peaks first")
     arrays = {"belief": peaks["belief"], "delta": peaks["delta"], "rows": peaks["rows"].astype(np.int32)}
-    values = {name: peaks[name] for name in ("chosen", "n_neighbors", "min_belief", "notes")}
+    values = {name: peaks[name] for name in ("chosen", "n_neighbors")}
     return pack(arrays, n=len(peaks["belief"]), **values)
 
 

@@ -15,7 +15,6 @@ from dempster.partition import CredalPartition, credal_rand_index, embed_partiti
 
 MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
-MAX_MOVED_ROWS = 50_000
 MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # With more objects, pairs are sampled.
 _STATES = ("outlier", "certain", "ambiguous")
 
@@ -36,7 +35,10 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
     match = match_one_to_one(count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters))
     old_state, new_state = (np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other))
     states = count_pairs(old_state, new_state, len(_STATES), len(_STATES))
-    moved = np.flatnonzero(~_is_same_set(one, other, match))
+    # An unmatched cluster has the match -1, so that a set with this cluster is not a set of the first run.
+    position = {frozenset(clusters): s for s, clusters in enumerate(one.focal_sets)}
+    same_set = [position.get(frozenset(match[list(clusters)].tolist()), -1) for clusters in other.focal_sets]
+    moved = np.flatnonzero(one.best_set != np.array(same_set)[other.best_set])
 
     def describe_sets(old: int, new: int) -> dict[str, Any]:
         names = {"from_name": before.set_names[old], "to_name": after.set_names[new]}
@@ -50,28 +52,21 @@ def _compare(session: Session, params: Params) -> dict[str, Any]:
     objects = [
         {
             "row": int(before.rows[i[k]]),
-            "position": int(j[k]),
             "name": before.names[i[k]],
-            "was": _STATES[old_state[k]],
-            "now": _STATES[new_state[k]],
             **describe_sets(one.best_set[k], other.best_set[k]),
         }
         for k in moved[np.argsort(kind, kind="stable")][:MAX_LISTED_OBJECTS]
     ]
     return to_plain(
         {
-            "before": before.id,
-            "after": after.id,
             "n": len(common),
             "index": float(index),
             "error": index.standard_error,
             "states": list(_STATES),
             "table": states.tolist(),
-            "match": match.tolist(),
             "moved": len(moved),
             "flows": [describe_sets(*pairs[k]) | {"n": int(counts[k])} for k in largest],
             "objects": objects,
-            "rows": common[moved].tolist() if len(moved) <= MAX_MOVED_ROWS else None,
         }
     )
 
@@ -85,22 +80,11 @@ def _n_pairs(n_objects: int) -> int | None:
     return None if n_objects <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
 
 
-def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
-    """Return a mask of the objects that have the same set in both partitions, after matching the clusters."""
-    width = one.n_clusters + other.n_clusters
-    a = np.zeros((len(one.focal_sets), width), dtype=bool)
-    a[:, : one.n_clusters] = one.focal_sets.membership
-    b = np.zeros((len(other.focal_sets), width), dtype=bool)
-    for k, partner in enumerate(match):
-        b[:, partner if partner >= 0 else one.n_clusters + k] = other.focal_sets.membership[:, k]
-    return (a[one.best_set] == b[other.best_set]).all(axis=1)
-
-
 def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
     """Return positions of the runs in the plane; runs with similar partitions of their common objects are close."""
     runs = list(session.runs.values())
     if len(runs) < 2:
-        return {"points": [], "stress": 0.0}
+        return {"points": []}
     common = runs[0].rows
     for run in runs[1:]:
         common = np.intersect1d(common, run.rows)
@@ -112,7 +96,7 @@ def _embed_runs(session: Session, params: Params) -> dict[str, Any]:
         {"id": run.id, "name": run.name, "x": float(x), "y": float(y)}
         for run, (x, y) in zip(runs, embedding.coordinates, strict=True)
     ]
-    return to_plain({"points": points, "stress": embedding.stress, "n": len(common)})
+    return to_plain({"points": points})
 
 
 ROUTES = [route("/compare", _compare), route("/map", _embed_runs)]

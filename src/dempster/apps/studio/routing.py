@@ -76,10 +76,8 @@ async def _read_params(request: Request, method: str) -> Params:
             raise TooLargeError(f"The request is larger than {MAX_BODY_BYTES >> 20} MB.")
         chunks.append(chunk)
     body = b"".join(chunks)
-    return _parse_body(body) if method == "POST" else {**request.query_params, "bytes": body}
-
-
-def _parse_body(body: bytes) -> Params:
+    if method == "PUT":
+        return {**request.query_params, "bytes": body}
     params = parse_json(body or b"{}", "the request")
     if not isinstance(params, dict):
         raise InvalidInputError("the request must be a JSON object")

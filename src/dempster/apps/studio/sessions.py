@@ -162,14 +162,12 @@ class Run:
                 "origin": self.origin,
                 "n": len(self),
                 "n_clusters": partition.n_clusters,
-                "clusters": [str(name) for name in partition.frame],
                 "certain": int((cardinality == 1).sum()),
                 "ambiguous": int((cardinality > 1).sum()),
                 "outliers": int((cardinality == 0).sum()),
                 "nonspecificity": partition.nonspecificity_index(),
                 "objective": getattr(model, "objective_", None),
                 "converged": getattr(model, "converged_", None),
-                "iterations": getattr(model, "n_iter_", None),
                 "columns": list(self.values.columns),
                 "notes": self.notes,
                 "seconds": self.seconds,
@@ -201,7 +199,6 @@ class Run:
             else:
                 arrays[name] = np.zeros(len(masses), dtype=np.float32)
                 arrays[f"{name}_set"] = np.full(len(masses), -1, dtype=np.int32)
-        arrays["label"] = partition.labels.astype(np.int32)
         return pack_objects(partition, self.rows, arrays)
 
     def cells(self, position: int) -> list[Any]:
@@ -252,7 +249,7 @@ class PairAnswers:
                 {"first": a, "second": b, "names": [names[a], names[b]], "answer": answer, "broken": is_violated}
             )
         contradictions = [
-            {"pair": list(one.cannot_link), "chain": [names[k] for k in one.chain], "rows": list(one.chain)}
+            {"chain": [names[k] for k in one.chain]}
             for one in to_constraints(self.answers, len(names)).contradictions()
         ]
         return to_plain({"answers": answers, "contradictions": contradictions, "n": len(self)})

@@ -29,7 +29,7 @@ def _describe_question(session: Session, params: Params) -> dict[str, Any]:
     pair = _next_pair(run, session.pair_answers)
     if pair is None:
         return {"question": None, "words": "All useful pairs have been answered.", "enough": True}
-    probability, gain, doubt = expected_gain(run, *pair)
+    _, gain, doubt = expected_gain(run, *pair)
     total = float(run.partition.nonspecificity().sum())
     share = gain / total if total > 0 else 0.0
     part = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
@@ -52,8 +52,7 @@ def _describe_question(session: Session, params: Params) -> dict[str, Any]:
         for position in pair
     ]
     columns = [str(name) for name in run.attributes.columns]
-    numbers = {"probability": probability, "gain": gain, "doubt": doubt, "total": total}
-    question = {"objects": objects, "columns": columns, **numbers}
+    question = {"objects": objects, "columns": columns, "gain": gain, "doubt": doubt}
     return to_plain({"question": question, "words": message, "enough": is_enough})
 
 

@@ -163,13 +163,10 @@ def _why(run: Run, params: Params) -> dict[str, Any]:
         sentences.append(f"Compared with a sample of {len(compared):,} of the {len(run):,} objects.")
     return to_plain(
         {
-            "position": position,
-            "row": int(run.rows[position]),
             "name": run.names[position],
             "doubt": float(run.doubt[position]),
             "sentences": sentences,
             "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
-            "plausibility": partition.contour[position].tolist(),
             "by": explanation.by,
             "quantity": explanation.quantity,
             "clusters": [str(name) for name in explanation.clusters],
@@ -249,9 +246,7 @@ def _profiles(run: Run, params: Params) -> dict[str, Any]:
             "name": group.name,
             "clusters": list(group.clusters),
             "n": len(group),
-            "possible": group.n_possible,
             "typical": [str(name) for name in group.typical],
-            "members": sample[group.rows[:1]].tolist(),
             **{name: statistics[name][g, features].tolist() for name in ("mean", "std", "delta")},
         }
         for g, group in enumerate(group_profile.groups[:MAX_PROFILE_GROUPS])
@@ -312,13 +307,7 @@ def _boundaries(run: Run, params: Params) -> dict[str, Any]:
     order = [int(k) for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
     frame = [str(name) for name in run.partition.frame]
     pairs = [
-        {
-            "a": k // c,
-            "b": k % c,
-            "names": [frame[k // c], frame[k % c]],
-            "ambiguous": int(ambiguous[k]),
-            "close": int(close[k]),
-        }
+        {"a": k // c, "b": k % c, "names": [frame[k // c], frame[k % c]], "ambiguous": int(ambiguous[k])}
         for k in order[:MAX_BOUNDARIES]
     ]
     return {"boundaries": pairs}
@@ -370,8 +359,7 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
         table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
     except ValueError:  # One of the clusters has no certain object.
         return []
-    columns = ["attribute", "separation", "rule", "threshold", "clustered"]
-    return table[table["separation"] > 0].reset_index()[columns].to_dict("records")
+    return table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]].to_dict("records")
 
 
 # ---- quality of a run -----------------------------------------------------------------------------------------------

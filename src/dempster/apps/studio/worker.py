@@ -91,7 +91,6 @@ def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) ->
         "delta": model.delta_.astype(np.float32),
         "chosen": model.peak_indices_.tolist(),
         "n_neighbors": int(model.n_neighbors_),
-        "min_belief": float(model.min_belief_),
         "values": values,
         "rows": np.asarray(attributes.rows),
     }

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,11 +207,8 @@ class Outputs(dict[str, Path]):
             raise UserError(f"cannot write {path}: the folder {path.parent} is not writable; use another --output")
         if real.is_dir():
             raise UserError(f"cannot write {path}: it is a folder")
-        if ".parquet" in extensions and path.suffix.lower() == ".parquet":
-            try:
-                import pyarrow  # noqa: F401
-            except ImportError as error:
-                raise UserError(f"{option}: .parquet files need pyarrow (pip install 'dempster[parquet]')") from error
+        if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+            raise UserError(f"{option}: .parquet files need pyarrow (pip install 'dempster[parquet]')")
         self[name] = path
 
     def add_options(self, options: Mapping[str, Any]) -> None:
@@ -265,11 +263,6 @@ def default_path(file: Path, ending: str) -> Path:
                 f"with --output {path}"
             )
     return path
-
-
-def write_text(text: str) -> Callable[[Path], Any]:
-    """Return a function that writes a text to a file."""
-    return lambda path: path.write_text(text, encoding="utf-8")
 
 
 def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:
