@@ -19,7 +19,7 @@ from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._site import DocumentedEstimator
-from dempster._types import ArrayLike, TableLike
+from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
@@ -73,9 +73,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
     _needs_square_matrices = False  # Whether matrices of shape (n_features, n_features) are used.
     components_: np.ndarray
     n_components: int | None
-    max_iter: int  # Only learners from pairs have this parameter and the next two.
-    max_pairs: int
-    tol: float
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         """Learn from validated data and set the fitted attributes, including ``components_``."""
@@ -163,6 +160,29 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             raise InvalidParameterError("y", message=message)
         return _encode_labels(data, y)
 
+    def _set_eigenvalues(self, eigenvalues: np.ndarray, classes: Classes) -> None:
+        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
+
+
+class PairMetricLearner(MetricLearner):
+    """Base class of the metric learners from pairs of objects, with the parameters that all of them have."""
+
+    def __init__(
+        self,
+        n_components: int | None,
+        regularization: float,
+        max_pairs: int,
+        max_iter: int,
+        tol: float,
+        random_state: Seed,
+    ):
+        self.n_components = n_components
+        self.regularization = regularization
+        self.max_pairs = max_pairs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
     def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
         """Return the constrained pairs, or at most ``max_pairs`` pairs of labeled objects.
 
@@ -183,9 +203,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
             raise InvalidParameterError("constraints", must=f"contain at least one pair for {learner}, got none")
         must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
         return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
-
-    def _set_eigenvalues(self, eigenvalues: np.ndarray, classes: Classes) -> None:
-        self.eigenvalues_, self.objective_, self.classes_ = eigenvalues, float(eigenvalues.sum()), classes.names
 
     def _set_descent(self, run: Run[np.ndarray]) -> None:
         self.objective_ = run.objective

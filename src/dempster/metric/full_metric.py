@@ -21,7 +21,7 @@ from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import row_mean
-from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, fix_signs, limit_threads
+from dempster.metric._base import PAIR_RULES, LinearMetricLearner, PairMetricLearner, Pairs, fix_signs, limit_threads
 from dempster.optimize.descent import Run
 
 _MIN_SQUARE = 1e-12  # Minimum squared distance in gradients, as a share of the mean.
@@ -181,7 +181,7 @@ class _FactorObjective:
         return self.result
 
 
-class FullMetricLearner(LinearMetricLearner):
+class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
     """Base class of the learners of a full metric. A subclass defines the objective."""
 
     _needs_square_matrices = True
@@ -190,8 +190,6 @@ class FullMetricLearner(LinearMetricLearner):
         "n_components": rule.choice(None) | rule.integer(1),
         "regularization": rule.real(0, open_low=True),
     }
-    regularization: float
-    random_state: Seed
     diagonal = False
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
@@ -283,13 +281,8 @@ class MMC(FullMetricLearner):
         tol: float = 1e-3,
         random_state: Seed = None,
     ):
-        self.n_components = n_components
+        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
         self.diagonal = diagonal
-        self.regularization = regularization
-        self.max_pairs = max_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         problem: Problem
@@ -394,13 +387,8 @@ class DMLEig(FullMetricLearner):
         tol: float = 1e-3,
         random_state: Seed = None,
     ):
-        self.n_components = n_components
+        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
         self.smoothing = smoothing
-        self.regularization = regularization
-        self.max_pairs = max_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         """Maximize the objective for decreasing degrees of smoothing."""

@@ -21,6 +21,7 @@ from dempster.metric._base import (
     PAIR_RULES,
     KernelMetricLearner,
     LinearMetricLearner,
+    PairMetricLearner,
     Pairs,
     fix_signs,
     limit_threads,
@@ -173,7 +174,7 @@ def warn_one_kind(learner: str, pairs: Pairs) -> None:
     warnings.warn(f"{learner} {message}; pass both must-links and cannot-links", UserWarning, stacklevel=4)
 
 
-class PCCA(LinearMetricLearner):
+class PCCA(PairMetricLearner, LinearMetricLearner):
     """Pairwise constrained component analysis, which learns linear features from must-links and cannot-links.
 
     The method minimizes, over linear maps L,
@@ -247,15 +248,10 @@ class PCCA(LinearMetricLearner):
         tol: float = 1e-5,
         random_state: Seed = None,
     ):
-        self.n_components = n_components
+        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
         self.beta = beta
-        self.regularization = regularization
         self.init = init
         self.n_init = n_init
-        self.max_pairs = max_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
@@ -271,7 +267,7 @@ class PCCA(LinearMetricLearner):
         self._set_descent(run)
 
 
-class KPCCA(KernelMetricLearner):
+class KPCCA(PairMetricLearner, KernelMetricLearner):
     """Kernel pairwise constrained component analysis, which learns nonlinear features from pairs.
 
     The method is `PCCA` in the feature space of a kernel. It minimizes, over coefficients A,
@@ -353,17 +349,12 @@ class KPCCA(KernelMetricLearner):
         tol: float = 1e-4,
         random_state: Seed = None,
     ):
-        self.n_components = n_components
+        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
         self.kernel = kernel
         self.gamma = gamma
         self.beta = beta
-        self.regularization = regularization
         self.init = init
         self.n_init = n_init
-        self.max_pairs = max_pairs
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
         rng = as_generator(self.random_state)
