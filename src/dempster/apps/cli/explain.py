@@ -123,8 +123,7 @@ def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:
 
 
 def _find_cluster(result: SavedResult, name: str) -> Any:
-    frame = result.partition.frame
-    for cluster in frame:
-        if str(cluster) == name:
-            return cluster
-    raise UserError(f"there is no cluster '{name}'; the clusters are {', '.join(map(str, frame))}")
+    clusters = {str(cluster): cluster for cluster in result.partition.frame}
+    if name not in clusters:
+        raise UserError(f"there is no cluster '{name}'; the clusters are {', '.join(clusters)}")
+    return clusters[name]

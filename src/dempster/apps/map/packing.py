@@ -38,9 +38,7 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
     return b"".join([len(head).to_bytes(8, "little"), head, *pieces])
 
 
-def pack_objects(
-    partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray] | None = None, **about: Any
-) -> bytes:
+def pack_objects(partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
     """Pack the set of clusters, the doubt and the row in the table of each object on the map, and further values."""
     common = {
         "best": partition.best_set.astype(np.int32),
@@ -48,7 +46,7 @@ def pack_objects(
         "rows": rows.astype(np.int32),
     }
     sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]
-    return pack({**common, **(arrays or {})}, n=len(partition), sets=sets, set_names=name_sets(partition), **about)
+    return pack({**common, **arrays}, n=len(partition), sets=sets, set_names=name_sets(partition), **about)
 
 
 def name_sets(partition: CredalPartition) -> list[str]:

@@ -134,14 +134,11 @@ def cluster_color(cluster: int) -> str:
     return PALETTE[cluster % len(PALETTE)]
 
 
-def swatch(clusters: Sequence[int], size: int = 12) -> Html:
+def swatch(clusters: Sequence[int]) -> Html:
     """Return a disc with a sector in the color of each cluster, or a cross if there are no clusters."""
-    r = size / 2
-    if not len(clusters):
-        mark = tag("path", d=f"M2 2 L{size - 2} {size - 2} M2 {size - 2} L{size - 2} 2", class_="cross")
-    else:
-        mark = _disc(r, r, r - 0.5, clusters)
-    return tag("svg", mark, class_="swatch", viewBox=f"0 0 {size} {size}", aria_hidden="true")
+    cross = tag("path", d="M2 2 L10 10 M2 10 L10 2", class_="cross")
+    mark = _disc(6, 6, 5.5, clusters) if len(clusters) else cross
+    return tag("svg", mark, class_="swatch", viewBox="0 0 12 12", aria_hidden="true")
 
 
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:

@@ -24,10 +24,6 @@ _numbers = count(1)
 Finish = Callable[[Any, list[str]], Any]
 
 
-class TooBusyError(ValueError):
-    """Raised if too many jobs are running."""
-
-
 class Job:
     """Task that runs in a worker process; its state is "running", "done", "failed" or "stopped"."""
 
@@ -117,7 +113,7 @@ class Workers:
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
             if len(self._jobs) >= MAX_RUNNING_JOBS:
-                raise TooBusyError(f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one")
+                raise ValueError(f"{MAX_RUNNING_JOBS} jobs are running; wait until one ends, or stop one")
             self._idle = [process for process in self._idle if process.poll() is None]
             process = self._idle.pop() if self._idle else _start_process()
             job = Job(kind, process, finish)

@@ -378,11 +378,13 @@ def _curve(run: Run, params: Params) -> dict[str, Any]:
     key = f"curve {classes}"
     with run.lock:
         if key not in run.cache:
-            run.cache[key] = _agreement_curve(run, str(classes)) if classes else _silhouette_curve(run)
+            measure, share, quality = _agreement_curve(run, str(classes)) if classes else _silhouette_curve(run)
+            curve = {"share": share, "quality": quality, "measure": measure, "low": min([0.0, *quality])}
+            run.cache[key] = to_plain(curve)
         return run.cache[key]
 
 
-def _agreement_curve(run: Run, classes: str) -> dict[str, Any]:
+def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarray]:
     if classes not in run.table.columns:
         raise InvalidInputError(f"there is no column '{classes}'")
     has_class = run.table[classes].notna().to_numpy()
@@ -391,14 +393,12 @@ def _agreement_curve(run: Run, classes: str) -> dict[str, Any]:
     partition = CredalPartition(run.partition.masses[has_class], run.partition.focal_sets)
     labels = run.table[classes][has_class].astype(str).to_numpy()
     curve = retention_curve(partition, labels, shares=_RETAINED_SHARES)
-    low = min(0.0, float(curve.quality.min()))
-    measure = f"adjusted Rand index with {classes}"
-    return to_plain({"share": curve.share, "quality": curve.quality, "measure": measure, "low": low})
+    return f"adjusted Rand index with {classes}", curve.share, curve.quality
 
 
-def _silhouette_curve(run: Run) -> dict[str, Any]:
+def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
-        return {"share": [], "quality": [], "measure": "silhouette", "low": 0.0}
+        return "silhouette", np.zeros(0), np.zeros(0)
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
     silhouette = credal_silhouette(partition, run.numbers, sample_size=size, random_state=0)
@@ -407,9 +407,7 @@ def _silhouette_curve(run: Run) -> dict[str, Any]:
     means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)
     quality = means[np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
     measure = "mean silhouette" + (f" of {len(values):,} sampled objects" if silhouette.is_sampled else "")
-    return to_plain(
-        {"share": _RETAINED_SHARES, "quality": quality, "measure": measure, "low": min(0.0, float(quality.min()))}
-    )
+    return measure, _RETAINED_SHARES, quality
 
 
 def _history(run: Run, params: Params) -> dict[str, Any]:

@@ -48,10 +48,6 @@ class WrongUse(UserError):
     code = EXIT_USE
 
 
-class Interrupted(Exception):
-    """Raised for Ctrl-C instead of KeyboardInterrupt, which click would handle."""
-
-
 class Terminated(SystemExit):
     """Raised for a termination signal, so that temporary files are removed before the program ends."""
 
@@ -103,7 +99,7 @@ class Program(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise Interrupted from error
+            raise click.Abort from error  # For KeyboardInterrupt, click would print an empty line.
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run a command and exit with its exit code."""
@@ -200,7 +196,7 @@ def _type_setting(parameter: click.Parameter, value: Any) -> str:
 def describe_exception(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message for an exception."""
     match error:
-        case Interrupted() | click.Abort() | KeyboardInterrupt():
+        case click.Abort() | KeyboardInterrupt():
             return EXIT_INTERRUPTED, "interrupted"
         case Terminated():
             return int(error.code or 0), "terminated"
