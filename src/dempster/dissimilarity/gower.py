@@ -101,7 +101,7 @@ def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "rai
 
 def gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, *, incomparable: str = "raise") -> np.ndarray:
     """Return the dissimilarities of the e pairs of rows (i[k], j[k]), shape (e,); see `gower_block`."""
-    first, second = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
+    first, second = np.ascontiguousarray(i, dtype=np.int64), np.ascontiguousarray(j, dtype=np.int64)
     out = np.empty(len(first), dtype=data.dtype)
     apart = _pairs(*data._parts(), first, *data._parts(), second, *data._weights(), out)
     if apart >= 0 and incomparable == "raise":
