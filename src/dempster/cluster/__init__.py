@@ -6,6 +6,7 @@ from dempster.cluster.bpec import BPEC
 from dempster.cluster.catecm import CatECM
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
+from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM
 from dempster.cluster.ecmdd import ECMdd
 from dempster.cluster.egmm import EGMM
@@ -25,6 +26,7 @@ __all__ = [
     "CatECM",
     "CCM",
     "CECM",
+    "CredalClustering",
     "ECM",
     "ECMdd",
     "EGMM",

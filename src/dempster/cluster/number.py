@@ -159,7 +159,7 @@ def compare_numbers(
     per cluster.
     """
     rng = as_random_state(random_state)
-    sample, w, D = _remove_outliers(*_draw_sample(source, weights, rng))
+    sample, w, D = _remove_outliers(*draw_complete_rows(source, weights, rng, _SAMPLE_SIZE))
     n, squares = len(sample), np.square(D)
     n_peaks = len(find_peaks(sample, make_finder(sample, "auto", rng, 1), apply, _QUANTILE).indices) if n > 2 else 1
     if candidates is None:  # Many belief peaks indicate more than 25 clusters.
@@ -176,8 +176,8 @@ def compare_numbers(
     return NumberOfClusters(numbers, silhouettes, one, own, n_peaks, n)
 
 
-def _draw_sample(
-    source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState
+def draw_complete_rows(
+    source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState, size: int
 ) -> tuple[DissimilaritySource, np.ndarray]:
     """Draw random rows by their weights, independently of their order; return the rows and their new weights."""
     w = np.ones(len(source)) if weights is None else weights.astype(float)
@@ -186,7 +186,7 @@ def _draw_sample(
     else:
         probes = np.arange(min(len(source), 200))
         order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
-    which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
+    which, counts = sample_in_order(order, w, size, rng)
     sample = source.subset(which)
     if isinstance(sample, AttributeSource) and has_missing(sample.objects):
         sample = AttributeSource(impute_missing(sample.objects), sample.metric)

@@ -14,6 +14,7 @@ from dempster.cluster._expressions import cluster_contour, mass_step, masses_fro
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
+from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM, PrototypeModel
 from dempster.cluster.egmm import EGMM
 from dempster.cluster.evclus._model import DoubtModel
@@ -252,4 +253,5 @@ EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     EGMM: _export_mixture,
     EVCLUS: _export_references,
     NNEVCLUS: _export_network,
+    CredalClustering: lambda estimator, X: EXPORTED[type(estimator.estimator_)](estimator.estimator_, X),
 }

@@ -56,6 +56,7 @@ from dempster.constraints import Constraints
 from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.partial import impute_missing
+from dempster.dissimilarity.paths import PathSource
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -79,7 +80,7 @@ from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
 MAX_REFERENCES = 5000  # maximum number of landmarks with constraints, and of reference objects of k-EVCLUS
-_MIN_LANDMARKS = 600
+_MIN_LANDMARKS = {"compact": 600, "connected": 1500}  # A thin cluster needs more landmarks.
 _LANDMARKS_PER_CLUSTER = 30
 _ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
@@ -132,6 +133,8 @@ class FittedPairs:
         self.counts = None if self.weights is None else self.weights[self.counted]
         if self.sampling == "landmarks":
             self.fitted, self.counts = self._draw_landmarks(n_clusters, links)
+        if params.shape == "connected":
+            self.source = PathSource(self.source, self.fitted)
         # Reference objects with which new objects are compared: positions among the fitted objects, and indices.
         self.reference_places: np.ndarray = np.arange(len(self.fitted))
         if self.sampling == "random" and self.stored is None:
@@ -144,7 +147,7 @@ class FittedPairs:
         # Missing values increase all dissimilarities, so that the likelihood of clusters would be wrong. They are
         # therefore imputed.
         complete = None
-        if isinstance(objects, AttributeSource) and objects.lacks_cells:
+        if isinstance(objects, AttributeSource) and objects.lacks_cells and params.shape == "compact":
             complete = AttributeSource(impute_missing(objects.objects[self.fitted]), objects.metric)
         d, weights = self._some_pairs(complete) if self.sampling == "random" else self._all_pairs(complete)
         if not np.any(d > 0):
@@ -168,7 +171,7 @@ class FittedPairs:
             return _DIMENSION_OF_SPARSE
         if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
             return float(self.source.objects.shape[1])
-        sample = self.fitted[choose_landmarks(len(self.fitted), _MIN_LANDMARKS, self.rng)]
+        sample = self.fitted[choose_landmarks(len(self.fitted), _MIN_LANDMARKS["compact"], self.rng)]
         return intrinsic_dimension(self.source.block(sample, sample).astype(float))
 
     def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -211,7 +214,7 @@ class FittedPairs:
         """Return the landmarks, which are objects with constraints and random objects, and their weights."""
         p = self.params.n_landmarks
         if isinstance(p, str):
-            p = max(_MIN_LANDMARKS, _LANDMARKS_PER_CLUSTER * n_clusters)
+            p = max(_MIN_LANDMARKS[self.params.shape], _LANDMARKS_PER_CLUSTER * n_clusters)
         if p < n_clusters:
             raise InvalidParameterError("n_landmarks", f"at least n_clusters={n_clusters}", p)
         free = ~np.isin(self.counted, links.objects)
@@ -520,9 +523,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if len(self.links):
             return run
         model = run.model
-        if self.has_landmarks:
+        if self.has_landmarks and self.params.shape == "compact":
             return Run(replace(model, masses=self._refine_landmarks(model)), run.history, run.converged)
-        if not isinstance(self.objects, MatrixSource):
+        if self.has_landmarks or not isinstance(self.objects, MatrixSource):
             return run
         fitted, conflict, d0 = self.pairs.fitted, model.family.conflict, self.scale.best.d0
         blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
@@ -610,7 +613,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ``constrained`` contains the masses of a fit with constraints. Objects with constraints keep these masses.
         """
         positions, linked = self.pairs.references, self.links.objects
-        D = self.pairs.source.block(positions, positions).astype(float)
+        D = self.objects.block(positions, positions).astype(float)
         model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
         repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
@@ -725,6 +728,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         A metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (for tables with numbers,
         categories and missing values) or "precomputed". With "precomputed", X is a square matrix of dissimilarities, or
         a SciPy sparse matrix that stores the dissimilarities of some pairs, including zeros.
+    shape : {"compact", "connected"}, default="compact"
+        "connected": the clusters are found by path distances through dense regions, so that they may have any shape,
+        such as rings or crescents (`dempster.dissimilarity.paths`). Masses on pairs of clusters, outliers and new
+        objects depend on the dissimilarities themselves. Needs ``focal_sets="auto"`` and no constraints.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising an error.
     d0 : float > 0 or "auto", default="auto"
@@ -830,6 +837,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     _rules = {
         **COMMON_RULES,
         "metric": METRIC_RULE,
+        "shape": rule.choice("compact", "connected"),
         "symmetrize": rule.flag,
         "d0": rule.choice("auto") | rule.real(0, open_low=True),
         "d0_quantile": rule.choice(None) | rule.real(0, 1, open_low=True),
@@ -852,6 +860,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",
+        shape: str = "compact",
         symmetrize: bool = False,
         d0: float | str = "auto",
         d0_quantile: float | None = None,
@@ -873,6 +882,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     ):
         super().__init__(n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose)
         self.metric = metric
+        self.shape = shape
         self.symmetrize = symmetrize
         self.d0 = d0
         self.d0_quantile = d0_quantile
@@ -927,6 +937,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
             raise InvalidParameterError("n_clusters", "an integer for a sparse matrix X", self.n_clusters)
+        if self.shape == "connected":
+            expected = "an integer if shape='connected' (CredalClustering selects the number)"
+            raise InvalidParameterError("n_clusters", expected, self.n_clusters)
         return AttributeSource(to_host(values.objects)) if isinstance(values, TensorSource) else values
 
     def _make_method(self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest) -> EvclusMethod:
@@ -936,6 +949,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             if self.metric != "euclidean":
                 raise InvalidParameterError("device", f"'cpu' for metric={self.metric!r}", self.device)
             import_torch(self.device)
+        if self.shape == "connected":
+            if self.focal_sets != "auto":
+                raise InvalidParameterError("focal_sets", "'auto' if shape='connected'", self.focal_sets)
+            if self.sampling == "random" or isinstance(sample.values, SparseSource):
+                raise InvalidParameterError("shape", "'compact' for random pairs or a sparse matrix X", self.shape)
+            if request.constraints is not None:
+                raise InvalidParameterError("constraints", must="be None if shape='connected'")
         if sample.blocks is not None and not sample.blocks.are_in_memory and self.sampling in ("all", "random"):
             expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} rows in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)

@@ -1,0 +1,142 @@
+"""Distances along paths through dense regions, for clusters of any shape.
+
+The path distance of two objects is the largest step on the best path between them, so that the two ends of a ring or of
+a crescent are close to each other. Three measures keep single objects from connecting two clusters:
+
+- Every object is first moved to the mean of its nearest neighbors, which reduces noise across a thin cluster.
+- A step to an object in a sparse region is long. It is at least the distance from that object to its fifth neighbor
+  (mutual reachability; Campello, Moulavi and Sander, 2013).
+- A cluster is separated from another one by its excess of mass, not by the length of a single step (`DensityTree`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import squareform
+
+from dempster.dissimilarity.sources import DissimilaritySource
+
+_CORE_NEIGHBORS = 5  # neighbors that define the density around an object
+_MIN_AVERAGED, _MAX_AVERAGED = 5, 10  # neighbors whose mean replaces an object
+_OBJECTS_PER_AVERAGED = 50  # number of objects for each neighbor in the mean
+_MIN_CORE = 1e-3  # smallest core distance, relative to the median
+
+
+@dataclass(frozen=True)
+class DensityTree:
+    """Single-linkage tree of the mutual reachability distances of n objects.
+
+    Attributes
+    ----------
+    merges : (n - 1, 4) array
+        Merges in the format of `scipy.cluster.hierarchy.linkage`.
+    cores : (n,) array
+        Distance from each object to its fifth neighbor.
+    """
+
+    merges: np.ndarray
+    cores: np.ndarray
+
+    @classmethod
+    def from_dissimilarities(cls, D: np.ndarray) -> DensityTree:
+        """Compute the tree from the dissimilarities between objects, shape (n, n)."""
+        D = _average_neighbors(D)
+        cores = np.partition(D, min(_CORE_NEIGHBORS, len(D) - 1), axis=1)[:, min(_CORE_NEIGHBORS, len(D) - 1)]
+        reach = np.maximum(D, np.maximum(cores[:, None], cores))
+        np.fill_diagonal(reach, 0)
+        smallest = _MIN_CORE * float(np.median(cores)) or float(np.finfo(float).tiny)
+        return cls(linkage(squareform(reach, checks=False), "single"), np.maximum(cores, smallest))
+
+    def path_distances(self) -> np.ndarray:
+        """Return the path distances between all objects, shape (n, n)."""
+        return squareform(cophenet(self.merges))
+
+    @cached_property
+    def prominences(self) -> np.ndarray:
+        """Prominence of the smaller part at each merge, shape (n - 1,).
+
+        The prominence is the sum of log(height / core distance) over the objects of the part. It is large for a part
+        with many objects, most of which are much closer to their neighbors than to the other part.
+        """
+        n = len(self.cores)
+        sizes, logs = np.ones(2 * n - 1), np.zeros(2 * n - 1)
+        logs[:n] = np.log(self.cores)
+        out = np.empty(n - 1)
+        for t, (a, b, height, size) in enumerate(self.merges):
+            parts = [int(a), int(b)]
+            out[t] = (sizes[parts] * np.log(max(height, self.cores.min())) - logs[parts]).min()
+            sizes[n + t], logs[n + t] = size, logs[parts].sum()
+        return out
+
+    def support(self, n_clusters: int) -> tuple[float, float]:
+        """Return how clearly the tree separates this number of clusters.
+
+        The first value is the prominence of the last separated cluster per object of an average cluster. The second
+        value is the ratio of this prominence to the next smaller one.
+        """
+        largest = -np.sort(-self.prominences)[[n_clusters - 2, n_clusters - 1]]
+        return largest[0] * n_clusters / len(self.cores), largest[0] / max(largest[1], np.finfo(float).tiny)
+
+    def cut(self, n_clusters: int) -> np.ndarray:
+        """Return the labels, shape (n,), after undoing the merges with the largest prominences."""
+        n = len(self.cores)
+        kept = np.ones(n - 1, dtype=bool)
+        kept[np.argsort(-self.prominences, kind="stable")[: n_clusters - 1]] = False
+        # Each node of the tree is represented by an object of its larger part.
+        members = np.arange(2 * n - 1)
+        sizes = np.append(np.ones(n), self.merges[:, 3])
+        edges = []
+        for t, (a, b) in enumerate(self.merges[:, :2].astype(int)):
+            large, small = (a, b) if sizes[a] >= sizes[b] else (b, a)
+            members[n + t] = members[large]
+            if kept[t]:
+                edges.append((members[large], members[small]))
+        rows, columns = np.array(edges, dtype=int).reshape(-1, 2).T
+        graph = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+        return sparse.csgraph.connected_components(graph, directed=False)[1]
+
+
+def _average_neighbors(D: np.ndarray) -> np.ndarray:
+    """Return the distances between the means of the nearest neighbors of the objects, shape (n, n).
+
+    The squared distance between the means of two groups is the mean squared distance between the groups minus half of
+    the mean squared distance within each group, so no coordinates are needed.
+    """
+    n = len(D)
+    k = min(int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n)
+    nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
+    average = sparse.csr_matrix((np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k), shape=(n, n))
+    squares = average @ (average @ np.square(D, dtype=float)).T
+    within = np.diagonal(squares) / 2
+    return np.sqrt(np.maximum((squares + squares.T) / 2 - within - within[:, None], 0))
+
+
+class PathSource(DissimilaritySource):
+    """Path distances between some of the objects of another source of dissimilarities."""
+
+    metric = "path"
+    dtype = np.dtype(float)
+
+    def __init__(self, source: DissimilaritySource, which: np.ndarray):
+        D = source.block(which, which).astype(float)
+        self.matrix = DensityTree.from_dissimilarities((D + D.T) / 2).path_distances()
+        self.places = np.full(len(source), -1)
+        self.places[which] = np.arange(len(which))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.matrix[np.ix_(self.places[rows], self.places[columns])]
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.matrix[self.places[i], self.places[j]]
+
+    def subset(self, which: np.ndarray) -> DissimilaritySource:
+        raise NotImplementedError
