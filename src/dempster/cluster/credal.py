@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +26,7 @@ from dempster.cluster.number import NumberOfClusters, compare_numbers, draw_comp
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.paths import DensityTree
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
-from dempster.optimize.blocks import block_map
+from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 
 SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
-_MAX_ROWS = 1500  # rows on which the candidates are compared
+_MAX_ROWS = 1000  # rows on which the candidates are compared
+_TIE = 0.01  # difference of agreements below which compact clusters are preferred
 _N_INIT = 3  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
@@ -41,7 +44,7 @@ _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 _MIN_PROMINENCE, _MIN_RATIO, _MARGIN = 0.5, 1.35, 0.005
 # If the number is also selected: smallest effective number of clusters of the tree, relative to their number, and
 # largest mean agreement of all partitions into the number that is otherwise selected.
-_MIN_BALANCE, _MAX_CONSENSUS = 0.85, 0.8
+_MIN_BALANCE, _MAX_CONSENSUS = 0.85, 0.87
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
 
@@ -132,27 +135,39 @@ class Comparison:
             return EGMM(n_clusters, covariance=covariance, reg_covar=_REG_COVAR[covariance], **common)
         return EVCLUS(n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common)
 
-    def fit(self, shape: str, method: str, estimator: Any) -> Candidate:
-        """Fit a candidate to the sampled rows and, except for connected clusters, to each half of them."""
-        began = time.perf_counter()
-        self.advance(1)
-        _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
-        labels = self._predict(estimator, np.arange(len(self.D)))
-        refits = [] if shape == "connected" else [self._predict(estimator, half) for half in self.halves]
-        seconds = time.perf_counter() - began
-        candidate = Candidate(shape, method, estimator, labels, refits, self.neighbor_agreement(labels), seconds)
-        self.candidates.append(candidate)
-        return candidate
+    def fit(self, members: list[tuple[str, str, Any]]) -> list[Candidate]:
+        """Fit candidates (shape, method and estimator) to the sampled rows and, unless connected, to their halves."""
+        tasks = []
+        for place, (shape, method, estimator) in enumerate(members):
+            _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
+            parts = [np.arange(len(self.D)), *(() if shape == "connected" else self.halves)]
+            tasks += [(place, estimator, rows) for rows in parts]
+        found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
+        for place, *result in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
+            found[place].append(tuple(result))
+        candidates = []
+        for (shape, method, estimator), results in zip(members, found, strict=True):
+            labels, *refits = [labels for labels, _ in results]
+            seconds = sum(seconds for _, seconds in results)
+            neighbors = self.neighbor_agreement(labels)
+            candidates.append(Candidate(shape, method, estimator, labels, refits, neighbors, seconds))
+            self.advance(1)
+        self.candidates += candidates
+        return candidates
 
-    def _predict(self, estimator: Any, rows: np.ndarray) -> np.ndarray:
-        """Return the clusters of all sampled rows after a fit to some of them."""
+    def _predict(self, place: int, estimator: Any, rows: np.ndarray) -> tuple[int, np.ndarray, float]:
+        """Return the clusters of all sampled rows after a fit to some of them, and the time in seconds."""
+        began = time.perf_counter()
         trial = clone(estimator).set_params(n_init=_N_INIT, n_jobs=1)
         weights = None if self.weights is None else self.weights[rows]
         X = self.source.objects if self.is_euclidean else self.D[:, rows]
         if not self.is_euclidean:
-            trial.set_params(metric="precomputed")
-        trial.fit(X[rows], sample_weight=weights)
-        return trial.labels_ if len(rows) == len(X) else trial.predict(X)
+            trial.set_params(metric="precomputed", missing="refuse")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            trial.fit(X[rows], sample_weight=weights)
+        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
+        return place, labels, time.perf_counter() - began
 
     def neighbor_agreement(self, labels: np.ndarray) -> float:
         """Return the share of nearest neighbors with the same label, corrected for chance like Cohen's kappa."""
@@ -166,21 +181,22 @@ class Comparison:
         The agreement is the mean adjusted Rand index with the other candidates and with the partitions fitted to halves
         of the rows. Their weights are the reproducibilities of the candidates.
         """
-        wanted = self.estimator.shape
-        members = []
-        if wanted != "elongated":
-            members.append(self.fit("compact", "EVCLUS", self.make_estimator("compact", n_clusters)))
+        wanted, make = self.estimator.shape, self.make_estimator
+        members = [] if wanted == "elongated" else [("compact", "EVCLUS", make("compact", n_clusters))]
         if wanted != "compact" and self.takes_mixtures:
-            for covariance, text in (("own", "EGMM"), ("tied", "EGMM, common covariance")):
-                members.append(self.fit("elongated", text, self.make_estimator("elongated", n_clusters, covariance)))
-        parts = [labels for one in members for labels in (one.labels, *one.refits)]
-        weights = np.repeat([one.reproducibility + 0.01 for one in members], 3)
+            members += [
+                ("elongated", "EGMM", make("elongated", n_clusters)),
+                ("elongated", "EGMM, common covariance", make("elongated", n_clusters, "tied")),
+            ]
+        candidates = self.fit(members)
+        parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
+        weights = np.repeat([one.reproducibility + 0.01 for one in candidates], 3)
         table = np.array([[adjusted_rand_score(a, b) for b in parts] for a in parts])
-        for place, one in zip(range(0, len(parts), 3), members, strict=True):
+        for place, one in zip(range(0, len(parts), 3), candidates, strict=True):
             others = np.arange(len(parts)) != place
             one.agreement = float(np.average(table[place, others], weights=weights[others]))
         self.consensus[n_clusters] = float(table[np.triu_indices(len(parts), 1)].mean())
-        return members
+        return candidates
 
     # ---- selection ------------------------------------------------------------------------------------------------
 
@@ -197,7 +213,9 @@ class Comparison:
 
     @staticmethod
     def _best_shape(members: list[Candidate]) -> Candidate:
-        return max(members, key=lambda one: one.agreement)
+        best = max(members, key=lambda one: one.agreement)
+        # The first candidate, compact clusters, also detects outliers.
+        return members[0] if members[0].agreement >= best.agreement - _TIE else best
 
     def _best_number(self, number: NumberOfClusters) -> Candidate:
         """Compare the best supported numbers by their support and by the mean agreement of the candidates."""
@@ -226,7 +244,7 @@ class Comparison:
         return best
 
     def _fit_connected(self, n_clusters: int) -> Candidate:
-        return self.fit("connected", "EVCLUS, path distances", self.make_estimator("connected", n_clusters))
+        return self.fit([("connected", "EVCLUS, path distances", self.make_estimator("connected", n_clusters))])[0]
 
     def _connected_or(self, best: Candidate, *, is_open: bool) -> Candidate:
         """Return connected clusters if the data clearly have this shape, otherwise ``best``."""
@@ -251,7 +269,7 @@ class Comparison:
 class CredalClustering(EvidentialClusterer):
     """Clustering that selects the shape and the number of clusters, and returns one credal partition.
 
-    Candidates are compared on a sample of at most 1,500 rows. *Compact* clusters are found by `EVCLUS`, *elongated*
+    Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by `EVCLUS`, *elongated*
     clusters by `EGMM` with one covariance matrix per cluster or with a common covariance matrix, and *connected*
     clusters of any shape, such as rings and crescents, by `EVCLUS` on path distances.
 
