@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
-from dempster._random import as_integer_seed
+from dempster._random import as_integer_seed, as_random_state
 from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
 from dempster.cluster.egmm import EGMM
@@ -45,6 +45,7 @@ _MIN_PROMINENCE, _MIN_RATIO, _MARGIN = 0.5, 1.35, 0.005
 # If the number is also selected: smallest effective number of clusters of the tree, relative to their number, and
 # largest mean agreement of all partitions into the number that is otherwise selected.
 _MIN_BALANCE, _MAX_CONSENSUS = 0.85, 0.87
+_SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
 
@@ -263,7 +264,12 @@ class Comparison:
             fitted = [one for one in self.candidates if one.n_clusters == k]
             rival = self._best_shape(fitted or self.compare_shapes(k))
         connected = self._fit_connected(k)
-        return connected if connected.neighbors > rival.neighbors + _MARGIN else best
+        if connected.neighbors <= rival.neighbors + _MARGIN:
+            return best
+        # Another candidate with nearly the same clusters describes them by a simpler shape.
+        scores = {id(one): adjusted_rand_score(one.labels, connected.labels) for one in self.candidates[:-1]}
+        alike = max(self.candidates[:-1], key=lambda one: scores[id(one)])
+        return alike if scores[id(alike)] >= _SAME else connected
 
 
 class CredalClustering(EvidentialClusterer):
@@ -288,10 +294,10 @@ class CredalClustering(EvidentialClusterer):
     ----------
     n_clusters : int or "auto", default="auto"
         "auto": selected together with the shape.
-    shape : {"auto", "compact", "elongated", "connected"}, default="auto"
-        Shape of the clusters. "elongated" needs numeric attributes without missing values.
     metric : str or callable, default="euclidean"
         As in `EVCLUS`. With another metric than the Euclidean distance, clusters are compact or connected.
+    shape : {"auto", "compact", "elongated", "connected"}, default="auto"
+        Shape of the clusters. "elongated" needs numeric attributes without missing values.
     missing : {"refuse", "partial"}, default="refuse"
         "partial": objects with missing values are compared by the attributes that are present. Clusters are then
         compact or connected.
@@ -319,6 +325,12 @@ class CredalClustering(EvidentialClusterer):
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
     focal_sets_ : FocalSets
+    objective_ : float
+        Final objective of the selected method.
+    history_ : ndarray
+        Objective after every iteration.
+    n_iter_ : int
+    converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
 
@@ -326,6 +338,12 @@ class CredalClustering(EvidentialClusterer):
     --------
     EVCLUS : Compact clusters, and connected clusters with ``shape="connected"``.
     EGMM : Elongated clusters.
+
+    References
+    ----------
+    A. Ben-Hur, A. Elisseeff and I. Guyon (2002). A stability based method for discovering structure in clustered data.
+    Pacific Symposium on Biocomputing 7. R. Campello, D. Moulavi and J. Sander (2013). Density-based clustering based on
+    hierarchical density estimates. PAKDD.
 
     Examples
     --------
@@ -352,16 +370,16 @@ class CredalClustering(EvidentialClusterer):
         self,
         n_clusters: int | str = "auto",
         *,
-        shape: str = "auto",
         metric: Metric = "euclidean",
+        shape: str = "auto",
         missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
-        self.shape = shape
         self.metric = metric
+        self.shape = shape
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -393,8 +411,13 @@ class CredalClustering(EvidentialClusterer):
             n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
             if n_clusters is None:
                 self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
-            rows, weights = draw_complete_rows(source, sample.weights, np.random.RandomState(0), _MAX_ROWS)
-            unequal = None if np.ptp(weights) == 0 else weights
+            rng = as_random_state(self.random_state)
+            rows, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
+            if isinstance(rows, AttributeSource):  # Repeated rows and weights give the same result.
+                distinct, places = np.unique(rows.objects, axis=0, return_inverse=True)
+                weights = np.bincount(places, weights)
+                rows, weights = AttributeSource(distinct[weights > 0], rows.metric), weights[weights > 0]
+            unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
             with self._open_progress(None, " candidates") as advance:
                 comparison = Comparison(rows, unequal, self, advance, takes_mixtures)
                 best = comparison.select(n_clusters, getattr(self, "number_", None))
@@ -421,7 +444,8 @@ class CredalClustering(EvidentialClusterer):
                 partition.masses, partition.focal_sets, partition.index, metadata=metadata
             )
         self.credal_partition_, self.labels_ = partition, self.estimator_.labels_
-        self.focal_sets_, self.n_clusters_ = self.estimator_.focal_sets_, self.estimator_.n_clusters_
+        for name in ("focal_sets_", "n_clusters_", "objective_", "history_", "n_iter_", "converged_"):
+            setattr(self, name, getattr(self.estimator_, name))
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:

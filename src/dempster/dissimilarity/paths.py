@@ -81,7 +81,7 @@ class DensityTree:
         value is the ratio of this prominence to the next smaller one.
         """
         largest = -np.sort(-self.prominences)[[n_clusters - 2, n_clusters - 1]]
-        return largest[0] * n_clusters / len(self.cores), largest[0] / max(largest[1], np.finfo(float).tiny)
+        return largest[0] * n_clusters / len(self.cores), largest[0] / max(largest[1], 1e-9)
 
     def cut(self, n_clusters: int) -> np.ndarray:
         """Return the labels, shape (n,), after undoing the merges with the largest prominences."""
