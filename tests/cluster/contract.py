@@ -47,6 +47,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 # Defaults that differ from those of the other clusterers, with the reason.
 OTHER_DEFAULTS: dict[tuple[str, str], Any] = {
     ("BeliefPeaks", "n_clusters"): None,  # it finds the number
+    ("CredalClustering", "n_clusters"): "auto",
     ("BPEC", "n_clusters"): None,  # likewise
     ("BootClus", "n_neighbor_clusters"): 2,  # as in the paper
 }

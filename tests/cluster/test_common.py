@@ -20,6 +20,7 @@ from dempster.cluster import (
     BeliefPeaks,
     BootClus,
     CatECM,
+    CredalClustering,
     ECMdd,
     EKNNClus,
     WECMdd,
@@ -76,9 +77,7 @@ def expected_failures(estimator):
     if getattr(estimator, "metric", None) == "precomputed":
         return {"check_clustering": "it hands over attributes, whatever the tags say, and dissimilarities are square"}
     if isinstance(estimator, CredalClustering):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"
-        }
+        return {"check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"}
     if isinstance(estimator, CatECM):
         failures = {"check_clustering": "it hands over numbers that are all different, so no two categories agree"}
         if estimator.handle_unknown == "error":
