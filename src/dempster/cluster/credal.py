@@ -36,6 +36,8 @@ SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
 _MAX_ROWS = 1000  # rows on which the candidates are compared
 _TIE = 0.01  # difference of agreements below which compact clusters are preferred
+_TOLERANCE, _N_LANDMARKS = 1e-5, 300  # coarser than in the final fit
+_N_SPLITS = 1  # random splits of the rows into halves
 _N_INIT = 3  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
@@ -44,7 +46,7 @@ _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 _MIN_PROMINENCE, _MIN_RATIO, _MARGIN = 0.5, 1.35, 0.005
 # If the number is also selected: smallest effective number of clusters of the tree, relative to their number, and
 # largest mean agreement of all partitions into the number that is otherwise selected.
-_MIN_BALANCE, _MAX_CONSENSUS = 0.85, 0.87
+_MIN_BALANCE, _MAX_CONSENSUS, _MIN_OPEN_RATIO, _MAX_ERROR = 0.85, 0.87, 2.0, 0.6
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
@@ -63,7 +65,7 @@ class Candidate:
     labels : (n,) int array
         Clusters of the sampled rows.
     refits : list of (n,) int arrays
-        Clusters of the same rows, predicted after fits to one half of the rows each.
+        Clusters of the same rows, predicted after fits to halves of the rows; two for each random split.
     neighbors : float
         Share of the nearest neighbors with the same label, corrected for chance.
     seconds : float
@@ -86,8 +88,9 @@ class Candidate:
 
     @property
     def reproducibility(self) -> float:
-        """Agreement of the fits to the two halves, at least zero."""
-        return max(adjusted_rand_score(*self.refits), 0.0) if self.refits else np.nan
+        """Mean agreement of the fits to two halves of the rows, at least zero."""
+        scores = [adjusted_rand_score(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)]
+        return max(float(np.mean(scores)), 0.0) if scores else np.nan
 
 
 @dataclass
@@ -122,9 +125,12 @@ class Comparison:
         near = min(_N_NEIGHBORS, len(self.D) - 1)
         apart = self.D + np.diag(np.full(len(self.D), np.inf))
         self.nearest = np.argpartition(apart, near - 1, axis=1)[:, :near]
-        rows = np.random.default_rng(self.seed).permutation(len(self.D))
+        rng = np.random.default_rng(self.seed)
         self.consensus: dict[int, float] = {}  # mean agreement of all partitions into each number of clusters
-        self.halves = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
+        self.halves: list[np.ndarray] = []
+        for _ in range(_N_SPLITS):
+            rows = rng.permutation(len(self.D))
+            self.halves += [np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])]
 
     # ---- candidates -----------------------------------------------------------------------------------------------
 
@@ -159,7 +165,11 @@ class Comparison:
     def _predict(self, place: int, estimator: Any, rows: np.ndarray) -> tuple[int, np.ndarray, float]:
         """Return the clusters of all sampled rows after a fit to some of them, and the time in seconds."""
         began = time.perf_counter()
-        trial = clone(estimator).set_params(n_init=_N_INIT, n_jobs=1)
+        trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
+        if isinstance(trial, EGMM):
+            trial.set_params(tol=_TOLERANCE)
+        elif trial.shape == "compact" and len(rows) > _N_LANDMARKS:
+            trial.set_params(sampling="landmarks", n_landmarks=max(_N_LANDMARKS, 20 * trial.n_clusters))
         weights = None if self.weights is None else self.weights[rows]
         X = self.source.objects if self.is_euclidean else self.D[:, rows]
         if not self.is_euclidean:
@@ -191,9 +201,10 @@ class Comparison:
             ]
         candidates = self.fit(members)
         parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
-        weights = np.repeat([one.reproducibility + 0.01 for one in candidates], 3)
+        n_parts = 1 + len(self.halves)
+        weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
         table = np.array([[adjusted_rand_score(a, b) for b in parts] for a in parts])
-        for place, one in zip(range(0, len(parts), 3), candidates, strict=True):
+        for place, one in zip(range(0, len(parts), n_parts), candidates, strict=True):
             others = np.arange(len(parts)) != place
             one.agreement = float(np.average(table[place, others], weights=weights[others]))
         self.consensus[n_clusters] = float(table[np.triu_indices(len(parts), 1)].mean())
@@ -222,6 +233,8 @@ class Comparison:
         """Compare the best supported numbers by their support and by the mean agreement of the candidates."""
         best, largest = None, -np.inf
         for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
+            if number.support[place] + _WEIGHT_OF_AGREEMENT <= largest:
+                break  # Even full agreement would not suffice.
             members = self.compare_shapes(int(number.n_clusters[place]))
             score = number.support[place] + _WEIGHT_OF_AGREEMENT * self.consensus[members[0].n_clusters]
             if score > largest:
@@ -259,12 +272,14 @@ class Comparison:
         if is_open and k != best.n_clusters:
             shares = np.bincount(self.tree.cut(k)) / len(self.D)
             balance = float(np.exp(-shares @ np.log(shares))) / k
-            if balance < _MIN_BALANCE or self.consensus[best.n_clusters] > _MAX_CONSENSUS:
+            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or self.consensus[best.n_clusters] > _MAX_CONSENSUS:
                 return best
             fitted = [one for one in self.candidates if one.n_clusters == k]
             rival = self._best_shape(fitted or self.compare_shapes(k))
         connected = self._fit_connected(k)
         if connected.neighbors <= rival.neighbors + _MARGIN:
+            return best
+        if is_open and 1 - connected.neighbors > _MAX_ERROR * (1 - best.neighbors):
             return best
         # Another candidate with nearly the same clusters describes them by a simpler shape.
         scores = {id(one): adjusted_rand_score(one.labels, connected.labels) for one in self.candidates[:-1]}
