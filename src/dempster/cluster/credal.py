@@ -36,17 +36,18 @@ SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
 _MAX_ROWS = 1000  # rows on which the candidates are compared
 _TIE = 0.01  # difference of agreements below which compact clusters are preferred
-_TOLERANCE, _N_LANDMARKS = 1e-5, 300  # coarser than in the final fit
-_N_SPLITS = 1  # random splits of the rows into halves
+_TOLERANCE, _N_LANDMARKS = 1e-5, 400  # coarser than in the final fit
+_N_SPLITS = 2  # random splits of the rows into halves
 _N_INIT = 3  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
-# The clusters of a density tree are accepted if the smallest has this prominence per object of an average cluster, if
-# the next candidate cluster is less prominent by this factor, and if the labels of neighbors agree more by this margin.
-_MIN_PROMINENCE, _MIN_RATIO, _MARGIN = 0.5, 1.35, 0.005
-# If the number is also selected: smallest effective number of clusters of the tree, relative to their number, and
-# largest mean agreement of all partitions into the number that is otherwise selected.
-_MIN_BALANCE, _MAX_CONSENSUS, _MIN_OPEN_RATIO, _MAX_ERROR = 0.85, 0.87, 2.0, 0.6
+# Connected clusters are accepted if the least prominent of them has this prominence per object of an average cluster,
+# if the next part of the density tree is less prominent by this factor, and if the disagreement of neighbors is smaller
+# than that of the other candidates by this factor.
+_MIN_PROMINENCE, _MIN_RATIO, _MAX_ERROR = 0.5, 1.35, 0.7
+# If the tree also selects the number: smallest ratio of prominences, smallest effective number of clusters relative to
+# their number, and largest score of the number that is otherwise selected.
+_MIN_OPEN_RATIO, _MIN_BALANCE, _MAX_SCORE = 2.0, 0.85, 1.33
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
 _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
@@ -127,6 +128,7 @@ class Comparison:
         self.nearest = np.argpartition(apart, near - 1, axis=1)[:, :near]
         rng = np.random.default_rng(self.seed)
         self.consensus: dict[int, float] = {}  # mean agreement of all partitions into each number of clusters
+        self.scores: dict[int, float] = {}  # support of each number, plus half of the consensus
         self.halves: list[np.ndarray] = []
         for _ in range(_N_SPLITS):
             rows = rng.permutation(len(self.D))
@@ -231,16 +233,14 @@ class Comparison:
 
     def _best_number(self, number: NumberOfClusters) -> Candidate:
         """Compare the best supported numbers by their support and by the mean agreement of the candidates."""
-        best, largest = None, -np.inf
+        best: dict[int, Candidate] = {}
         for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
-            if number.support[place] + _WEIGHT_OF_AGREEMENT <= largest:
+            k, support = int(number.n_clusters[place]), float(number.support[place])
+            if support + _WEIGHT_OF_AGREEMENT <= max(self.scores.values(), default=0):
                 break  # Even full agreement would not suffice.
-            members = self.compare_shapes(int(number.n_clusters[place]))
-            score = number.support[place] + _WEIGHT_OF_AGREEMENT * self.consensus[members[0].n_clusters]
-            if score > largest:
-                best, largest = self._best_shape(members), score
-        assert best is not None
-        return best
+            best[k] = self._best_shape(self.compare_shapes(k))
+            self.scores[k] = support + _WEIGHT_OF_AGREEMENT * self.consensus[k]
+        return best[max(self.scores, key=lambda k: self.scores[k])]
 
     @property
     def tree(self) -> DensityTree:
@@ -272,19 +272,19 @@ class Comparison:
         if is_open and k != best.n_clusters:
             shares = np.bincount(self.tree.cut(k)) / len(self.D)
             balance = float(np.exp(-shares @ np.log(shares))) / k
-            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or self.consensus[best.n_clusters] > _MAX_CONSENSUS:
+            if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or self.scores[best.n_clusters] > _MAX_SCORE:
                 return best
             fitted = [one for one in self.candidates if one.n_clusters == k]
             rival = self._best_shape(fitted or self.compare_shapes(k))
         connected = self._fit_connected(k)
-        if connected.neighbors <= rival.neighbors + _MARGIN:
-            return best
-        if is_open and 1 - connected.neighbors > _MAX_ERROR * (1 - best.neighbors):
+        if 1 - connected.neighbors > _MAX_ERROR * (1 - rival.neighbors):
             return best
         # Another candidate with nearly the same clusters describes them by a simpler shape.
         scores = {id(one): adjusted_rand_score(one.labels, connected.labels) for one in self.candidates[:-1]}
         alike = max(self.candidates[:-1], key=lambda one: scores[id(one)])
-        return alike if scores[id(alike)] >= _SAME else connected
+        if scores[id(alike)] < _SAME:
+            return connected
+        return alike if k == best.n_clusters else best
 
 
 class CredalClustering(EvidentialClusterer):
@@ -294,11 +294,12 @@ class CredalClustering(EvidentialClusterer):
     clusters by `EGMM` with one covariance matrix per cluster or with a common covariance matrix, and *connected*
     clusters of any shape, such as rings and crescents, by `EVCLUS` on path distances.
 
-    - *Compact or elongated*: every candidate is also fitted to each half of the sample. The candidate that agrees most
-      with the others and with the partitions from the halves is selected (adjusted Rand index, weighted by the
-      agreement between the two halves).
-    - *Connected*: selected if the clusters are clearly separated in a tree of the densities, and if more of the nearest
-      neighbors of the objects have the same label than with the best other candidate.
+    - *Compact or elongated*: every candidate is also fitted to both halves of two random splits of the sample. The
+      candidate that agrees most with the others and with the partitions from the halves is selected (adjusted Rand
+      index, weighted by the agreement between the halves); compact clusters in a tie.
+    - *Connected*: selected if the clusters are clearly separated in a tree of the densities, if far fewer nearest
+      neighbors have different labels than with the best other candidate, and if no other candidate finds nearly the
+      same clusters.
     - *Number of clusters*: the numbers with the largest support (see `dempster.model_selection.number_of_clusters`) are
       compared by their support plus half of the mean agreement of the candidates, so that more clusters than can be
       found again in a part of the data are not selected.
