@@ -243,7 +243,7 @@ def test_new_objects_of_another_width_are_refused(subject):
 
 # ---- parameters and words -------------------------------------------------------------------------------------------
 
-FIRST = ["n_clusters", "focal_sets", "metric", "symmetrize"]
+FIRST = ["n_clusters", "focal_sets", "metric", "shape", "symmetrize"]
 LAST = ["init", "n_init", "max_iter", "tol", "n_neighbor_clusters", "warm_start", "checkpoint", "device"]
 LAST += ["random_state", "n_jobs", "verbose"]
 DEFAULTS = {

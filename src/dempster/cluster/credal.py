@@ -139,7 +139,7 @@ class Comparison:
     def make_estimator(self, shape: str, n_clusters: int, covariance: str = "own") -> Any:
         """Return the estimator for clusters of one shape."""
         params = self.estimator
-        common = {"random_state": self.seed, "n_jobs": params.n_jobs}
+        common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
             return EGMM(n_clusters, covariance=covariance, reg_covar=_REG_COVAR[covariance], **common)
         return EVCLUS(n_clusters, shape=shape, metric=params.metric, missing=params.missing, **common)
@@ -152,15 +152,15 @@ class Comparison:
             parts = [np.arange(len(self.D)), *(() if shape == "connected" else self.halves)]
             tasks += [(place, estimator, rows) for rows in parts]
         found: list[list[tuple[np.ndarray, float]]] = [[] for _ in members]
-        for place, *result in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
-            found[place].append(tuple(result))
+        for place, labels, seconds in run_fits_in_threads(self._predict, tasks, n_threads(self.estimator.n_jobs)):
+            found[place].append((labels, seconds))
         candidates = []
         for (shape, method, estimator), results in zip(members, found, strict=True):
             labels, *refits = [labels for labels, _ in results]
             seconds = sum(seconds for _, seconds in results)
             neighbors = self.neighbor_agreement(labels)
             candidates.append(Candidate(shape, method, estimator, labels, refits, neighbors, seconds))
-            self.advance(1)
+            self.advance(f"{method}, {estimator.n_clusters} clusters")
         self.candidates += candidates
         return candidates
 
@@ -424,7 +424,7 @@ class CredalClustering(EvidentialClusterer):
             takes_mixtures = self.metric == "euclidean" and not lacks_cells
             if self.shape == "elongated" and not takes_mixtures:
                 raise InvalidParameterError("shape", "'compact' or 'connected' for these data", self.shape)
-            n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+            n_clusters = self._requested_clusters()
             if n_clusters is None:
                 self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
             rng = as_random_state(self.random_state)

@@ -122,6 +122,7 @@ class PathSource(DissimilaritySource):
 
     metric = "path"
     dtype = np.dtype(float)
+    matrix: np.ndarray
 
     def __init__(self, source: DissimilaritySource, which: np.ndarray):
         D = source.block(which, which).astype(float)

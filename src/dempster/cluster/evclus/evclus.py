@@ -613,7 +613,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ``constrained`` contains the masses of a fit with constraints. Objects with constraints keep these masses.
         """
         positions, linked = self.pairs.references, self.links.objects
-        D = self.objects.block(positions, positions).astype(float)
+        D = cast(DissimilaritySource, self.objects).block(positions, positions).astype(float)
         model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
         repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
