@@ -85,6 +85,7 @@ CASES = {
     "cluster.CCM": clustered("CCM", n_init=2),
     "cluster.CECM": clustered("CECM", n_init=2),
     "cluster.CatECM": clustered("CatECM", CATEGORIES, n_init=2),
+    "cluster.CredalClustering": clustered("CredalClustering", shape="compact"),
     "cluster.ECM": clustered("ECM", n_init=2),
     "cluster.ECMdd": clustered("ECMdd", n_init=2),
     "cluster.EGMM": clustered("EGMM", n_init=2),

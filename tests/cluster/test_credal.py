@@ -166,6 +166,13 @@ def test_points_between_touching_shapes_are_ambiguous_and_distant_points_are_out
     assert len(partition.outliers) < 20
 
 
+def test_few_objects_are_not_compared():
+    model = CredalClustering(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
+    assert model.candidates_.empty
+    assert model.selected_ == "compact"
+    assert "too few" in model.reason()
+
+
 def test_iris_without_any_parameter():
     X, y = load_iris(return_X_y=True)
     model = CredalClustering(random_state=0).fit(X)

@@ -19,6 +19,7 @@ from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_integer_seed, as_random_state
 from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
+from dempster._validation import has_missing
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
 from dempster.cluster.egmm import EGMM
 from dempster.cluster.evclus.evclus import EVCLUS
@@ -38,6 +39,7 @@ _MAX_ROWS = 1000  # rows on which the candidates are compared
 _TIE = 0.01  # difference of agreements below which compact clusters are preferred
 _TOLERANCE, _N_LANDMARKS = 1e-5, 400  # coarser than in the final fit
 _N_SPLITS = 2  # random splits of the rows into halves
+_MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_INIT = 3  # starts of each method
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
@@ -123,7 +125,7 @@ class Comparison:
         everything = np.arange(len(self.source))
         self.D = self.source.block(everything, everything).astype(float)
         self.is_euclidean = isinstance(self.source, AttributeSource) and self.source.is_euclidean
-        near = min(_N_NEIGHBORS, len(self.D) - 1)
+        near = max(min(_N_NEIGHBORS, len(self.D) - 1), 1)
         apart = self.D + np.diag(np.full(len(self.D), np.inf))
         self.nearest = np.argpartition(apart, near - 1, axis=1)[:, :near]
         rng = np.random.default_rng(self.seed)
@@ -216,6 +218,10 @@ class Comparison:
 
     def select(self, n_clusters: int | None, number: NumberOfClusters | None) -> Candidate:
         """Return the best candidate; ``number`` contains the support of the numbers if ``n_clusters`` is None."""
+        if len(self.D) < _MIN_ROWS_PER_CLUSTER * (n_clusters or 2):
+            shape = "compact" if self.estimator.shape == "auto" else self.estimator.shape
+            estimator = self.make_estimator(shape, n_clusters or (1 if number is None else number.best))
+            return Candidate(shape, "not compared", estimator, np.zeros(len(self.D), dtype=int), [], np.nan, 0.0)
         if self.estimator.shape == "connected":
             return self._fit_connected(n_clusters or self._find_tree_number() or 2)
         if n_clusters is not None:
@@ -365,12 +371,12 @@ class CredalClustering(EvidentialClusterer):
     --------
     >>> from sklearn.datasets import make_moons
     >>> from dempster.cluster import CredalClustering
-    >>> X, moon = make_moons(300, noise=0.08, random_state=0)
+    >>> X, moon = make_moons(400, noise=0.1, random_state=3)
     >>> model = CredalClustering(random_state=0).fit(X)
     >>> model.selected_, model.n_clusters_
     ('connected', 2)
     >>> print(model.reason())
-    Connected clusters: neighbors have the same label more often (1.00) than with compact clusters (0.97).
+    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters (0.96).
     """
 
     _rules = {
@@ -420,8 +426,7 @@ class CredalClustering(EvidentialClusterer):
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, {}, apply) as sample:
             source = sample.values
-            lacks_cells = self.missing == "partial" and getattr(source, "lacks_cells", False)
-            takes_mixtures = self.metric == "euclidean" and not lacks_cells
+            takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
             if self.shape == "elongated" and not takes_mixtures:
                 raise InvalidParameterError("shape", "'compact' or 'connected' for these data", self.shape)
             n_clusters = self._requested_clusters()
@@ -489,6 +494,8 @@ class CredalClustering(EvidentialClusterer):
     def reason(self) -> str:
         """Return a sentence that explains the selection of the shape."""
         table = self._candidates
+        if not table:
+            return f"{self.selected_.capitalize()} clusters: there are too few objects for a comparison."
         selected = next(one for one in table if one["with_selected"] == 1 and one["shape"] == self.selected_)
         others = [
             one for one in table if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
