@@ -15,7 +15,7 @@ from tests.cluster.contract import EXCEPTIONS, PERMUTED, SUBJECTS, answer, categ
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 QUICK = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]  # networks take long, images are no rows
-TAKE_TWINS = {"BeliefPeaks", "BPEC", "EKNNClus", "EVCLUS"}
+TAKE_TWINS = {"CredalClustering", "BeliefPeaks", "BPEC", "EKNNClus", "EVCLUS"}
 RISES = {"ECMdd", "WECMdd"}  # what represents sets is not derived from the objective, as their docstrings say
 
 N_CLUSTERS = 3  # those of `Subject.make`

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -178,9 +176,7 @@ class Comparison:
         X = self.source.objects if self.is_euclidean else self.D[:, rows]
         if not self.is_euclidean:
             trial.set_params(metric="precomputed", missing="refuse")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            trial.fit(X[rows], sample_weight=weights)
+        trial.fit(X[rows], sample_weight=weights)
         labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
         return place, labels, time.perf_counter() - began
 
