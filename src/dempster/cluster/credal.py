@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -53,6 +52,13 @@ _REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimat
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
 
 
+def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the adjusted Rand index of two partitions."""
+    from sklearn.metrics import adjusted_rand_score  # slow to import
+
+    return float(adjusted_rand_score(first, second))
+
+
 @dataclass
 class Candidate:
     """A partition of the sampled rows into clusters of one shape.
@@ -90,7 +96,7 @@ class Candidate:
     @property
     def reproducibility(self) -> float:
         """Mean agreement of the fits to two halves of the rows, at least zero."""
-        scores = [adjusted_rand_score(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)]
+        scores = [_rand_index(*pair) for pair in zip(self.refits[::2], self.refits[1::2], strict=True)]
         return max(float(np.mean(scores)), 0.0) if scores else np.nan
 
 
@@ -203,7 +209,7 @@ class Comparison:
         parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
         n_parts = 1 + len(self.halves)
         weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
-        table = np.array([[adjusted_rand_score(a, b) for b in parts] for a in parts])
+        table = np.array([[_rand_index(a, b) for b in parts] for a in parts])
         for place, one in zip(range(0, len(parts), n_parts), candidates, strict=True):
             others = np.arange(len(parts)) != place
             one.agreement = float(np.average(table[place, others], weights=weights[others]))
@@ -282,7 +288,7 @@ class Comparison:
         if 1 - connected.neighbors > _MAX_ERROR * (1 - rival.neighbors):
             return best
         # Another candidate with nearly the same clusters describes them by a simpler shape.
-        scores = {id(one): adjusted_rand_score(one.labels, connected.labels) for one in self.candidates[:-1]}
+        scores = {id(one): _rand_index(one.labels, connected.labels) for one in self.candidates[:-1]}
         alike = max(self.candidates[:-1], key=lambda one: scores[id(one)])
         if scores[id(alike)] < _SAME:
             return connected
@@ -446,7 +452,7 @@ class CredalClustering(EvidentialClusterer):
                 "reproducibility": one.reproducibility,
                 "agreement": one.agreement,
                 "neighbors": one.neighbors,
-                "with_selected": adjusted_rand_score(best.labels, one.labels),
+                "with_selected": _rand_index(best.labels, one.labels),
                 "seconds": one.seconds,
             }
             for one in comparison.candidates

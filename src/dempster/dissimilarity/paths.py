@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from dempster.dissimilarity.sources import DissimilaritySource
@@ -46,6 +45,8 @@ class DensityTree:
     @classmethod
     def from_dissimilarities(cls, D: np.ndarray) -> DensityTree:
         """Compute the tree from the dissimilarities between objects, shape (n, n)."""
+        from scipy.cluster.hierarchy import linkage  # slow to import
+
         D = _average_neighbors(D)
         cores = np.partition(D, min(_CORE_NEIGHBORS, len(D) - 1), axis=1)[:, min(_CORE_NEIGHBORS, len(D) - 1)]
         reach = np.maximum(D, np.maximum(cores[:, None], cores))
@@ -55,6 +56,8 @@ class DensityTree:
 
     def path_distances(self) -> np.ndarray:
         """Return the path distances between all objects, shape (n, n)."""
+        from scipy.cluster.hierarchy import cophenet  # slow to import
+
         return squareform(cophenet(self.merges))
 
     @cached_property
