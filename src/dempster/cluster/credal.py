@@ -444,7 +444,7 @@ class CredalClustering(EvidentialClusterer):
             with self._open_progress(None, " candidates") as advance:
                 comparison = Comparison(rows, unequal, self, advance, takes_mixtures)
                 best = comparison.select(n_clusters, getattr(self, "number_", None))
-        self._candidates = [
+        self._candidates: list[dict[str, Any]] = [
             {
                 "shape": one.shape,
                 "method": one.method,
